@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from planner.annotations import Any
-from planner.budget import LimitReached
 from planner.errors import UnsupportedError
+from planner.lightweight import Any
+from planner.limits import LimitReached
 from planner.plan import StoppedBy
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import typer
 
-from benchmarks.adversary.command import adversary
-from benchmarks.candidates.command import candidates
-from benchmarks.commands import listing, reading, running
-from benchmarks.faults.command import faults
-from benchmarks.foreign.command import foreign
-from benchmarks.learning.command import learning
-from benchmarks.overhead.command import overhead
-from benchmarks.patching.command import patch
-from benchmarks.savings.command import savings
-from benchmarks.sentences.command import sentences
-from benchmarks.simulations.command import simulations
-from benchmarks.tools.command import tools
-from benchmarks.uncertain.command import uncertain
-from benchmarks.unsolvable.command import unsolvable
+from benchmarks.adversary.adversary_campaign import adversary
+from benchmarks.commands import reading, running
+from benchmarks.commands import running as listing
+from benchmarks.faults.fault_campaign import faults
+from benchmarks.foreign_plans.foreign_plan_repair import foreign
+from benchmarks.learning_runs import learning
+from benchmarks.mcts_convergence import simulations
+from benchmarks.overhead.executor_overhead import overhead
+from benchmarks.patch_comparison import measure_patches
+from benchmarks.savings import savings
+from benchmarks.sentences.sentence_replay import sentences
+from benchmarks.tools.tool_benchmark import tools
+from benchmarks.topk_comparison import candidates
+from benchmarks.uncertain.uncertain_campaign import uncertain
+from benchmarks.unsolvable.unsolvable_campaign import unsolvable
 
 app = typer.Typer(no_args_is_help=True, help="Benchmark suites, peers and reports.")
 for command in (
@@ -34,7 +35,6 @@ for command in (
     tools,
     faults,
     overhead,
-    patch,
     candidates,
     foreign,
     sentences,
@@ -46,3 +46,4 @@ for command in (
     unsolvable,
 ):
     app.command()(command)
+app.command("patch")(measure_patches)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from benchmarks.attempt import attempted, end_with
-from planner.annotations import Any
-from planner.budget import Budget
-from planner.grounding import ground
-from planner.pddl import read
+from planner.grounding.ground import ground
+from planner.language.pddl import read
+from planner.lightweight import Any
+from planner.limits import Budget
 
 
 def ground_sizes(domain: str, problem: str, memory_limit: float | None) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from benchmarks.attempt import attempted, end_with
-from planner.annotations import Any
-from planner.budget import Budget
-from planner.grounding import ground
+from planner.grounding.ground import ground
 from planner.heuristics.lmcut import LM_CUT
-from planner.pddl import read
+from planner.language.pddl import read
+from planner.lightweight import Any
+from planner.limits import Budget
 from planner.search import Space
-from planner.task import INFINITY
+from planner.task.ground_task import INFINITY
 
 
 def initial_value(domain: str, problem: str, memory_limit: float | None) -> dict[str, Any]:

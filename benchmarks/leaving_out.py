@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import Any, Final
 
 from planner.cli import main as command
-from planner.mutexes import Pruned, Pruning
+from planner.portfolio.workplace import Workplace, heuristic_for
+from planner.pruning.h2 import Pruned, Pruning
 from planner.search import Ending
-from planner.search.run import Pauses, Steps
-from planner.workplace import Workplace, heuristic_for
+from planner.search.search_run import Pauses, Steps
 
 
 def without_search(name: str, heuristic: str) -> None:
@@ -53,17 +53,17 @@ def without_counting() -> None:
         yield
         return ""
 
-    vars(import_module("planner.equations"))["disproof"] = unfound
+    vars(import_module("planner.pruning.state_equation"))["disproof"] = unfound
 
 
 def without_stubborn() -> None:
     """Let A* and uniform cost try all actions."""
-    import_module("planner.compiled.board").Board.stubborn = None
+    import_module("planner.search.task_compiled").Board.stubborn = None
 
 
 def without_symmetries() -> None:
     """Let every state stand for itself."""
-    import_module("planner.compiled.board").Board.orbits = None
+    import_module("planner.search.task_compiled").Board.orbits = None
 
 
 def without_cartesian() -> None:
@@ -72,7 +72,7 @@ def without_cartesian() -> None:
     def unmade(*_: object) -> Pauses:
         yield
 
-    import_module("planner.compiled.cartesian").Cartesian.make = unmade
+    import_module("planner.heuristics.abstractions.abstractions_compiled").Cartesian.make = unmade
 
 
 def without_symbolic() -> None:

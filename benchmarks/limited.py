@@ -149,7 +149,7 @@ def main() -> None:
     finally:
         kill_group(pid)
     if usage["killed"] == "orphaned":
-        import shutil  # noqa: PLC0415 - it takes memory, which the command would inherit as its peak
+        import shutil
 
         shutil.rmtree(spec["folder"], ignore_errors=True)
     else:

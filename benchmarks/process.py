@@ -111,7 +111,7 @@ def run_limited(
 
 def _launch(command: Sequence[str], environment: Mapping[str, str]) -> None:
     """Run the launcher until it ends, or until this thread is interrupted."""
-    with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - the commands are our own
+    with subprocess.Popen(command, env=environment) as process:
         _launchers.add(process)
         try:
             process.wait()

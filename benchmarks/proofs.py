@@ -10,9 +10,7 @@ from statistics import fmean
 from benchmarks.compare import contradiction
 from benchmarks.planners import Outcome
 from benchmarks.records import Record, TaskId
-from benchmarks.report import columns_of, seconds, summary
-from benchmarks.scores import best_costs
-from benchmarks.tables import Table
+from benchmarks.report import Table, best_costs, columns_of, seconds, summary
 
 Column = Mapping[TaskId, Record]
 

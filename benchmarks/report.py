@@ -1,17 +1,135 @@
-"""Tables of results: coverage and scores, outcomes, time and memory against a first planner, validators."""
+"""Tables of results: coverage and scores, outcomes, time and memory against a first planner, validators.
+
+Tables, as Markdown for terminals and as data for pages.
+
+Each task a row, each planner some columns: what came of it, and what it took. For series of growing instances.
+
+Results on hierarchical tasks: by track and domain, how many are done, how soon, and how long the plans are.
+
+The scores of the planning competitions: coverage, agile and satisficing, each at most 1 a task.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Final
 
 from benchmarks.planners import Outcome
 from benchmarks.records import Counts, Record, TaskId, done, proved
-from benchmarks.scores import agile_score, best_costs, satisficing_score
-from benchmarks.tables import Table
+from planner.errors import DocumentError, Location
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table; the first column is aligned left, the others right."""
+    lines = [list(head), ["---", *("---:" for _ in head[1:])], *rows]
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines) + "\n"
+
+
+def _cell(value: object) -> str:
+    return " ".join(str(value).replace("|", "\\|").split())
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A head, rows of cells under it, and a row of totals where there is one."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    total: Sequence[object] = ()
+
+    def markdown(self) -> str:
+        """Return the table as Markdown, the totals in bold."""
+        bold = [[f"**{cell}**" for cell in self.total]] if self.total else []
+        return markdown(self.head, [*self.rows, *bold])
+
+
+PLANS: Final = frozenset({Outcome.OPTIMAL, Outcome.SOLVED})
+COMPETITION_SECONDS: Final = 300.0
+"""The limit of the agile tracks, for records that do not state theirs."""
+
+
+def agile_score(record: Record, counts: Counts) -> float:
+    """Return the agile score (competitions of 2018 and 2023), on CPU time of the whole process.
+
+    1 for what is done within a second, then 1 - log(seconds) / log(limit), and 0 for what is not done.
+    """
+    limit = record.limits.get("cpu_seconds", COMPETITION_SECONDS)
+    if not counts(record):
+        return 0.0
+    if record.cpu_seconds <= 1:
+        return 1.0
+    return 0.0 if record.cpu_seconds >= limit else 1 - math.log(record.cpu_seconds) / math.log(limit)
+
+
+def satisficing_score(record: Record, best: Mapping[TaskId, float]) -> float:
+    """Return the best known cost over the plan's; 1 for a proof that there is no plan, 0 without plan or known cost."""
+    if record.outcome is Outcome.UNSOLVABLE:
+        return 1.0
+    if record.outcome not in PLANS or record.cost is None:
+        return 0.0
+    least = best.get(record.task_id, record.cost)
+    return 1.0 if record.cost <= least else least / record.cost
+
+
+def length_score(record: Record, shortest: Mapping[TaskId, int]) -> float:
+    """Return the number of steps of the shortest known plan over that of this one, at most 1.
+
+    1 for a proof that there is no plan, and 0 for no plan.
+    """
+    if record.outcome is Outcome.UNSOLVABLE:
+        return 1.0
+    if record.outcome not in PLANS or record.plan_length is None:
+        return 0.0
+    least = shortest.get(record.task_id, record.plan_length)
+    return 1.0 if record.plan_length <= least else least / record.plan_length
+
+
+def shortest_plans(records: Sequence[Record]) -> dict[TaskId, int]:
+    """Return how many steps the shortest plan of each task has: that which its suite knows, or else of `records`."""
+    known = {one.task_id: one.shortest_known for one in records if one.shortest_known is not None}
+    found: dict[TaskId, int] = {}
+    for record in records:
+        if record.outcome in PLANS and record.plan_length is not None:
+            found[record.task_id] = min(record.plan_length, found.get(record.task_id, record.plan_length))
+    return found | known
+
+
+def best_costs(records: Iterable[Record], known: Mapping[str, float]) -> dict[TaskId, float]:
+    """Return the least cost of each task: of the plans in `records`, and of what is `known` by the task's name."""
+    best: dict[TaskId, float] = {}
+    for record in records:
+        if record.outcome in PLANS and record.cost is not None:
+            least = min(record.cost, known.get(record.task, record.cost))
+            best[record.task_id] = min(least, best.get(record.task_id, least))
+    return best
+
+
+def read_costs(path: Path) -> dict[str, float]:
+    """Read best known costs: lines with a task's name and a cost, a tab between; a head `task`, `cost` may come first.
+
+    Raises `DocumentError` where a line is something else.
+    """
+    costs: dict[str, float] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        task, tab, cost = line.rpartition("\t")
+        if (number == 1 and (task, cost) == ("task", "cost")) or not line.strip():
+            continue
+        try:
+            costs[task] = float(cost)
+        except ValueError:
+            costs[task] = math.nan
+        if not tab or not 0 <= costs[task] < math.inf:
+            message = f"found {line[:60]!r}, expected a task's name, a tab, and a cost"
+            raise DocumentError(message, Location(str(path), number))
+    return costs
+
 
 LEAST_SECONDS: Final = 0.001
 """Shorter times count as this, so that ratios stay finite."""
@@ -165,3 +283,85 @@ def full_report(
         tables.append(checks(records))
     tables += more
     return "\n".join(table.markdown() for table in tables)
+
+
+MEASURES: Final = ("outcome", "cost", "CPU s", "MiB")
+
+
+def task_table(records: Sequence[Record]) -> Table:
+    """Return outcome, cost, CPU seconds and peak memory of each planner on each task, numbers in names as numbers."""
+    columns = columns_of(records)
+    tasks = sorted(
+        {task for table in columns.values() for task in table}, key=lambda task: (task[0], in_order(task[1]))
+    )
+    several = len({suite for suite, _ in tasks}) > 1
+    rows = []
+    for task in tasks:
+        name = f"{task[0]}: {task[1]}" if several else task[1]
+        rows.append((name, *(cell for table in columns.values() for cell in cells(table.get(task)))))
+    alone = len(columns) == 1
+    head = [measure if alone else f"{label}: {measure}" for label in columns for measure in MEASURES]
+    return Table(["task", *head], rows)
+
+
+def cells(record: Record | None) -> tuple[object, ...]:
+    """Return what stands in the columns of one planner."""
+    if record is None:
+        return ("",) * len(MEASURES)
+    cost = "" if record.cost is None else f"{record.cost:g}"
+    return (record.outcome, cost, f"{record.cpu_seconds:.2f}", f"{record.peak_mib:.0f}")
+
+
+def in_order(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts names by the numbers in them: `p2` comes before `p10`."""
+    return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"([0-9]+)", name)]
+
+
+SOON: Final = (0.5, 0.1)
+"""Within how many seconds of CPU time of the whole process a task is done soon."""
+HEAD: Final = ("planner", "track", "tasks", "done", "%", *(f"in {seconds:g} s" for seconds in SOON))
+LENGTHS: Final = ("length score", "mean of plans", "shorter than known")
+
+
+def is_hierarchical(record: Record) -> bool:
+    """Return whether the record is of a hierarchical task."""
+    return "hierarchy" in record.features
+
+
+def track_tables(records: Sequence[Record], counts: Counts = done) -> list[Table]:
+    """Return what each planner has done of each track, and the length scores by domain; none for classical tasks."""
+    mine = [record for record in records if is_hierarchical(record)]
+    if not mine:
+        return []
+    score = partial(length_score, shortest=shortest_plans(mine))
+    soon = domain_table(f"done in {SOON[0]:g} s", mine, lambda record: counts(record) and record.cpu_seconds < SOON[0])
+    return [by_track(mine, counts), soon, domain_table("length score", mine, score, 2)]
+
+
+def by_track(records: Sequence[Record], counts: Counts) -> Table:
+    """Return, for each planner and track: tasks done, how many of them soon, and how long their plans are.
+
+    The length score is summed over all tasks, the mean is over plans; "shorter than known" are plans that beat the
+    shortest which the suite knows.
+    """
+    shortest = shortest_plans(records)
+    rows = [
+        (label, track, *_cells([record for record in table.values() if track in record.tracks], counts, shortest))
+        for label, table in columns_of(records).items()
+        for track in sorted({name for record in table.values() for name in record.tracks}, reverse=True)
+    ]
+    return Table([*HEAD, *LENGTHS], rows)
+
+
+def _cells(records: Sequence[Record], counts: Counts, shortest: Mapping[TaskId, int]) -> tuple[object, ...]:
+    found = [record for record in records if counts(record)]
+    scores = [length_score(record, shortest) for record in found]
+    mean = f"{sum(scores) / len(scores):.3f}" if scores else ""
+    shorter = [
+        record
+        for record in found
+        if record.outcome in PLANS and (record.plan_length or 0) < (record.shortest_known or 0)
+    ]
+    soon = (sum(record.cpu_seconds < seconds for record in found) for seconds in SOON)
+    share = f"{100 * len(found) / len(records):.0f}" if records else ""
+    return (len(records), len(found), share, *soon, f"{sum(scores):.2f}", mean, len(shorter))

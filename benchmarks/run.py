@@ -235,7 +235,7 @@ def _surroundings() -> dict[str, str]:
     git = which("git")
     if git is not None:
         command = (git, "describe", "--always", "--dirty")
-        told = run_process(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)  # noqa: S603 - fixed
+        told = run_process(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
         if told.returncode == 0:
             found["commit"] = told.stdout.strip()
     return found

@@ -79,7 +79,7 @@ class Selection:
         found = [task for task in tasks if self._takes(task)]
         if self.sample is None or self.sample >= len(found):
             return found
-        chosen = random.Random(self.seed).sample(range(len(found)), self.sample)  # noqa: S311 - no secret
+        chosen = random.Random(self.seed).sample(range(len(found)), self.sample)
         return [found[index] for index in sorted(chosen)]
 
     def _takes(self, task: BenchmarkTask) -> bool:

@@ -10,42 +10,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from executor.agent.agent import Agent
+    from executor.agent.conversations.room import Room
     from executor.agent.events import AgentEvent
-    from executor.agent.foreign import Repaired, RepairStatus, repair
-    from executor.agent.missing import Missing
+    from executor.agent.foreign_plans.repair import Repaired, RepairStatus, repair
+    from executor.agent.goal_reading.cache import Readings
+    from executor.agent.missing_capabilities import Missing
     from executor.agent.proposals import Achieved, Proposal, Standing
-    from executor.agent.reading import Readings
-    from executor.agent.rooms import Room
     from executor.agent.why import Why
-    from executor.engine import Executor
     from executor.errors import DamagedError, DrivenError, JournalError, NoRunError, RunError
-    from executor.follow.listeners import Follower
-    from executor.follow.show import Show
-    from executor.follow.summary import summary
-    from executor.follow.tracing import Spans
-    from executor.handle import Outcome, Run
+    from executor.events.events import Event, Note, Provenance, Rung, RunStatus, StepStatus
+    from executor.events.stored_runs import Retention, RunInfo
+    from executor.executor import Executor
     from executor.journal import Journal
-    from executor.language.allowance import Allowance
-    from executor.language.asking import ModelClient, TextAnswer
-    from executor.language.protocol import LanguageModel
-    from executor.language.settings import model_of
+    from executor.language_model.checked_answers import ModelClient, TextAnswer
+    from executor.language_model.protocol import Allowance, LanguageModel
+    from executor.language_model.settings import model_of
+    from executor.learning.attempts import Tally
     from executor.learning.experience import Experience, learn
-    from executor.learning.options import Learning
-    from executor.learning.tallies import Tally
+    from executor.learning.learned_action import Learning
     from executor.plans.action_plan import ActionPlan, PlanStep
-    from executor.record.events import Event, Rung
-    from executor.record.facts import Note, Provenance
-    from executor.record.outline import Outline
-    from executor.record.status import RunStatus, StepStatus
-    from executor.record.stored import Retention, RunInfo
-    from executor.recovery.asking import Request
-    from executor.recovery.policy import Recovery
-    from executor.world.context import Context, Memory, MemoryChange
-    from executor.world.hooks import HandlerCall, Proceed
-    from executor.world.observers import CANNOT_SAY, Facts, Seen
-    from executor.world.policy import Policy, Rate
-    from executor.world.results import ActionResult, Metrics, Wait
-    from executor.world.world import World
+    from executor.recovery.ask_people import Request
+    from executor.recovery.recovery_policy import Recovery
+    from executor.report.live import Follower, Show
+    from executor.report.progress import summary
+    from executor.report.tracing import Spans
+    from executor.run import Outcome, Run
+    from executor.tools.context import Context, HandlerCall, Memory, MemoryChange, Outline, Proceed
+    from executor.tools.observers import CANNOT_SAY, Facts, Seen
+    from executor.tools.results import ActionResult, Metrics, Wait
+    from executor.tools.step_policy import Policy, Rate
+    from executor.tools.world import World
 
 __all__ = [
     "CANNOT_SAY",
@@ -113,42 +107,37 @@ __all__ = [
 
 _MODULES = {
     "agent.agent": "Agent",
-    "agent.foreign": "RepairStatus Repaired repair",
+    "agent.conversations.room": "Room",
     "agent.events": "AgentEvent",
-    "agent.missing": "Missing",
+    "agent.foreign_plans.repair": "RepairStatus Repaired repair",
+    "agent.goal_reading.cache": "Readings",
+    "agent.missing_capabilities": "Missing",
     "agent.proposals": "Achieved Proposal Standing",
-    "agent.reading": "Readings",
-    "agent.rooms": "Room",
     "agent.why": "Why",
-    "engine": "Executor",
     "errors": "DamagedError DrivenError JournalError NoRunError RunError",
-    "follow.listeners": "Follower",
-    "follow.show": "Show",
-    "follow.summary": "summary",
-    "follow.tracing": "Spans",
-    "handle": "Outcome Run",
+    "events.events": "Event Note Provenance RunStatus Rung StepStatus",
+    "events.plan_outline": "Outline",
+    "events.stored_runs": "Retention RunInfo",
+    "executor": "Executor",
     "journal": "Journal",
-    "language.allowance": "Allowance",
-    "language.asking": "ModelClient TextAnswer",
-    "language.protocol": "LanguageModel",
-    "language.settings": "model_of",
+    "language_model.checked_answers": "ModelClient TextAnswer",
+    "language_model.protocol": "Allowance LanguageModel",
+    "language_model.settings": "model_of",
+    "learning.attempts": "Tally",
     "learning.experience": "Experience learn",
-    "learning.options": "Learning",
-    "learning.tallies": "Tally",
+    "learning.learned_action": "Learning",
     "plans.action_plan": "ActionPlan PlanStep",
-    "record.events": "Event Rung",
-    "record.outline": "Outline",
-    "record.facts": "Note Provenance",
-    "record.status": "RunStatus StepStatus",
-    "record.stored": "Retention RunInfo",
-    "recovery.asking": "Request",
-    "recovery.policy": "Recovery",
-    "world.context": "Context Memory MemoryChange",
-    "world.hooks": "HandlerCall Proceed",
-    "world.observers": "CANNOT_SAY Facts Seen",
-    "world.policy": "Policy Rate",
-    "world.results": "ActionResult Metrics Wait",
-    "world.world": "World",
+    "recovery.ask_people": "Request",
+    "recovery.recovery_policy": "Recovery",
+    "report.live": "Follower Show",
+    "report.progress": "summary",
+    "report.tracing": "Spans",
+    "run": "Outcome Run",
+    "tools.context": "Context HandlerCall Memory MemoryChange Proceed",
+    "tools.observers": "CANNOT_SAY Facts Seen",
+    "tools.results": "ActionResult Metrics Wait",
+    "tools.step_policy": "Policy Rate",
+    "tools.world": "World",
 }
 """Which module has which names."""
 _HOMES = {name: f"executor.{module}" for module, names in _MODULES.items() for name in names.split()}

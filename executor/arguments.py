@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from executor.follow.listeners import Follower
+from executor.events.stored_runs import Retention
 from executor.journal import Durability, Journal
 from executor.learning.experience import Experience
-from executor.learning.options import Learning
+from executor.learning.learned_action import Learning
 from executor.plans.action_plan import ActionPlan
-from executor.plans.kinds import ExecutionModel
-from executor.record.stored import Retention
-from executor.recovery.asking import LATER
-from executor.recovery.policy import Recovery
-from executor.world.threads import is_asynchronous
-from executor.world.world import World
+from executor.plans.execution_models import ExecutionModel
+from executor.recovery.ask_people import LATER
+from executor.recovery.recovery_policy import Recovery
+from executor.report.live import Follower
+from executor.tools.containment import is_asynchronous
+from executor.tools.world import World
 from planner.errors import InputError, did_you_mean
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from executor.engine import Executor, Outcome
-from executor.record.events import Event, PlanChanged, RungTaken, StepEnded
-from executor.record.state import RunState
-from executor.record.status import StepStatus
+from executor.events.events import Event, PlanChanged, RungTaken, StepEnded, StepStatus
+from executor.events.run_state import RunState
+from executor.executor import Executor
+from executor.run import Outcome
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
-from planner.load import load
+from planner.language.loading.load import load
 from planner.plan import Plan
 from planner.solve import solve
 
@@ -28,7 +28,7 @@ Show = Callable[[str], None]
 
 def show(heading: Show, good: Show, give: Show) -> bool:
     """Carry out a plan and a sentence, and show what becomes of them; return whether both goals were seen to hold."""
-    from executor.agent.demo import show as show_sentence  # noqa: PLC0415 - running imports no language model
+    from executor.agent.demo import show as show_sentence
 
     carried_out = show_faults(heading, good, give)
     return show_sentence(heading, good, give) and carried_out

@@ -54,7 +54,7 @@ class ModelError(ForethoughtError):
     """A language model has no answer that counts."""
 
 
-class NoAnswer(ModelError):  # noqa: N818 - it names what it says
+class NoAnswer(ModelError):
     """None of the answers of a model passed its checks: `objections` are those to the last one."""
 
     def __init__(self, what: str, objections: Sequence[str], rounds: int) -> None:
@@ -69,9 +69,9 @@ class NoAnswer(ModelError):  # noqa: N818 - it names what it says
         )
 
 
-class Unreachable(ModelError):  # noqa: N818 - it names what it says
+class Unreachable(ModelError):
     """Nobody answers at the endpoint of a language model, or it refuses."""
 
 
-class Unpaid(ModelError):  # noqa: N818 - it names what it says
+class Unpaid(ModelError):
     """What a run may spend on language models is spent."""

@@ -1,366 +1,418 @@
-"""One run: steps are begun, what comes is waited for, failures are recovered from, and the goal is looked at."""
+"""`Run`: a run in the hands of whoever began it; and its `Outcome`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+import contextlib
+import random
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from executor.ending import ended, reached, waiting
-from executor.inbox import Inbox
-from executor.looking.goal import Verdict, looked_at
-from executor.looking.judge import Expected
-from executor.plans.deferral import defer, linearise
-from executor.plans.edges import edges
-from executor.record.events import Event, RunEnded, StepReturned
-from executor.record.state import RunState
-from executor.record.status import RunStatus, StepStatus
-from executor.record.steps import StepRecord
-from executor.recovery.following import UNFORESEEN
-from executor.recovery.hierarchy import permits, task_order
+from executor.arguments import is_listener
+from executor.errors import RunError
+from executor.events.answers import DOUBT, HAPPENED, is_approval, is_clear, kept, told
+from executor.events.events import (
+    Answered,
+    Asked,
+    Event,
+    FactsSeen,
+    GoalChanged,
+    MemorySet,
+    Note,
+    Provenance,
+    RunEnded,
+    RungTaken,
+    RunStatus,
+    StepStatus,
+    to_data,
+)
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.learning.learned_costs import Pricing
+from executor.loop.parameters import Fill
+from executor.loop.run_loop import Loop
+from executor.loop.step import Client, Stepper
+from executor.observe.observe import Lookout
+from executor.observe.reports import checked
+from executor.observe.survey import Survey
+from executor.plans.action_plan import Basis, aim_of
+from executor.recovery.ask_people import Asking, Callback, objection
 from executor.recovery.ladder import Ladder
-from executor.recovery.supervisor import Supervisor
-from executor.schedule import SINGLE, Agenda
-from executor.steps.aftermath import Another
-from executor.steps.created import with_all_created
-from executor.steps.perform import Attempt
-from executor.steps.stepping import Stepper
-from executor.world.data import data_of
-from executor.world.results import ActionResult
-from executor.world.returned import result_from
+from executor.report.live import Audience
+from executor.tools.containment import containment, said, shown, text_from
+from executor.tools.json_data import dumped
+from executor.tools.results import ActionResult, Wait
+from planner.errors import ForethoughtError, InputError
+from planner.model import Atom, Problem
 
-INTERRUPTED: Final = "interrupted"
-NEVER: Final = (-1, -1, -1)
-NOTHING = Expected({}, frozenset(), frozenset(), {})
+if TYPE_CHECKING:
+    from executor.executor import Executor
+
+_LISTENING: Final = "asynchronous code follows a run by `async for event in run.events()`"
+KEPT: Final = frozenset({"StepProgress"})
+"""Events that the journal does not keep."""
+BEGUN: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
+"""The status of a run after events that do not state it."""
+MEANTIME: Final = "meanwhile"
+"""The source of what became known while nobody drove a run."""
+PATIENCE: Final = 0.1
+"""Seconds between looks whether the loop that is to answer is still there."""
+Done = TypeVar("Done")
 
 
-@dataclass(slots=True, eq=False)
-class Loop:
-    """Drives one run to its end, or until it waits for somebody; `most` steps may be at work at once."""
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop that runs in this thread, if one does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
-    state: RunState
-    emit: Callable[[Event], None]
-    stepper: Stepper
-    ladder: Ladder
-    most: int | None = None
-    stay: bool = True
-    """Whether to stay while nothing but answers from outside is missing."""
-    interrupted: bool = field(init=False, default=False)
-    """Whether nothing more is to be begun, and the run ends so that it can be taken up again."""
-    agenda: Agenda = field(init=False)
-    inbox: Inbox = field(init=False, default_factory=Inbox)
-    supervisor: Supervisor = field(init=False)
-    _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
-    _back: list[str] = field(init=False, default_factory=list)
-    """Those of the steps in tasks that are over."""
-    _arranged: tuple[int, int, int] = field(init=False, default=NEVER)
-    """How often the plan had changed, steps in doubt been settled, and others passed over, when the agenda was made."""
-    _surprised: int = field(init=False, default=-1)
 
-    def __post_init__(self) -> None:
-        self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
-        self.agenda = Agenda(self.state.model, (), {})
-        self.stepper.is_held = self._is_held
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: `steps` are all that ever were in its plan, `questions` those that wait for an answer."""
 
-    async def drive(self) -> RunEnded:
-        """Carry out the plan, and return how it ended; what is left to do is in the state.
+    run: str
+    status: RunStatus
+    reason: str
+    steps: tuple[StepRecord, ...] = field(repr=False)
+    metrics: Mapping[str, Any]
+    state: RunState = field(repr=False)
 
-        When it is broken off, so are the steps at work.
-        """
-        try:
-            return await self._driven()
-        finally:
-            for task in self._tasks.values():
-                task.cancel()
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-
-    async def _driven(self) -> RunEnded:
-        self.supervisor.take_up()
-        self._answered()
-        await self._settle()
-        while True:
-            await self._react()
-            self._arrange()
-            await self._begin()
-            if self._tasks:
-                if not await self.supervisor.patched_meanwhile():
-                    await self._next()
-                continue
-            if self._arranged == NEVER:
-                continue
-            end = await self._idle()
-            if end is not None:
-                return end
-
-    async def _settle(self) -> bool:
-        """Look at what came of steps on which nobody is at work here any more; return whether there are any.
-
-        Their handlers have answered, or somebody has outside, or the process that drove the run before stopped.
-        """
-        found = [record for record in self._records(StepStatus.RUNNING) if record.id not in self._tasks]
-        for record in found:
-            await self._look_after(record, _what_came(record))
-        return bool(found)
-
-    async def _look_after(self, record: StepRecord, got: Attempt) -> None:
-        """Say what came of a step, or do it again."""
-        action = self.state.domain.actions[record.step.action]
-        if got.crashed and "read_only" in action.tags and self._wanted(record) is not NOTHING:
-            self._start(record)  # what it returned is lost, and somebody may take it
-            return
-        skills = () if record.wait is not None else self.stepper.world.skills.get(action.name, ())
-        policy = self.stepper.policy_of(record)
-        another = await self.stepper.aftermath.ended(record, got, self._wanted(record), policy, skills)
-        if another is None:
-            self._ended(record.id)
-        else:
-            self._start(record, another)
-
-    def _wanted(self, record: StepRecord) -> Expected:
-        simulation = self.state.beliefs.simulation
-        return NOTHING if simulation.objection(record.step) else self.stepper.conditions.wanted(record)
-
-    async def _react(self) -> None:
-        """In a reactive run, go on from the furthest point of the plan that works as things are, after a look."""
-        state = self.state
-        if state.model != "reactive" or state.is_undoing or self.supervisor.passed or not state.has_goal:
-            return
-        pending = state.pending()
-        if pending and not (self._tasks or self._must_pause):
-            await self.stepper.conditions.look_ahead(pending[0])
-        if self._surprised == state.surprises:
-            return
-        self._surprised = state.surprises
-        start = self.ladder.options.furthest()
-        if start:
-            self.ladder.replanning.skip(start)
-        elif start is None and not self.supervisor.is_called:
-            why = self.stepper.conditions.objection(pending[0]) if pending else ""
-            self.stepper.replanning.append("nothing of the plan works any more" + (f": {why}" if why else ""))
-
-    def _arrange(self) -> None:
-        """Make the agenda anew where the plan has changed, a doubt was settled, or a failed step is passed over."""
-        now = self.state.changes, self.state.settled, len(self.supervisor.passed)
-        if self._arranged == now:
-            return
-        self._arranged = now
-        left = self._records(StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
-        if self.supervisor.passed:
-            possible = {record.id for record in self.ladder.options.possible()}
-            left = [record for record in left if record.status is not StepStatus.PENDING or record.id in possible]
-        begun = {record.id for record in left if record.status is not StepStatus.PENDING}
-        self.agenda = Agenda(self.state.model, *self._ordered(left), begun)
-
-    def _ordered(self, left: Sequence[StepRecord]) -> tuple[list[str], Mapping[str, Collection[str]]]:
-        """Return the ids of the steps that are `left` in their order, and what each waits for.
-
-        In a model that takes one step at a time, that is nothing: the order says it all.
-        """
-        state, order = self.state, [record.id for record in left]
-        late = {record.id for record in left if record.status is StepStatus.PENDING and state.is_irreversible(record)}
-        single = state.model in SINGLE
-        can_defer = len(left) > 1 and (late - {order[-1]} if single else late)
-        if len(left) < 2 or (single and not can_defer):
-            return order, {}
-        before: Mapping[str, Collection[str]] = edges(state.beliefs.problem, [record.plan for record in left])
-        if can_defer:
-            return self._deferred(order, before, late)
-        return order, before
-
-    def _deferred(
-        self, order: list[str], before: Mapping[str, Collection[str]], late: set[str]
-    ) -> tuple[list[str], Mapping[str, Collection[str]]]:
-        """Return the same with the irreversible steps, those in `late`, as late as can be."""
-        state = self.state
-        tasks = {} if state.hierarchy is None else task_order(state, order)
-        nodes = [*(each for each in tasks if each not in set(order)), *order]
-        waiting = {each: {*before.get(each, ()), *tasks.get(each, ())} for each in nodes}
-        deferred = defer(nodes, waiting, late)
-        if state.model not in SINGLE:
-            return order, deferred
-        line = [each for each in linearise(nodes, deferred) if each in set(order)]
-        fits = len(line) == len(order) and (state.hierarchy is None or (bool(tasks) and permits(state, line)))
-        return line if fits else order, {}
-
-    async def _begin(self) -> None:
-        """Begin the steps that may begin now; alone, a step is done right here."""
-        if self._must_pause:
-            return
-        while ids := self.agenda.take(len(self._tasks), self.most, self._is_barred):
-            if len(ids) == 1 and not self._tasks and not self._records(StepStatus.WAITING):
-                await self.stepper.carry_out(self.state.steps[ids[0]])
-                self._ended(ids[0])
-                await asyncio.sleep(0)  # handlers that never wait would hold up the event loop for the whole plan
-                if self._must_pause or self.state.model == "reactive":
-                    return
-                continue
-            for id_ in ids:
-                self._start(self.state.steps[id_])
-
-    def _is_barred(self, id_: str) -> bool:
-        """Return whether a step is held, or was put back and its task has yet to be seen to be over."""
-        return id_ in self._tasks or self._is_held(id_)
-
-    def _is_held(self, id_: str) -> bool:
-        """Return whether a step is irreversible, and not to be begun while others are asked about or have failed."""
-        record = self.state.steps[id_]
-        return self.state.is_irreversible(record) and (self.supervisor.is_needed or self.state.is_asking_beside(record))
+    @classmethod
+    def of(cls, run: str, state: RunState) -> Outcome:
+        """Return what has become of the run whose state this is, so far."""
+        return cls(run, state.status, state.reason, tuple(state.steps.values()), state.metrics, state)
 
     @property
-    def _must_pause(self) -> bool:
-        """Whether no step is to be begun now."""
-        if self.interrupted or self.stepper.aborted.is_set():
-            return True
-        return self.supervisor.is_called or bool(self.supervisor.limits.passed())
+    def questions(self) -> tuple[Asked, ...]:
+        """The open questions; `resume(run, answers={question.question: answer})` answers them."""
+        return tuple(self.state.open_questions.values())
 
-    def _start(self, record: StepRecord, another: Another | None = None) -> None:
-        task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record, another))
-        task.add_done_callback(lambda _: self._came_back(record.id))
+    @property
+    def missing(self) -> Mapping[str, Any] | None:
+        """Why no plan reaches the goal, where that is proved: `missing`, `unreachable`, `change` and more.
 
-    def _came_back(self, id_: str) -> None:
-        self._back.append(id_)
-        self.inbox.wake()
+        The keys are those of `planner.explain_unsolvable(…).to_dict()`; None where nothing is proved.
+        """
+        return self.state.missing
 
-    def _ended(self, id_: str) -> None:
-        status = self.state.steps[id_].status
-        if status.is_done:
-            self.agenda.done(id_)
-        elif status is StepStatus.PENDING:
-            self._arranged = NEVER  # it was not begun after all, and stands in the agenda again
+    @property
+    def recovery(self) -> tuple[RungTaken, ...]:
+        """What was done about failures, rung by rung, and what was tried in vain."""
+        return tuple(self.state.rungs)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the goal was observed."""
+        return self.status is RunStatus.SUCCEEDED
+
+
+class ModelAccess(Protocol):
+    """A language model for the handlers of runs: see `executor.language_model.checked_answers`."""
+
+    def for_run(self, spent: Mapping[str, float]) -> Client:
+        """Return it for the handlers of one run, which has `spent` so many calls, tokens and so much cost before."""
+
+
+class Run:
+    """A run that is being driven: awaited, it gives its `Outcome`.
+
+    It belongs to the event loop in which it was begun; what is said to it in other threads is done there.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        run: str,
+        pricing: Pricing | None = None,
+        *,
+        fill: Fill | None = None,
+        approve: Callback = None,
+        client: ModelAccess | None = None,
+    ) -> None:
+        self.id = run
+        self.pricing = pricing
+        """What its planning knows of earlier runs."""
+        self.audience = Audience(executor.listeners)
+        self.called_off = threading.Event()
+        """Set when it is; a search for its plan ends by it."""
+        self._executor = executor
+        self._fill, self._approve = fill or executor.fill, approve or executor.approve
+        self._client = client or executor.client
+        self._home = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._interrupted = False
+        self.told: list[tuple[Event, float]] = []
+        """What has happened, and when, where no journal keeps it."""
+        self._lost: BaseException | None = None
+        """Why something that happened could not be kept."""
+        self._task: asyncio.Task[Outcome] | None = None
+        self._state: RunState | None = None
+        self._stepper: Stepper
+        self._loop: Loop
+
+    @property
+    def fills(self) -> bool:
+        """Whether somebody fills parameters that are open."""
+        return self._fill is not None
+
+    def take(self, state: RunState) -> None:
+        """Take over `state`, from which the run goes on."""
+        executor, self._state = self._executor, state
+        asking = Asking(state, self.emit, executor.ask, executor.permit, self._approve, self._fill)
+        lookout = Lookout(executor.world, state.objects)
+        rng = random.Random(f"{executor.seed} {self.id}")
+        self._stepper = stepper = Stepper(
+            executor.world,
+            state,
+            self.emit,
+            lookout,
+            executor.performer,
+            asking,
+            asyncio.Event(),
+            [],
+            rng,
+            None if self._client is None else self._client.for_run(state.spent.asked),
+        )
+        state.memory.listen(lambda key, value, relevance, step="": self.emit(MemorySet(key, value, relevance, step)))
+        lacking = frozenset(executor.world.without_handler())
+        ladder = Ladder(
+            state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit), self.pricing
+        )
+        self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
+        if self._interrupted:
+            self._loop.interrupt()
+        if self.called_off.is_set():
+            stepper.abort()
+
+    @property
+    def state(self) -> RunState:
+        """The state of the run; raises `RunError` while a plan for it is still searched."""
+        if self._state is None:
+            raise RunError(f"the run {self.id!r} has no plan yet", hint="await it, or follow its events")
+        return self._state
+
+    def emit(self, event: Event) -> None:
+        """Note that something happened: in the journal, in the state, and to those who listen.
+
+        After an event that could not be kept, nothing more happens: whatever is to be noted next raises the same error.
+        """
+        if threading.get_ident() != self._thread:
+            self._at_home(lambda: self.emit(event))
+            return
+        if self._lost is not None:
+            raise self._lost
+        kind, now = type(event).__name__, time.time()
+        journal = self._executor.journal
+        if kind in KEPT:
+            pass
+        elif journal is None:
+            self.told.append((event, now))
         else:
-            self.agenda.begun(id_)
+            status = event.status.name if isinstance(event, RunEnded) else BEGUN.get(kind)
+            try:
+                journal.append(self.id, kind, dumped(to_data(event)), status=status, at=now)
+            except BaseException as error:
+                self._lost = error
+                raise
+        self.state.apply(event, now)
+        self.audience.tell(event)
 
-    async def _next(self) -> None:
-        """Wait until a step ends, something comes from outside, or the time of a waiting step is over."""
-        self._hand_over()
-        await self.inbox.news(self._records(StepStatus.WAITING))
-        back, self._back = self._back, []
-        for id_ in back:
-            self._tasks.pop(id_).result()
-            self._ended(id_)
-        await self._go_on()
+    async def drive(self) -> Outcome:
+        """Drive the run until it ends, or waits."""
+        try:
+            ended = await self._loop.drive()
+        except asyncio.CancelledError:
+            self._stepper.abort()
+            raise
+        self.emit(ended)
+        return self.outcome
 
-    async def _go_on(self) -> None:
-        """Go on with the steps for which something has come, or whose time is over."""
-        self._answered()
-        for record, got in self.inbox.over(self._records(StepStatus.WAITING)):
-            if record.id not in self._tasks:
-                await self._look_after(record, got)
-        await self._settle()
+    @property
+    def outcome(self) -> Outcome:
+        """What has become of the run so far."""
+        return Outcome.of(self.id, self.state)
 
-    async def _idle(self) -> RunEnded | None:
-        """Do what is to be done while no step is at work; return the end of the run, if it is that."""
-        if await self._settle():
-            return None
-        stopped = self._stopped()
-        if stopped is not None:
-            return stopped
-        if self.supervisor.is_needed:
-            return await self.supervisor.recover()
-        if self.agenda.has_ready(self._is_held):
-            return await self.supervisor.overspent()
-        if self._records(StepStatus.WAITING) or self.agenda.has_ready(lambda _: False):
-            return None if await self._wait() else waiting(self.state)
-        return None if self._follow() else await self._finish()
-
-    def _stopped(self) -> RunEnded | None:
-        """Return the end of a run that somebody has called off, or interrupted."""
-        if self.stepper.aborted.is_set():
-            return ended(self.state, RunStatus.CANCELLED, "called off")
-        return ended(self.state, RunStatus.WAITING, INTERRUPTED) if self.interrupted else None
-
-    def _follow(self) -> bool:
-        """Take the next step of the policy that is followed, if one is; return whether there is one, or is to be."""
-        following = self.ladder.following
-        if not following.is_due:
-            return False
-        if not following.go_on() and following.is_lost():
-            self.stepper.replanning.append(UNFORESEEN)
-        return not following.is_due or bool(self.stepper.replanning)
-
-    async def _wait(self) -> bool:
-        """Wait for a timer or, where the run stays, for an answer from outside; return whether to go on."""
-        if self._answered() or self._hand_over():
-            return True
-        records = self._records(StepStatus.WAITING)
-        if not self.stay and not self.inbox.expects(records):
-            return False
-        await self.inbox.news(records)
-        await self._go_on()
-        return True
-
-    def _answered(self) -> bool:
-        """Begin again with steps whose question was answered meanwhile, or that were held; return whether any does."""
-        found = [
-            record
-            for record in self._records(StepStatus.WAITING)
-            if self._is_answered(record) and record.id not in self._tasks and not self._is_held(record.id)
-        ]
-        for record in found:
-            self._start(record)
-        return bool(found)
-
-    def _is_answered(self, record: StepRecord) -> bool:
-        wait = record.wait or {}
-        return bool(wait.get("held")) or wait.get("question") in self.state.answers
-
-    def _hand_over(self) -> bool:
-        """Give waiting steps what came for them early; return whether there are any."""
-        found = list(self.inbox.early(self._records(StepStatus.WAITING)))
-        for record, result in found:
-            self.complete(record.id, result)
-        return bool(found)
-
-    async def _finish(self) -> RunEnded | None:
-        """Look whether the goal holds; None where the run goes on to reach it."""
-        if self.state.is_undoing:
-            return await self.supervisor.undone()
-        look = await looked_at(self.state, self.stepper.lookout, self.emit)
-        if self.state.wants_plan:
-            return None
-        is_for_its_steps = not (self.state.has_aim or self.state.dropped)
-        if look.verdict is Verdict.UNEXPLAINED:
-            return ended(self.state, RunStatus.FAILED, look.reason)
-        if look.verdict is Verdict.MISSING or (is_for_its_steps and self.state.pending()):
-            return await self.supervisor.missed()
-        return reached(self.state, look)
-
-    def _records(self, *wanted: StepStatus) -> list[StepRecord]:
-        return self.state.with_status(*wanted)
-
-    def wake(self) -> None:
-        """Look again at what is to be done."""
-        self.inbox.wake()
+    def cancel(self) -> None:
+        """Call the run off: it begins nothing more and tells handlers at work, which may end; nothing if it is over."""
+        self.called_off.set()
+        self._while_driven(self._abort)
 
     def interrupt(self) -> None:
-        """Begin nothing more, and end when the steps at work have."""
-        self.interrupted = True
-        self.stepper.paused.set()
-        self.wake()
+        """Begin nothing more; when the steps at work are over, the run ends as WAITING, and can be taken up again.
 
-    def complete(self, step: str, result: ActionResult) -> None:
-        """Take the answer that a waiting step has got from outside: it is kept at once."""
-        record = self.state.steps[step]
-        action = self.state.domain.actions[record.step.action]
-        got = with_all_created(self.state, record, action, Attempt(result))
-        self.emit(StepReturned(step, data_of(got.result), raised=got.result.error if got.raised else ""))
-        self.inbox.wake()
+        One whose plan is still searched ends when there is one. A run that is over stays as it is.
+        """
+        self._interrupted = True
+        self._while_driven(self._stop_beginning)
 
-    def announce(self, event: str, result: ActionResult) -> int:
-        """Give `result` to the steps that wait for `event`, or else to the first that will; return how many wait."""
-        found = [each.id for each in self._records(StepStatus.WAITING) if (each.wait or {}).get("event") == event]
-        for id_ in found:
-            self.complete(id_, result)
-        if not found:
-            self.inbox.keep(event, result)
-        return len(found)
+    def change_goal(self, problem: Problem, reason: str = "", *, basis: Basis | None = None) -> None:
+        """Go on to the goal of `problem`, within its constraints, budgets and deadline, from now on.
+
+        When the steps at work are over, the rest of the plan is patched, so that it leads there. What was done counts
+        for constraints that stay, and all that the run has spent for budgets. Tasks that the run did are over then, and
+        where it follows a policy, another one is decided on. `basis` says why that is wanted. Raises `RunError` for a
+        run that undoes what it did, and where it has not all the objects of `problem`.
+        """
+        self.check_goal(problem)
+        self._at_home(lambda: self._change_goal(problem, reason, basis))
+
+    def learn(self, facts: Mapping[Atom, bool], aim: Mapping[str, Any] | None) -> None:
+        """Take in what has changed while nobody drove the run: `facts`, and what is wanted."""
+        told = [Note(fact, holds, Provenance.REPORTED, MEANTIME) for fact, holds in facts.items()]
+        beliefs = self.state.beliefs
+        notes = beliefs.would_change([each for each in told if beliefs.holds(each.fact) is not each.holds])
+        if notes:
+            self.emit(FactsSeen(tuple(notes), MEANTIME))
+        if aim is not None:
+            self.emit(GoalChanged(aim))
+
+    def check_goal(self, problem: Problem) -> None:
+        """Raise as `change_goal` does."""
+        state = self.state
+        lacking = {each.name for each in problem.objects} - {each.name for each in state.source.objects}
+        why = next(filter(None, [
+            "it undoes what was done" if state.is_undoing else "",
+            f"it has no {', '.join(sorted(lacking))}" if lacking else "",
+        ]), "")  # fmt: skip
+        if why:
+            raise RunError(f"the run {self.id!r} keeps its goal: {why}", hint="interrupt it, and start another one")
+
+    def _change_goal(self, problem: Problem, reason: str, basis: Basis | None) -> None:
+        self.emit(GoalChanged(aim_of(problem, basis), reason))
+        self._loop.wake()
+
+    def _stop_beginning(self) -> None:
+        self._loop.interrupt()
+
+    def _abort(self) -> None:
+        self._stepper.abort()
+        self._loop.wake()
+
+    def complete(self, step: str, result: Any = None) -> None:
+        """Give a waiting step its result; raises `RunError` for one that does not wait, `InputError` for no result."""
+        self._at_home(lambda: self._loop.complete(step, self.result_for(step, result)))
+
+    def result_for(self, step: str, result: Any) -> ActionResult:
+        """Return the result that a waiting step would get; raises as `complete`."""
+        record = self.state.steps.get(step)
+        if record is None or record.status is not StepStatus.WAITING or "question" in (record.wait or {}):
+            waiting = [each.id for each in self.state.with_status(StepStatus.WAITING)]
+            raise RunError(f"the step {step!r} waits for no result; those that wait: {', '.join(waiting) or 'none'}")
+        found, choices = _result(result), (record.wait or {}).get("choices")
+        if choices and found.success and found.text not in choices:
+            raise InputError(f"the step {step!r} waits for one of {', '.join(choices)}, not {found.text!r}")
+        return found
+
+    def announce(self, event: str, result: Any = None) -> int:
+        """Give `result` to all steps that wait for `event`, and return how many do.
+
+        Where none does yet, the first step that comes to wait for it gets it, while this process drives the run.
+        """
+        return self._at_home(lambda: self._loop.announce(event, _result(result)))
+
+    def answer(self, question: str, answer: Any) -> None:
+        """Answer an open question; raises `RunError` where it is none, and `InputError` for what is no answer."""
+        plain = text_from(answer) if issubclass(type(answer), str) else answer
+        self._at_home(lambda: self._answer(question, plain))
+
+    def check_answer(self, question: str, answer: Any) -> None:
+        """Raise as `answer` does."""
+        asked = self.state.questions.get(question)
+        if asked is None:
+            known = ", ".join(self.state.questions) or "none"
+            raise RunError(f"nobody has asked {question!r}; the open questions: {known}")
+        if not is_clear(asked, answer):
+            raise InputError(f"{shown(answer)} is no answer to {question!r}", hint=_hint(asked))
+        result = told(answer) if question.startswith(DOUBT) else None
+        wrong = (
+            "" if result is None or not result.success else objection(self.state, self.state.steps[asked.step], result)
+        )
+        if wrong:
+            raise InputError(f"{shown(answer)} is no answer to {question!r}: {wrong}")
+
+    def _answer(self, question: str, answer: Any) -> None:
+        self.check_answer(question, answer)
+        self.emit(Answered(question, kept(answer)))
+        self._loop.wake()
+
+    def listen(self, listener: Callable[[Event], None]) -> None:
+        """Have every event told to `listener`, a plain function; raises `InputError` for anything else."""
+        if not is_listener(listener):
+            raise InputError(f"a listener is a plain function, not {shown(listener)}", hint=_LISTENING)
+        self.audience.add(listener)
+
+    def start(self, work: Coroutine[Any, Any, Outcome]) -> None:
+        """Begin to drive the run as a task, which does `work`."""
+        self._task = self._home.create_task(work)
+
+    def __await__(self) -> Any:
+        assert self._task is not None, "a run is made by Executor.start"
+        return self._task.__await__()
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Yield what happens from now on, until the run ends."""
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self.listen(queue.put_nowait)
+        assert self._task is not None, "a run is made by Executor.start"
+        self._task.add_done_callback(lambda _: queue.put_nowait(None))
+        while (event := await queue.get()) is not None:
+            yield event
+
+    def _while_driven(self, act: Callable[[], None]) -> None:
+        """Do `act` in the event loop of the run, unless nobody drives it: it has no plan yet, or is over."""
+        is_over = self._home.is_closed() or (self._task is not None and self._task.done())
+        if self._state is not None and not is_over:
+            with contextlib.suppress(RunError):  # the run may end at this very moment
+                self._at_home(act)
+
+    def _at_home(self, act: Callable[[], Done]) -> Done:
+        """Return what `act` returns, done in the event loop of the run; raises what it raises, and `RunError`."""
+        if self._task is not None and self._task.done():
+            raise RunError(f"nobody drives the run {self.id!r} any more", hint="take it up: resume(run, …)")
+        if not self._home.is_running() or running_loop() is self._home:
+            return act()
+        done = Future[Done]()
+        self._home.call_soon_threadsafe(_settle, done, act)
+        while True:
+            try:
+                return done.result(PATIENCE)
+            except TimeoutError:
+                if self._home.is_closed():
+                    raise RunError(f"the event loop of the run {self.id!r} has ended") from None
 
 
-def _what_came(record: StepRecord) -> Attempt:
-    """Return what came of the latest attempt at a step, as far as that was kept."""
-    if record.result is None:
-        reason = "the process stopped while it was being done"
-        return Attempt(ActionResult.failed(reason), in_doubt=reason, crashed=True)
-    raised = RuntimeError(record.raised) if record.raised else None
-    return Attempt(result_from(record.result), raised=raised, in_doubt=record.doubt)
+def _hint(asked: Asked) -> str:
+    """Return what may be said to a question."""
+    if asked.creates:
+        names = ", ".join(f'"{each}": …' for each in asked.creates)
+        others = [each for each in asked.choices if each != HAPPENED]
+        return f'say {{"created": {{{names}}}}} where it happened, or else: {", ".join(others)}'
+    why = ", or 'no: …' with the reason" if is_approval(asked) else ""
+    return f"say one of: {', '.join(asked.choices)}{why}"
+
+
+def _settle(done: Future[Done], act: Callable[[], Done]) -> None:
+    """Have `done` be what `act` returns, or raises."""
+    try:
+        done.set_result(act())
+    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+        done.set_exception(error)
+
+
+def _result(result: Any) -> ActionResult:
+    """Return what comes from outside for a step as a result; raises `InputError` where it is none."""
+    if issubclass(type(result), Wait):
+        raise InputError("a step that waits is completed by a result, not by another Wait")
+    try:
+        with containment():
+            return checked(result)
+    except ForethoughtError:
+        raise
+    except Exception as error:  # values may do anything when they are looked into
+        raise InputError(f"{shown(result)} is no result: {said(error)}") from error

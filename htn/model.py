@@ -2,31 +2,61 @@
 
 What is classical stays in the classical model: a hierarchical domain *has* a `DomainModel` with types, predicates and
 actions, and a hierarchical problem *has* a `Problem` with objects, initial state and goal.
+
+Partial orders of the tasks of a network.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
-from graphlib import CycleError
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
+from typing import Final, TypeAlias
 
-from htn.orders import Order, linear
-from planner.annotations import TYPE_CHECKING
+from planner.lightweight import TYPE_CHECKING, dataclass, field, replace
 from planner.model import TRUE, Atom, DomainModel, Formula, Problem, Variable
 from planner.model.problem import sealed as sealed_classical
-from planner.records import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from htn.explain import TaskExplanation, WhyNot
-    from htn.unified import GroundOutgoing, HtnOutgoing
-    from planner.annotations import Any
-    from planner.budget import Budget
-    from planner.candidates.iterator import Candidates, Which
-    from planner.check import Finding
     from planner.errors import Location
-    from planner.plan import Plan, Result
-    from planner.validate import Verdict
+
+KIND: Final = "hierarchical"
+"""The entry point in `forethought.problem_kinds` that serves problems with tasks."""
+Order: TypeAlias = tuple[int, int]
+"""Two places: what is at the first ends before what is at the second begins."""
+
+
+def closure(size: int, ordering: Sequence[Order]) -> list[int]:
+    """Return for each of `size` places, as bits, the places that come after it, transitively."""
+    following: list[list[int]] = [[] for _ in range(size)]
+    for first, second in ordering:
+        following[first].append(second)
+    after = [0] * size
+    for place in reversed(linear(size, ordering)):
+        for other in following[place]:
+            after[place] |= after[other] | 1 << other
+    return after
+
+
+def linear(size: int, ordering: Iterable[Order]) -> list[int]:
+    """Return the places in an order that agrees with `ordering`, as written where it leaves the choice.
+
+    Raises `graphlib.CycleError` where there is none.
+    """
+    sorter: TopologicalSorter[int] = TopologicalSorter({place: [] for place in range(size)})
+    for first, second in ordering:
+        sorter.add(second, first)
+    sorter.prepare()
+    found: list[int] = []
+    ready: list[int] = []
+    while sorter.is_active():
+        ready += sorter.get_ready()
+        ready.sort(reverse=True)
+        place = ready.pop()
+        found.append(place)
+        sorter.done(place)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +159,14 @@ class HtnDomain:
     spelling: Spelling = field(default_factory=Spelling, compare=False, repr=False)
 
     @property
+    def kind(self) -> str:
+        """What such problems are to `planner.problem_kinds`."""
+        return KIND
+
+    @property
     def name(self) -> str:
         """The name of the domain."""
         return self.classical.name
-
-    def check(self) -> list[Finding]:
-        """Return what lint says about the domain without objects."""
-        from htn.check import check_hierarchy  # noqa: PLC0415 - the model itself knows nothing of lint
-
-        return check_hierarchy(self)
 
     def methods_for(self, task: str) -> list[Method]:
         """Return the methods for the compound task of this name, in the order of declaration."""
@@ -161,6 +190,11 @@ class HtnProblem:
     seal: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
+    def kind(self) -> str:
+        """What such problems are to `planner.problem_kinds`."""
+        return KIND
+
+    @property
     def name(self) -> str:
         """The name of the problem."""
         return self.classical.name
@@ -176,88 +210,11 @@ class HtnProblem:
             and not self.classical.unsealed
         )
 
-    def resolved(self) -> HtnProblem:
-        """Return the problem with its texts read and its names looked up; raises `InputError` for a mistake."""
-        if self.is_sealed:
-            return self
-        from htn.declare.resolve import resolved  # noqa: PLC0415 - readers give problems that are sealed
-
-        return resolved(self)
-
     @property
     def is_ordered(self) -> bool:
         """Whether the tasks of every network are totally ordered."""
         networks = [self.network, *(method.network for method in self.domain.methods.values())]
         return all(network.is_sequence for network in networks)
-
-    def read_plan(self, text: str, source: str = "<string>") -> Plan:
-        """Return the plan that `text` writes; see `htn.plan_files.plan_from_text`."""
-        from htn.plan_files import plan_from_text  # noqa: PLC0415 - the model itself knows nothing of files
-
-        return plan_from_text(text, self, source)
-
-    def check(self, budget: Budget) -> list[Finding]:
-        """Return what lint says about the problem and its domain; raises `LimitReached`."""
-        from htn.check import check_htn_problem  # noqa: PLC0415 - as above
-
-        return check_htn_problem(self.resolved(), budget)
-
-    def write_plan(self, plan: Plan) -> str:
-        """Return `plan` in the competition's format; see `htn.plans.write_plan`."""
-        from htn.plans import write_plan  # noqa: PLC0415 - as above
-
-        return write_plan(plan)
-
-    def draw_plan(self, plan: Plan) -> str:
-        """Return the decomposition of `plan`, drawn as a tree."""
-        from htn.draw import drawn  # noqa: PLC0415 - as above
-
-        return drawn(plan)
-
-    def validate(self, plan: Plan, budget: Budget | None = None) -> Verdict:
-        """Return whether `plan` works; without a decomposition, one is searched for within `budget` (None: 10 s)."""
-        from htn.verify.sequence import judged  # noqa: PLC0415 - the model itself knows nothing of plans
-        from planner.budget import Budget  # noqa: PLC0415 - as above
-
-        return judged(self.resolved(), plan, budget or Budget(10.0))
-
-    def explain_plan(self, plan: Plan, budget: Budget | None = None) -> TaskExplanation:
-        """Return which tasks each step of `plan`, a valid one, is there for; raises `LimitReached`."""
-        from htn.explain import explain_plan  # noqa: PLC0415 - as above
-
-        return explain_plan(self.resolved(), plan, budget)
-
-    def to_unified_planning(
-        self, environment: Any = None, budget: Budget | None = None, *, is_ground: bool = False
-    ) -> HtnOutgoing | GroundOutgoing:
-        """Return the problem as one of unified-planning; see `htn.unified`."""
-        from htn.unified import grounded, to_unified_planning  # noqa: PLC0415 - slow to load
-
-        return (grounded if is_ground else to_unified_planning)(self.resolved(), environment, budget)
-
-    def for_another_process(self, budget: Budget) -> HtnProblem:
-        """Return the problem without Python values; raises `LimitReached`."""
-        from htn.sent import sent  # noqa: PLC0415 - only foreign planners have processes of their own
-
-        return sent(self, budget)
-
-    def why_not(self, budget: Budget) -> WhyNot:
-        """Return why there is no plan, as far as that shows within `budget`."""
-        from htn.explain import why_not  # noqa: PLC0415 - as above
-
-        return why_not(self.resolved(), budget)
-
-    def solve(self, **options: Any) -> Result:
-        """Return the answer; the options are those of `htn.solve.solve`."""
-        from htn.solve import solve  # noqa: PLC0415 - what is only read needs no search
-
-        return solve(self, **options)
-
-    def candidates(self, budget: Budget, which: Which) -> Candidates:
-        """Return the plans for the problem by their costs; see `htn.candidates`."""
-        from htn.candidates.iterate import candidates  # noqa: PLC0415 - as above
-
-        return candidates(self.resolved(), budget, which)
 
 
 def sealed(problem: HtnProblem) -> HtnProblem:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from planner.annotations import Any
+from planner.lightweight import Any, dataclass
 from planner.model import Atom
-from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

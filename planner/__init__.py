@@ -10,14 +10,31 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from planner.annotations import TYPE_CHECKING, Any
+from planner.lightweight import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from planner.budget import Budget
-    from planner.candidates import Candidates, CandidateSet, Diversity, candidates, diverse, k_best
-    from planner.check import Finding, check_domain, check_problem
-    from planner.creation import created_by, declared_arguments, for_steps, with_placeholders
-    from planner.declare import (
+    from planner.compilations.determinization import expected_costs
+    from planner.compilations.object_creation.placeholders import (
+        created_by,
+        declared_arguments,
+        for_steps,
+        with_placeholders,
+    )
+    from planner.errors import (
+        DeclarationError,
+        DocumentError,
+        EngineError,
+        ForethoughtError,
+        InputError,
+        Location,
+        NoPlan,
+        PddlError,
+        PlanError,
+        UnsupportedError,
+    )
+    from planner.explain.plan_steps import PlanExplanation, explain_plan
+    from planner.explain.unsolvable import Diagnosis, explain_unsolvable
+    from planner.language.declare import (
         FIXED,
         Domain,
         Entity,
@@ -36,21 +53,12 @@ if TYPE_CHECKING:
         resolve_action,
         sometime,
     )
-    from planner.documents import Documents, json_schema, read_documents, write_json, write_yaml
-    from planner.errors import (
-        DeclarationError,
-        DocumentError,
-        EngineError,
-        ForethoughtError,
-        InputError,
-        Location,
-        NoPlan,
-        PddlError,
-        PlanError,
-        UnsupportedError,
-    )
-    from planner.explain import Diagnosis, PlanExplanation, explain_plan, explain_unsolvable
-    from planner.load import LazyProblems, load, load_domain
+    from planner.language.documents import Documents, json_schema, read_documents, write_json, write_yaml
+    from planner.language.loading.load import load, load_domain
+    from planner.language.loading.sources import LazyProblems
+    from planner.limits import Budget
+    from planner.lint.check import check_domain, check_problem
+    from planner.lint.findings import Finding
     from planner.model import (
         OPEN,
         TRUE,
@@ -77,19 +85,26 @@ if TYPE_CHECKING:
         SoftGoal,
         Variable,
     )
-    from planner.order import CausalLink, Schedule, causal_links, makespan, partial_order, schedule, starts
+    from planner.partial_order.causal_links import CausalLink, causal_links, partial_order
     from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, Supposition
-    from planner.repair import Left, Mended, Patch, Undo, UndoStep, Written, mend, patch, undo
-    from planner.selection import Criterion, Ranking, rank
+    from planner.policies.decide import decide
+    from planner.policies.decision import Decision, Objective
+    from planner.policies.evaluation import Execution, Worth, evaluate, executions
+    from planner.policies.markov_decision_process import Kept
+    from planner.policies.policy import Policy
+    from planner.ranking.criteria import Criterion
+    from planner.ranking.rank import Ranking, rank
+    from planner.repair.mending import Mended, mend
+    from planner.repair.patching import Patch, patch
+    from planner.repair.undoing import Left, Undo, UndoStep, Written, undo
+    from planner.resources import resources
+    from planner.scheduling.schedule import Schedule, makespan, schedule, starts
     from planner.solve import improve, solve
-    from planner.uncertain.aims import Objective
-    from planner.uncertain.decide import decide
-    from planner.uncertain.decision import Decision
-    from planner.uncertain.evaluation import Execution, Worth, evaluate, executions
-    from planner.uncertain.expected import expected_costs
-    from planner.uncertain.kept import Kept
-    from planner.uncertain.policy import Policy
-    from planner.validate import Verdict, resources, simulate, validate
+    from planner.topk.candidates import Candidates, candidates
+    from planner.topk.diverse import diverse
+    from planner.topk.top_k import CandidateSet, Diversity, k_best
+    from planner.validation.validate import simulate, validate
+    from planner.validation.verdict import Verdict
 
 __all__ = [
     "FIXED",
@@ -215,44 +230,53 @@ __all__ = [
 ]
 
 _MODULES = {
-    "budget": "Budget",
-    "candidates": "CandidateSet Candidates Diversity candidates diverse k_best",
-    "check": "Finding check_domain check_problem",
-    "creation": "created_by declared_arguments for_steps with_placeholders",
-    "declare": "FIXED Domain Entity From Outcome PredicateRef When always at_most before done forbidden mandatory "
-    "never never_after resolve_action sometime",
-    "documents": "Documents json_schema read_documents write_json write_yaml",
-    "errors": "DeclarationError DocumentError EngineError ForethoughtError InputError Location NoPlan PddlError "
-    "PlanError UnsupportedError",
-    "explain": "Diagnosis PlanExplanation explain_plan explain_unsolvable",
-    "load": "LazyProblems load load_domain",
-    "model": "OPEN TRUE Action And Atom Case Constraint ConstraintKind DataParameter DomainModel Done Equals Exists "
-    "Forall Formula Goal Imply Metric Not Object Or Problem SoftGoal Variable",
-    "order": "CausalLink Schedule causal_links makespan partial_order schedule starts",
+    "compilations.determinization": "expected_costs",
+    "compilations.object_creation.placeholders": "created_by declared_arguments for_steps with_placeholders",
+    "errors": "DeclarationError DocumentError EngineError ForethoughtError InputError Location NoPlan "
+    "PddlError PlanError UnsupportedError",
+    "explain.plan_steps": "PlanExplanation explain_plan",
+    "explain.unsolvable": "Diagnosis explain_unsolvable",
+    "language.declare": "Domain Entity FIXED From Outcome PredicateRef When always at_most before done "
+    "forbidden mandatory never never_after resolve_action sometime",
+    "language.documents": "Documents json_schema read_documents write_json write_yaml",
+    "language.loading.load": "load load_domain",
+    "language.loading.sources": "LazyProblems",
+    "limits": "Budget",
+    "lint.check": "check_domain check_problem",
+    "lint.findings": "Finding",
+    "model": "Action And Atom Case Constraint ConstraintKind DataParameter DomainModel Done Equals Exists "
+    "Forall Formula Goal Imply Metric Not OPEN Object Or Problem SoftGoal TRUE Variable",
+    "partial_order.causal_links": "CausalLink causal_links partial_order",
     "plan": "Plan Progress Result Statistics Status Step StoppedBy Supposition",
-    "repair": "Left Mended Patch Undo UndoStep Written mend patch undo",
-    "selection": "Criterion Ranking rank",
+    "policies.decide": "decide",
+    "policies.decision": "Decision Objective",
+    "policies.evaluation": "Execution Worth evaluate executions",
+    "policies.markov_decision_process": "Kept",
+    "policies.policy": "Policy",
+    "ranking.criteria": "Criterion",
+    "ranking.rank": "Ranking rank",
+    "repair.mending": "Mended mend",
+    "repair.patching": "Patch patch",
+    "repair.undoing": "Left Undo UndoStep Written undo",
+    "scheduling.schedule": "Schedule makespan schedule starts",
     "solve": "improve solve",
-    "uncertain.expected": "expected_costs",
-    "uncertain.aims": "Objective",
-    "uncertain.decide": "decide",
-    "uncertain.decision": "Decision",
-    "uncertain.evaluation": "Execution Worth evaluate executions",
-    "uncertain.kept": "Kept",
-    "uncertain.policy": "Policy",
-    "validate": "Verdict resources simulate validate",
+    "topk.candidates": "Candidates candidates",
+    "topk.diverse": "diverse",
+    "topk.top_k": "CandidateSet Diversity k_best",
+    "resources": "resources",
+    "validation.validate": "simulate validate",
+    "validation.verdict": "Verdict",
 }
 """Which module has which names."""
 _HOMES = {name: f"planner.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 
 class _Package(ModuleType):
-    """This package. Where a function is named like its module (`validate`), the attribute is the function."""
+    """This package. Where a function is named like a module (`solve`, `resources`), the attribute is the function."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, ModuleType) and _HOMES.get(name) == value.__name__:
-            value = getattr(value, name)
-        super().__setattr__(name, value)
+        if not (isinstance(value, ModuleType) and name in _HOMES):
+            super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Package

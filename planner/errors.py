@@ -11,17 +11,15 @@
     └── EngineError             a foreign planner broke its side of the contract
 
 Limits (time, memory, cancellation) are not errors: they end in a `Result`.
+
+Text of others as it may be shown: without the characters that steer a terminal or turn text round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planner.annotations import TYPE_CHECKING
-from planner.records import dataclass
-
-if TYPE_CHECKING:
-    from planner.plan import Result
+from planner.lightweight import Any, Final, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +84,10 @@ class UnsupportedError(ForethoughtError):
         return f"unsupported: {self.construct}" + (f"; {self.hint}" if self.hint else "")
 
 
-class NoPlan(ForethoughtError):  # noqa: N818 - it says what there is not
+class NoPlan(ForethoughtError):
     """`Result.expect_plan` was called on a result without one."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Any) -> None:
         super().__init__(result)
         self.result = result
 
@@ -106,7 +104,7 @@ def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str
 
     `cutoff` is the least likeness, from 0 to 1.
     """
-    import difflib  # noqa: PLC0415 - only a misspelt name needs it
+    import difflib
 
     folded = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=cutoff)
@@ -121,3 +119,17 @@ def with_article(noun: str) -> str:
 def kind_of(value: object) -> str:
     """Return what `value` is, for a message: "an int", "a list", "None"."""
     return "None" if value is None else with_article(type(value).__name__)
+
+
+_C0: Final = [*range(0x20), 0x7F]
+_C1: Final = [*range(0x80, 0xA0)]
+_BIDI: Final = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_DROPPED: Final = dict.fromkeys(code for code in (*_C0, *_C1, *_BIDI) if chr(code) not in "\n\t")
+
+
+def printable(text: str) -> str:
+    """Return `text` without C0, C1 and bidirectional controls; line breaks and tabs stay.
+
+    A name or an answer of a tool could else colour, move or hide what a terminal shows, or change its clipboard.
+    """
+    return text if text.isprintable() and text.isascii() else text.translate(_DROPPED)

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from enum import Enum
 
-from planner.annotations import TYPE_CHECKING, Any
 from planner.errors import NoPlan
-from planner.records import dataclass, field, replace
+from planner.lightweight import TYPE_CHECKING, Any, dataclass, field, replace
 
 if TYPE_CHECKING:
     from planner.model import Atom, Constraint, Number, SoftGoal
@@ -124,27 +123,6 @@ class Plan:
     def charge(self) -> Number:
         """The cost, and the utilities of what is forgone: the less it is, the more is the net benefit."""
         return exact_sum([self.cost, *[wish.utility or 0 for wish in self.forgone]])
-
-    def spent(self) -> dict[str, tuple[Number, Number]]:
-        """Return what the plan takes of each thing that its problem limits, and how much it may take.
-
-        These are the resources that have a budget, and `seconds` where there is a deadline. The cost is left out.
-        Raises as `resources` and `makespan` do.
-        """
-        problem = getattr(self.problem, "classical", self.problem)
-        found: dict[str, tuple[Number, Number]] = {}
-        if problem is None:
-            return found
-        if problem.budgets:
-            from planner.validate import resources  # noqa: PLC0415 - few problems have budgets
-
-            used = resources(self)
-            found = {name: (used.get(name, 0), most) for name, most in problem.budgets.items() if name != "cost"}
-        if problem.deadline is not None:
-            from planner.order import makespan  # noqa: PLC0415 - few problems have a deadline
-
-            found["seconds"] = makespan(self), problem.deadline
-        return found
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -282,7 +260,7 @@ class Result:
         raise TypeError("a Result is neither true nor false; ask result.has_plan, or compare result.status with `is`")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as the JSON-ready data that `forethought solve --json` prints."""
+        """Return the result as JSON-ready data; `forethought solve --json` adds what the plan uses of resources."""
         data: dict[str, Any] = {
             "status": self.status.name,
             "stopped_by": self.stopped_by.name.lower(),
@@ -291,17 +269,11 @@ class Result:
             "plan": self.plan.to_dict() if self.plan is not None else None,
             "reason": self.reason,
             "statistics": self.statistics.to_dict(),
-            **self._spent(),
         }
         if self.utility is not None:
             data |= {"utility": json_number(self.utility), "net_benefit": json_number(self.net_benefit)}
             data["forgone"] = forgone_data(self.forgone)
         return data
-
-    def _spent(self) -> dict[str, Any]:
-        """Return what the plan takes of what its problem limits, if it limits anything."""
-        spent = {} if self.plan is None else self.plan.spent()
-        return {"uses": {name: json_number(used) for name, (used, _) in spent.items()}} if spent else {}
 
 
 @dataclass(frozen=True, slots=True)

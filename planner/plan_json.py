@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from planner.creation import for_steps
-from planner.declare.words import count
+from planner.compilations.object_creation.placeholders import for_steps
 from planner.errors import Location, PlanError, did_you_mean
+from planner.language.declare.fields import count
+from planner.lightweight import replace
 from planner.model import Number, Problem
 from planner.plan import Plan, Step
-from planner.records import replace
-from planner.versions import choose_versions
+from planner.validation.action_versions import choose_versions
 
 
 def is_json(text: str) -> bool:

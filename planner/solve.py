@@ -7,21 +7,19 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 
-from planner.annotations import Any, Final
-from planner.answer import Answer, intended, unsupported
-from planner.budget import Budget, check_limits
 from planner.errors import InputError, kind_of
-from planner.kinds import AnyProblem, is_other_problem
+from planner.lightweight import Any, Final, replace
+from planner.limits import Budget, check_limits
 from planner.model import Problem
 from planner.model.domain import creates_objects, uncertain_actions
-from planner.model.unclear import constraint_on_unknown
+from planner.model.problem import constraint_on_unknown
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
-from planner.records import replace
-from planner.resolve import resolve_problem
+from planner.portfolio.incumbent import Answer, intended, unsupported
+from planner.portfolio.portfolio import automatic, check_simulations, checked_names, chosen
+from planner.portfolio.symbolic_beside import alone, beside
+from planner.portfolio.workplace import Workplace
+from planner.problem_kinds import AnyProblem, is_other_problem, resolve_problem, service_of
 from planner.search import Space
-from planner.strategy import automatic, check_simulations, checked_names, chosen
-from planner.symbolic.beside import alone, beside
-from planner.workplace import Workplace
 
 REASON_SECONDS: Final = 1.0
 """So long it is looked for what cannot be met together, where it is proved that there is no plan."""
@@ -66,7 +64,7 @@ def solve(
     found = solve_plainly(problem, **options, time_limit=time_limit, **limits)
     if found.status is not Status.UNSOLVABLE or not isinstance(problem, Problem):
         return found
-    from planner.explain.conflicts import naming  # noqa: PLC0415 - loaded only where there is no plan
+    from planner.explain.conflicts import naming
 
     left = REASON_SECONDS if time_limit is None else min(REASON_SECONDS, time_limit - (time.monotonic() - began))
     found = naming(problem, found, Budget(max(left, 0.0), **limits), solve_plainly)
@@ -94,7 +92,9 @@ def solve_plainly(
     within |= {"on_progress": on_progress, "cancel": cancel}
     if not isinstance(problem, Problem):
         if is_other_problem(problem):
-            return problem.solve(mode=mode, search=search, heuristic=heuristic, engine=engine, **within)
+            return service_of(problem).solve(
+                problem, mode=mode, search=search, heuristic=heuristic, engine=engine, **within
+            )
         raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
     check_limits(time_limit, memory_limit)
     options: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
@@ -106,7 +106,7 @@ def solve_plainly(
     search = checked_names(mode, search, heuristic)
     refused = unsupported(problem, takes=("budgets", "deadlines"))
     if refused is None and search is not None and problem.deadline is not None:
-        from planner.budgets import unlabelled  # noqa: PLC0415 - few problems have a deadline
+        from planner.resources.resource_portfolio import unlabelled
 
         refused = unlabelled(search, "look at deadlines")
     if refused is not None:
@@ -128,28 +128,28 @@ def _otherwise(problem: Problem, options: dict[str, Any], within: dict[str, Any]
     """Return the answer of what is there for problems of this kind; None where that is ordinary search."""
     limits = within["time_limit"], within["memory_limit"], within["cancel"]
     if creates_objects(problem.domain):
-        from planner.creation.rounds import solve_with_creation  # noqa: PLC0415 - few domains need it
+        from planner.compilations.object_creation.rounds import solve_with_creation
 
         return solve_with_creation(
             problem, solve_plainly, Budget(*limits), **options, on_progress=within["on_progress"]
         )
     if problem.deadline is not None:
-        from planner.deadlines.otherwise import solve_otherwise  # noqa: PLC0415 - few problems have a deadline
+        from planner.scheduling.deadlines import solve_otherwise
 
         found = solve_otherwise(problem, solve_plainly, **options, **within)
         if found is not None:
             return found
     if problem.wishes and not problem.unknown:
-        from planner.wishes import solve_with_wishes  # noqa: PLC0415 - few problems need it
+        from planner.compilations.soft_goals import solve_with_wishes
 
         return solve_with_wishes(problem, solve_plainly, **options, **within)
     engine = options["engine"]
     if engine is not None:
-        from planner.engines.foreign import solve_with  # noqa: PLC0415 - unified-planning is slow to import
+        from planner.unified_planning.foreign_engines import solve_with
 
         return solve_with(problem, engine, **within)
     if problem.unknown:
-        from planner.unknown.solving import solve_with_unknown  # noqa: PLC0415 - few problems need it
+        from planner.compilations.contingent.assumptions import solve_with_unknown
 
         checked_names(options["mode"], options["search"], options["heuristic"])
         return solve_with_unknown(problem, solve_plainly, Budget(*limits), **options, on_progress=within["on_progress"])
@@ -160,7 +160,7 @@ def _as_intended(answer: Answer, found: Result) -> Result:
     """Return what `found`, on intended outcomes, says where actions may come out otherwise."""
     domain = answer.problem.domain
     if found.status is Status.UNSOLVABLE and uncertain_actions(domain):
-        from planner.uncertain.hopeless import is_hopeless  # noqa: PLC0415 - few problems need it
+        from planner.compilations.determinization import is_hopeless
 
         if is_hopeless(answer.problem, answer.budget, solve_plainly):
             return found
@@ -169,7 +169,7 @@ def _as_intended(answer: Answer, found: Result) -> Result:
 
 def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None) -> Result:
     """Ground, search, answer; raises `LimitReached`."""
-    from planner.grounding import ground  # noqa: PLC0415 - foreign engines ground for themselves
+    from planner.grounding.ground import ground
 
     task = ground(answer.problem, answer.budget)
     answer.grounded(task)
@@ -177,12 +177,12 @@ def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None)
         return answer.unreachable()
     workplace = Workplace(task, Space(task), answer.run, answer.budget.check)
     if answer.problem.deadline is not None:
-        from planner.deadlines import NOT_ALL, meeting_deadline  # noqa: PLC0415 - few problems have a deadline
+        from planner.scheduling.deadlines import NOT_ALL, meeting_deadline
 
         answer.caveat = NOT_ALL
         return answer.of(meeting_deadline(workplace, answer.problem, mode, search, heuristic), mode)
     if answer.problem.budgets:
-        from planner.budgets import within_budgets  # noqa: PLC0415 - few problems have budgets
+        from planner.resources.resource_portfolio import within_budgets
 
         return answer.of(within_budgets(workplace, answer.problem, mode, search, heuristic), mode)
     if search == "symbolic":
@@ -199,7 +199,7 @@ async def improve(problem: AnyProblem, **options: Any) -> AsyncIterator[Result]:
 
     Takes the options of `solve`. When the iteration is given up, the search is cancelled.
     """
-    import asyncio  # noqa: PLC0415 - nothing else here needs it
+    import asyncio
 
     loop, found = asyncio.get_running_loop(), asyncio.Queue[Result | BaseException | None]()
     cancel = options["cancel"] = options.get("cancel") or threading.Event()

@@ -8,9 +8,9 @@ from decimal import Decimal
 from itertools import count, permutations
 
 from planner.model import COST, Action, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable
+from planner.semantics.simulation import Simulation
 from planner.testing import TooManyStates, random_problem
 from planner.testing.brute import key_of, successors
-from planner.validate import Simulation
 
 RESOURCES = ("money", "tokens", "calls")
 

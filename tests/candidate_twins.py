@@ -9,7 +9,7 @@ from itertools import combinations
 
 from search_twins import Facts, applied, is_goal, successors
 
-from planner.task import Task
+from planner.task.ground_task import Task
 
 
 def sequences(task: Task, *, loops: bool) -> Iterator[tuple[int, tuple[int, ...]] | None]:

@@ -66,6 +66,6 @@ def counted_clock(monkeypatch):
     ticks = itertools.count(1)
     for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
         monkeypatch.setattr(time, name, lambda: TICK * next(ticks))
-    monkeypatch.setattr("planner.compiled.library._loaded", [])
-    monkeypatch.setattr("planner.compiled.library.loaded", lambda: None)
-    monkeypatch.setattr("planner.symbolic.beside.PATIENCE", float("inf"))
+    monkeypatch.setattr("planner.jit.library._loaded", {})
+    monkeypatch.setattr("planner.jit.library.loaded", lambda *_: None)
+    monkeypatch.setattr("planner.portfolio.symbolic_beside.PATIENCE", float("inf"))

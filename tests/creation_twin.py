@@ -13,8 +13,8 @@ from itertools import count
 
 import interpreter
 
+from planner.lightweight import replace
 from planner.model import And, Atom, Exists, Forall, Goal, Imply, Metric, Not, Object, Problem, TypeHierarchy, Variable
-from planner.records import replace
 from planner.testing import Features, TooManyStates, random_problem
 from planner.testing.random_formulas import TYPES, FormulaDrawer, Readable
 

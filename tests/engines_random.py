@@ -27,7 +27,7 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.validate import Simulation
+from planner.semantics.simulation import Simulation
 
 TYPES = {"thing": (), "box": ("thing",), "cart": ("thing",), "both": ("box", "cart")}
 TYPE_SETS = [("thing",), ("box",), ("cart",), ("both",), ("box", "cart"), ("object",)]

@@ -32,17 +32,17 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from htn import hddl
-from htn.hddl.writer import write_domain, write_problem
+from htn.language import hddl
+from htn.language.hddl.writer import write_domain, write_problem
 from htn.model import HtnDomain
-from planner.budget import resident_bytes
-from planner.documents import read_documents, write_json, write_yaml
-from planner.documents.yaml_text import parse_yaml
 from planner.errors import ForethoughtError
+from planner.language.documents import read_documents, write_json, write_yaml
+from planner.language.documents.text_formats import parse_yaml
+from planner.language.pddl import parse_condition, parse_domain, parse_problem, read
+from planner.language.pddl.plans import read_plan, write_plan
+from planner.language.pddl.writer import condition
+from planner.limits import resident_bytes
 from planner.model import DomainModel, Problem, TypeHierarchy
-from planner.pddl import parse_condition, parse_domain, parse_problem, read
-from planner.pddl.expressions import condition
-from planner.pddl.plans import read_plan, write_plan
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data" / "ipc-classical"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 
-from planner.budget import Budget
-from planner.closure import Closure
-from planner.grounding import ground
+from planner.compilations.adl import to_adl
+from planner.grounding.ground import ground
+from planner.limits import Budget
 from planner.model import Atom, Not
-from planner.normalise import to_adl
-from planner.task import bits
-from planner.validate import Simulation
+from planner.semantics.simulation import Simulation
+from planner.task.ground_task import Closure, bits
 
 
 def reachable(problem, limit, kept=None):

@@ -19,9 +19,9 @@ from planner.errors import ForethoughtError
 from planner.model import Atom, Formula, Number
 from planner.model.formulas import substitute
 from planner.plan import Step
+from planner.semantics.constraints import Watches
+from planner.semantics.simulation import Simulation
 from planner.testing.brute import key_of
-from planner.validate import Simulation
-from planner.validate.constraints import Watches
 
 Steps = tuple[Step, ...]
 Found = tuple[Number, Steps]
@@ -37,7 +37,7 @@ OVER = -1
 """The state after the end of a plan, whose wishes are settled."""
 
 
-class TooManyNetworks(ForethoughtError):  # noqa: N818 - named for what happened, as the limits are
+class TooManyNetworks(ForethoughtError):
     """There is more to look at than the caller wanted."""
 
 

@@ -10,9 +10,9 @@ from htn_brute import Progression, Steps, World, remaining_of
 
 from htn.grounding.ground import ground
 from htn.model import HtnProblem
-from planner.budget import Budget
-from planner.candidates.items import Items
+from planner.limits import Budget
 from planner.model import Number
+from planner.topk.partial_order_reduction import Items
 
 MOST_TASKS = 8
 """A network of more tasks than this is taken for one that grows without end."""

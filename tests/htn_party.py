@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from htn.declare import Methods
+from htn.language.declare import Methods
 from planner import Domain
 
 

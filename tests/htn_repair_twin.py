@@ -10,13 +10,12 @@ from dataclasses import replace
 
 import htn_brute
 
-from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
-from htn.orders import closure
+from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, closure
+from planner.compilations.adl import to_adl
 from planner.model import TRUE, Atom, Equals, Not, Or, Predicate
 from planner.model.formulas import conjunction, conjuncts, substitute
-from planner.normalise import to_adl
-from planner.repair.stages import instance
-from planner.validate import Simulation
+from planner.repair.repair_search import instance
+from planner.semantics.simulation import Simulation
 
 
 class Old:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from planner.model import OPEN, And, Atom, Equals, Exists, Forall, Imply, Not, Or, TypeHierarchy
-from planner.model.memo import kept_with_domain
+from planner.model.domain import kept_with_domain
 from planner.plan import Step
 
 
@@ -62,7 +62,7 @@ def closure(problem, facts):
     return true
 
 
-def holds(problem, true, formula, binding):  # noqa: PLR0911 - a line per construct
+def holds(problem, true, formula, binding):
     match formula:
         case Atom():
             return formula.substitute(binding) in true

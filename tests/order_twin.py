@@ -7,9 +7,8 @@ from itertools import combinations
 import networkx as nx
 
 from planner.model import Not
-from planner.order.accesses import accesses
-from planner.order.links import links_between
-from planner.order.patterns import overlap
+from planner.partial_order.causal_links import links_between
+from planner.partial_order.read_write_sets import accesses, overlap
 
 
 def ordered_pairs(problem, plan):

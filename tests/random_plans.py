@@ -7,9 +7,9 @@ from dataclasses import replace
 from planner.model import Goal, Not
 from planner.model.formulas import conjunction
 from planner.plan import Plan
+from planner.semantics.simulation import Simulation
 from planner.testing import Features, random_problem
 from planner.testing.random_formulas import instances
-from planner.validate import Simulation
 
 
 def random_plan(rng, features=Features(), longest=9):  # noqa: B008 - frozen

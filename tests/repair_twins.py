@@ -8,9 +8,9 @@ from itertools import count
 
 from planner.model import OPEN, Atom
 from planner.plan import exact_sum
+from planner.semantics.simulation import Simulation
 from planner.testing import TooManyStates
 from planner.testing.brute import key_of, successors
-from planner.validate import Simulation
 
 
 def taken(steps):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from planner.model import Atom
 from planner.plan import Step
-from planner.search.run import Ending
-from planner.task import INFINITY, AxiomLayer, ConditionalEffect, GroundAction, Rule, Task
+from planner.search.search_run import Ending
+from planner.task.ground_task import INFINITY, AxiomLayer, ConditionalEffect, GroundAction, Rule, Task
 
 Facts = frozenset[int]
 

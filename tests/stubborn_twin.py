@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from search_twins import Facts, Maker, applied
 
-from planner.task import GroundAction, Task
+from planner.task.ground_task import GroundAction, Task
 
 
 def writes(action: GroundAction) -> tuple[set[int], set[int]]:

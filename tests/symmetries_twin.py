@@ -8,7 +8,7 @@ from dataclasses import replace
 from search_twins import Maker
 
 from planner.model import Atom
-from planner.task import ConditionalEffect, GroundAction, Task
+from planner.task.ground_task import ConditionalEffect, GroundAction, Task
 
 
 def copied_task(seed: int) -> Task:

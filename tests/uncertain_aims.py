@@ -9,16 +9,15 @@ from itertools import islice
 import pytest
 
 from planner import Objective
-from planner.budget import Budget
-from planner.compiled import library
-from planner.compiled.hopes import KernelHopes
-from planner.compiled.process import ProcessBoard
-from planner.compiled.trials import CompiledTrials
+from planner.jit import library
+from planner.limits import Budget
 from planner.model import COST, TRUE, Goal, SoftGoal
+from planner.policies.decision import Aim, Hopes
+from planner.policies.markov_decision_process import process_of
+from planner.policies.mdp_compiled import KernelHopes, ProcessBoard
+from planner.policies.policy_mcts_compiled import CompiledTrials
 from planner.testing import Features, random_problem
 from planner.testing.brute import reachable
-from planner.uncertain.aims import Aim, Hopes
-from planner.uncertain.process import process_of
 
 UNCERTAIN = Features(uncertain=True, decimals=True)
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}

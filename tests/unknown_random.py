@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from planner.model import OPEN, Action, Atom, TypeHierarchy, Variable
 from planner.model.formulas import atoms_in
-from planner.model.hidden import hidden
+from planner.model.unknown_facts import hidden
 from planner.testing import Features, random_problem
 
 SMALL = Features(objects=3, actions=4)

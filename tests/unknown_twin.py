@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 
+from planner.compilations.determinization import chances
 from planner.model import Atom, Not
 from planner.model.formulas import conjuncts, substitute
-from planner.model.hidden import hidden, worlds
-from planner.uncertain.declared import Declared
-from planner.uncertain.determinise import chances
-from planner.validate.simulation import bound
+from planner.model.unknown_facts import hidden, worlds
+from planner.policies.evaluation import Declared
+from planner.semantics.simulation import bound
 
 CAREFUL = {"irreversible", "needs_observed"}
 

@@ -1,4 +1,7 @@
-"""Arguments and options that several commands share, and how they are read."""
+"""Arguments and options that several commands share, and how they are read.
+
+The tasks that options select.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from planner.errors import InputError
 
 if TYPE_CHECKING:
     from benchmarks.planners import Planner
+    from benchmarks.suite import BenchmarkTask
 
 
 class Track(StrEnum):
@@ -120,7 +124,7 @@ BestKnown = Annotated[
 
 def present(names: list[str]) -> list[Planner]:
     """Return the planners of these names that are installed; the others are told of and left out."""
-    from benchmarks.planners import missing, planner_of  # noqa: PLC0415 - each command loads only what it runs
+    from benchmarks.planners import missing, planner_of
 
     found: list[Planner] = []
     for one in map(planner_of, dict.fromkeys(names)):
@@ -132,3 +136,41 @@ def present(names: list[str]) -> list[Planner]:
         else:
             tell(f"{one.label} is left out: {lacking} is not installed")
     return found
+
+
+def tasks_of(
+    suite: Path,
+    *,
+    track: Track | None,
+    domains: list[str] | None,
+    names: list[str] | None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> list[BenchmarkTask]:
+    """Return the selected tasks of the suite in a folder, without those whose files cannot be tasks: these are told of.
+
+    Raises `DocumentError` where there are none.
+    """
+    from benchmarks.suite import Selection, load_suite
+    from planner.errors import DocumentError, Location
+
+    chosen = Selection(track.value if track else None, domains or (), names or (), sample, seed)
+    found = sound(chosen.of(load_suite(suite)))
+    if not found:
+        asked: dict[str, list[str]] = {
+            "--track": [track.value] if track else [],
+            "--domain": domains or [],
+            "--name": names or [],
+        }
+        options = " ".join(f"{option} '{pattern}'" for option, patterns in asked.items() for pattern in patterns)
+        raise DocumentError(f"no task fits {options}", Location(str(suite)), "`bench suites` lists the domains")
+    return found
+
+
+def sound(tasks: list[BenchmarkTask]) -> list[BenchmarkTask]:
+    """Return those of `tasks` whose files are what they should be; the others are told of."""
+    faults = {task.name: task.fault() for task in tasks}
+    for name, fault in faults.items():
+        if fault is not None:
+            tell(f"{name} is left out: {fault}")
+    return [task for task in tasks if faults[task.name] is None]

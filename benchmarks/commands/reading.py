@@ -37,9 +37,7 @@ def table(
     best_known: BestKnown = None,
 ) -> None:
     """Print coverage and scores by domain, outcomes, times, memory and validation of results as Markdown."""
-    from benchmarks.report import full_report  # noqa: PLC0415 - each command loads only what it runs
-    from benchmarks.tasks import task_table  # noqa: PLC0415 - as above
-    from benchmarks.tracks import track_tables  # noqa: PLC0415 - as above
+    from benchmarks.report import full_report, task_table, track_tables
 
     records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
     if tasks:
@@ -63,8 +61,8 @@ def html(
     best_known: BestKnown = None,
 ) -> None:
     """Write tables, cactus and scatter plots of results as one HTML page that needs nothing else."""
-    from benchmarks.page import report_page  # noqa: PLC0415 - each command loads only what it runs
-    from benchmarks.records import writing  # noqa: PLC0415 - as above
+    from benchmarks.html_report import report_page
+    from benchmarks.records import writing
 
     records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
     page = report_page(records, _counts(proved=proved), _costs(best_known), title)
@@ -86,10 +84,10 @@ def compare(
     name: NameFilter = None,
 ) -> None:
     """Compare two planners, or two runs of one: coverage, scores, contradicting claims, times, memory."""
-    from benchmarks.choice import Choice  # noqa: PLC0415 - each command loads only what it runs
-    from benchmarks.compare import compare as comparison  # noqa: PLC0415 - as above
-    from benchmarks.records import read_records  # noqa: PLC0415 - as above
-    from benchmarks.report import by_task  # noqa: PLC0415 - as above
+    from benchmarks.compare import Choice
+    from benchmarks.compare import compare as comparison
+    from benchmarks.records import read_records
+    from benchmarks.report import by_task
 
     ours = read_records(left_file)
     theirs = ours if right_file is None else read_records(right_file)
@@ -115,7 +113,7 @@ def rates(
     name: NameFilter = None,
 ) -> None:
     """Print evaluations and expansions a second of search, and memory for each stored state, side by side."""
-    from benchmarks.rates import rate_tables  # noqa: PLC0415 - each command loads only what it runs
+    from benchmarks.rates import rate_tables
 
     records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
     tables = rate_tables(records, least_seconds)
@@ -136,7 +134,7 @@ def proofs(
     name: NameFilter = None,
 ) -> None:
     """Print what is proved: of all that any peer proves, by feature, with which gap else, and by which part."""
-    from benchmarks.proofs import proof_report  # noqa: PLC0415 - each command loads only what it runs
+    from benchmarks.proofs import proof_report
 
     records = chosen(results, planners=None, without=without, supported_by=supported_by, domains=domain, names=name)
     first = _label(records, ours, 0)
@@ -155,9 +153,9 @@ def chosen(
     names: list[str] | None,
 ) -> list[Record]:
     """Return the records in `results` that the options choose; raises `DocumentError` where there are none."""
-    from benchmarks.choice import Choice  # noqa: PLC0415 - each command loads only what it runs
-    from benchmarks.records import read_records  # noqa: PLC0415 - as above
-    from planner.errors import DocumentError, Location  # noqa: PLC0415 - as above
+    from benchmarks.compare import Choice
+    from benchmarks.records import read_records
+    from planner.errors import DocumentError, Location
 
     files = ", ".join(map(str, results))
     records = [record for path in results for record in read_records(path)]
@@ -170,20 +168,20 @@ def chosen(
 
 
 def _counts(*, proved: bool) -> Counts:
-    from benchmarks import records  # noqa: PLC0415 - each command loads only what it runs
+    from benchmarks import records
 
     return records.proved if proved else records.done
 
 
 def _costs(best_known: Path | None) -> dict[str, float]:
-    from benchmarks.scores import read_costs  # noqa: PLC0415 - each command loads only what it runs
+    from benchmarks.report import read_costs
 
     return {} if best_known is None else read_costs(best_known)
 
 
 def _label(records: list[Record], wanted: str | None, default: int) -> str:
-    from benchmarks.report import planners_in  # noqa: PLC0415 - each command loads only what it runs
-    from planner.errors import DocumentError, did_you_mean  # noqa: PLC0415 - as above
+    from benchmarks.report import planners_in
+    from planner.errors import DocumentError, did_you_mean
 
     known = planners_in(records)
     if not known:

@@ -1,7 +1,11 @@
-"""Commands that run something: planners, grounding, validators."""
+"""Commands that run something: planners, grounding, validators.
+
+Commands that list what there is: suites, planners, validators.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,12 +25,13 @@ from benchmarks.commands.options import (
     SuiteFolder,
     TrackFilter,
     present,
+    tasks_of,
 )
-from benchmarks.commands.tasks import tasks_of
 from planner.cli.output import give, tell
 
 if TYPE_CHECKING:
     from benchmarks.records import Record
+    from benchmarks.suite import BenchmarkTask
 
 
 def run(
@@ -46,8 +51,8 @@ def run(
     core: Cores = None,
 ) -> None:
     """Run planners on the tasks of a suite; start it again to continue where it stopped."""
-    from benchmarks.process import Limits  # noqa: PLC0415 - each command loads only what it runs
-    from benchmarks.run import Settings, attempts_of, run_all  # noqa: PLC0415 - as above
+    from benchmarks.process import Limits
+    from benchmarks.run import Settings, attempts_of, run_all
 
     tasks = tasks_of(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
     attempts = attempts_of(tasks, present(planner))
@@ -72,10 +77,10 @@ def ground(
     core: Cores = None,
 ) -> None:
     """Ground tasks with ours and with Fast Downward's translator, alternating, and print the comparison."""
-    from benchmarks.ground import OURS, THEIRS, ground_report  # noqa: PLC0415 - each command loads only what it runs
-    from benchmarks.process import Limits  # noqa: PLC0415 - as above
-    from benchmarks.records import read_records  # noqa: PLC0415 - as above
-    from benchmarks.run import Settings, attempts_of, run_all  # noqa: PLC0415 - as above
+    from benchmarks.process import Limits
+    from benchmarks.rates import OURS, THEIRS, ground_report
+    from benchmarks.records import read_records
+    from benchmarks.run import Settings, attempts_of, run_all
 
     tasks = tasks_of(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
     attempts = attempts_of(tasks, present([OURS, THEIRS]), rounds)
@@ -93,10 +98,10 @@ def validate(
     check: Check = None,
 ) -> None:
     """Check the plans in a result file again, with validators that have not seen them yet."""
-    from benchmarks.records import read_records, write_records  # noqa: PLC0415 - each command loads only what it runs
-    from benchmarks.report import checks  # noqa: PLC0415 - as above
-    from benchmarks.run import check_again  # noqa: PLC0415 - as above
-    from benchmarks.suite import load_suite  # noqa: PLC0415 - as above
+    from benchmarks.records import read_records, write_records
+    from benchmarks.report import checks
+    from benchmarks.run import check_again
+    from benchmarks.suite import load_suite
 
     tasks = {task.name: task for task in load_suite(suite)}
     records = [check_again(record, tasks[record.task], _validators(check)) for record in read_records(results)]
@@ -105,8 +110,8 @@ def validate(
 
 
 def _validators(names: list[str] | None) -> list[str]:
-    from benchmarks.validators import FOREIGN, OURS, VALIDATORS  # noqa: PLC0415 - each command loads only what it runs
-    from planner.errors import DocumentError, did_you_mean  # noqa: PLC0415 - as above
+    from benchmarks.validators import FOREIGN, OURS, VALIDATORS
+    from planner.errors import DocumentError, did_you_mean
 
     groups = {"foreign": FOREIGN, "none": (), **{name: (name,) for name in VALIDATORS}}
     for name in names or ():
@@ -120,3 +125,46 @@ def _tell(record: Record) -> None:
     words += [f"cost {record.cost}"] if record.cost is not None else []
     words += [f"{record.cpu_seconds:.2f} s", f"{record.peak_mib:.0f} MiB", record.detail]
     tell("  ".join(filter(None, words)))
+
+
+def suites(
+    folders: Annotated[list[Path], typer.Argument(metavar="SUITE…")],
+    *,
+    track: TrackFilter = None,
+    domain: DomainFilter = None,
+    name: NameFilter = None,
+) -> None:
+    """Print the domains of suites: how many tasks, of which tracks, with which features."""
+    for folder in folders:
+        give(suite_table(tasks_of(folder, track=track, domains=domain, names=name)))
+
+
+def planners() -> None:
+    """Print the named planners and the validators, and which of them are not installed."""
+    from benchmarks.planners import NAMED, missing, planner_of
+    from benchmarks.report import markdown
+    from benchmarks.validators import VALIDATORS
+
+    rows = [(label, f"`{text}`", missing(planner_of(label)) or "") for label, text in NAMED.items()]
+    give(markdown(["planner", "configuration", "not installed"], rows))
+    checks = [
+        (label, ", ".join(sorted(one.lacks)) or "nothing", "" if one.available else one.package)
+        for label, one in VALIDATORS.items()
+    ]
+    give(markdown(["validator", "does not cover", "not installed"], checks))
+
+
+def suite_table(tasks: Sequence[BenchmarkTask]) -> str:
+    """Return the domains of `tasks`: how many, of which tracks, with which features in any of them."""
+    from benchmarks.pddltext import task_features
+    from benchmarks.report import markdown
+
+    domains: dict[str, list[BenchmarkTask]] = {}
+    for task in tasks:
+        domains.setdefault(task.domain, []).append(task)
+    rows = []
+    for domain, members in domains.items():
+        tracks = sorted({track for task in members for track in task.tracks})
+        found = {feature for task in members for feature in task_features(task.domain_path, task.problem_path)}
+        rows.append((domain, len(members), " ".join(tracks), ", ".join(sorted(found)) or "STRIPS"))
+    return markdown(["domain", "tasks", "tracks", "features"], [*rows, ("**total**", len(tasks), "", "")])

@@ -6,17 +6,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.faults.setting import Setting
-from executor.record.failures import Tried
-from executor.record.state import RunState
-from executor.record.status import StepStatus
+from benchmarks.faults.fault_setting import Setting
+from executor.events.events import StepStatus
+from executor.events.failures import Tried
+from executor.events.run_state import RunState
 from executor.recovery.hierarchy import so_far
 from executor.recovery.options import MOST_TRIES
 from executor.testing.oracle import doable, reachable
-from executor.testing.simulated import SimulatedWorld
+from executor.testing.simulated_world import SimulatedWorld
 from planner.model import Atom, DomainModel
 from planner.plan import Plan
-from planner.validate import Simulation
+from planner.semantics.simulation import Simulation
 
 if TYPE_CHECKING:
     from htn.model import HtnProblem

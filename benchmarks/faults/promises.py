@@ -10,14 +10,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from executor.record.answers import NOTHING
-from executor.record.events import Answered, Asked, Event, PlanChanged, RunEnded, RunStarted, StepEnded, StepStarted
-from executor.record.status import RunStatus, StepStatus
-from executor.testing.deeds import Call
-from executor.testing.looks import Sighting
+from executor.events.answers import NOTHING
+from executor.events.events import (
+    Answered,
+    Asked,
+    Event,
+    PlanChanged,
+    RunEnded,
+    RunStarted,
+    RunStatus,
+    StepEnded,
+    StepStarted,
+    StepStatus,
+)
+from executor.testing.simulated_handlers import Call
+from executor.testing.simulated_observers import Sighting
 from planner.model import Atom, Object, Problem
 from planner.plan import Step
-from planner.validate import Simulation
+from planner.semantics.simulation import Simulation
 
 ORDERED = frozenset({"hierarchical", "policy"})
 """The execution models in which more than the effects of steps says which one comes first."""
@@ -137,7 +147,7 @@ def _was_settled(evidence: Evidence, before: Call, after: Call) -> bool:
     return bool(effects) and all(_is_absent(fact, holds, looks) for fact, holds in effects)
 
 
-def _is_absent(fact: Atom, holds: bool, looks: Sequence[Sighting]) -> bool:  # noqa: FBT001 - the wanted value
+def _is_absent(fact: Atom, holds: bool, looks: Sequence[Sighting]) -> bool:
     latest = {look.by: look.says(fact) for look in looks if look.says(fact) is not None}
     return bool(latest) and all(said is not holds for said in latest.values())
 

@@ -23,10 +23,10 @@ STRATEGY = "iterative_dfs_backtracking"
 
 def written(domain: list[Any], problem: list[Any], state: Any) -> Any:
     """Return the domain in Python that has the tasks of `domain`, made for `problem`; None where there is none."""
-    from benchmarks.hop.blocks import Blocks  # noqa: PLC0415 - found by the path that `main` adds
-    from benchmarks.hop.reading import parts  # noqa: PLC0415 - as above
-    from benchmarks.hop.snacks import Snacks  # noqa: PLC0415 - as above
-    from benchmarks.hop.towers import Towers  # noqa: PLC0415 - as above
+    from benchmarks.hop.blocks import Blocks
+    from benchmarks.hop.reading import parts
+    from benchmarks.hop.snacks import Snacks
+    from benchmarks.hop.towers import Towers
 
     kinds: dict[frozenset[str], Any] = {
         frozenset({"serve"}): Snacks,
@@ -39,9 +39,9 @@ def written(domain: list[Any], problem: list[Any], state: Any) -> Any:
 
 def solve(domain_path: str, problem_path: str, options: dict[str, str]) -> dict[str, Any]:
     """Solve with GTPyhop, which knows no limits."""
-    import gtpyhop as peer  # noqa: PLC0415 - only this one is installed here
+    import gtpyhop as peer
 
-    from benchmarks.hop.reading import read, tasks  # noqa: PLC0415 - as above
+    from benchmarks.hop.reading import read, tasks
 
     began = time.perf_counter()
     domain, problem = read(domain_path), read(problem_path)
@@ -69,8 +69,8 @@ def solve(domain_path: str, problem_path: str, options: dict[str, str]) -> dict[
 
 def plan_of(steps: Any, found: Any, state: Any, domain: list[Any], problem: list[Any]) -> str:
     """Return the plan with its decomposition; actions have the names of `domain`, with `-` where Python has `_`."""
-    from benchmarks.hop.reading import parts, tasks  # noqa: PLC0415 - as above
-    from benchmarks.hop.trees import decomposed, plan_text  # noqa: PLC0415 - as above
+    from benchmarks.hop.reading import parts, tasks
+    from benchmarks.hop.trees import decomposed, plan_text
 
     names = {part[1].replace("-", "_"): part[1] for part in parts(domain, ":action")}
     roots = tasks(problem)

@@ -29,10 +29,10 @@ STATUSES = {
 
 def aries(domain_path: str, problem_path: str, seconds: float) -> dict[str, Any]:
     """Solve with Aries until its first plan, at most for `seconds` by the clock."""
-    from unified_planning.environment import get_environment  # noqa: PLC0415 - only this one is installed here
-    from unified_planning.exceptions import UPException  # noqa: PLC0415 - as above
-    from unified_planning.io import PDDLReader  # noqa: PLC0415 - as above
-    from up_aries import Aries  # noqa: PLC0415 - as above
+    from unified_planning.environment import get_environment
+    from unified_planning.exceptions import UPException
+    from unified_planning.io import PDDLReader
+    from up_aries import Aries
 
     began = time.perf_counter()
     get_environment().error_used_name = False

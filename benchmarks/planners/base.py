@@ -1,19 +1,46 @@
-"""What the harness asks of a planner: a command to run, and what the end of its process means."""
+"""What the harness asks of a planner: a command to run, and what the end of its process means.
+
+Peers in Python environments of their own, so that what they install does not meet what we do.
+
+They lie in one folder, each in a folder named by its distribution: `python -m venv FOLDER/jupyddl`, and then
+`FOLDER/jupyddl/bin/pip install jupyddl`. The folder is `FORETHOUGHT_PEERS`, or else `forethought/peers` in the user's
+cache.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Protocol
 
-from benchmarks.planners.environments import version_in_own
 from benchmarks.process import Limits, Run
 from benchmarks.suite import HDDL, PDDL
+
+VARIABLE: Final = "FORETHOUGHT_PEERS"
+
+
+def peers_folder() -> Path:
+    """Return the folder of environments, whether it exists or not."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get(VARIABLE) or Path(cache) / "forethought" / "peers").absolute()
+
+
+def interpreter_of(package: str) -> Path:
+    """Return the interpreter of the environment of `package`, whether it exists or not."""
+    return peers_folder() / package / "bin" / "python"
+
+
+def version_in_own(package: str) -> str | None:
+    """Return the version of `package` in an environment of its own; None where there is none."""
+    places = [str(path) for path in (peers_folder() / package / "lib").glob("python*/site-packages")]
+    return next((one.version for one in distributions(name=package, path=places)), None)
+
 
 DOMAIN_FILE: Final = "domain.pddl"
 PROBLEM_FILE: Final = "problem.pddl"
@@ -25,7 +52,7 @@ NAMED_FILES: Final[Mapping[str, Mapping[str, str]]] = {
 PLAN_FILE: Final = "plan"
 """The names of a task's files in the folder that a planner's process runs in; hierarchical ones end in `.hddl`."""
 OWN_ENVIRONMENT: Final = frozenset({"gtpyhop", "jupyddl", "kairos-planner", "up-aries"})
-"""Distributions that are looked for in environments of their own (`benchmarks.planners.environments`)."""
+"""Distributions that are looked for in environments of their own (`benchmarks.planners.base`)."""
 
 
 class Outcome(StrEnum):

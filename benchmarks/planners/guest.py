@@ -30,7 +30,7 @@ def kairos(domain_path: str, problem_path: str, seconds: float, options: dict[st
 
     Its own limit counts the clock, which is no measure where others use the processor too.
     """
-    import kairos as peer  # noqa: PLC0415 - only this one is installed here
+    import kairos as peer
 
     began = time.perf_counter()
     try:
@@ -65,7 +65,7 @@ def kairos(domain_path: str, problem_path: str, seconds: float, options: dict[st
 
 def jupyddl(domain_path: str, problem_path: str, seconds: float, options: dict[str, str]) -> dict[str, Any]:
     """Solve with jupyddl; `search` and `heuristic` are its names for them."""
-    from jupyddl import UnsupportedFeatureError, build_task, solve_task  # noqa: PLC0415 - as above
+    from jupyddl import UnsupportedFeatureError, build_task, solve_task
 
     began = time.perf_counter()
     try:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Answer, Effort, Job, Outcome, failed
-from benchmarks.planners.environments import interpreter_of
+from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Answer, Effort, Job, Outcome, failed, interpreter_of
 from benchmarks.process import Limits, Run
 from benchmarks.suite import HDDL, PDDL
 

@@ -49,7 +49,7 @@ class Ours:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        from planner.strategy import MODES, check_any, checked_name  # noqa: PLC0415 - loaded only for our own planner
+        from planner.portfolio.portfolio import MODES, check_any, checked_name
 
         for name in self.options:
             if name not in (*OPTIONS, LEFT_OUT):

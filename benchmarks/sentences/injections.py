@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.sentences.meant import problem_of, same
+from benchmarks.sentences.sentence_replay import problem_of, same
 from executor.agent.agent import Agent
 from executor.agent.proposals import Achieved, Standing
-from executor.language.protocol import Origin, Part, Purpose, Reply, Request
-from executor.record.status import RunStatus
-from executor.recovery.asking import Request as Approval
+from executor.events.events import RunStatus
+from executor.language_model.protocol import Origin, Part, Purpose, Reply, Request
+from executor.recovery.ask_people import Request as Approval
 from executor.testing import SimulatedWorld, run_virtual
-from executor.testing.models import reply_of
+from executor.testing.model_doubles import reply_of
 from planner import Problem
-from planner.documents.yaml_text import parse_yaml
+from planner.language.documents.text_formats import parse_yaml
+from planner.language.pddl.syntax import read_text
+from planner.lightweight import replace
 from planner.model import DataParameter
-from planner.pddl.text import read_text
-from planner.records import replace
 
 TEXTS: Final = Path(__file__).with_name("injections.yaml")
 WHERE: Final = "assistant/with-chart"
@@ -204,7 +204,7 @@ def _flowing(parameter: DataParameter, *, approved: bool) -> DataParameter:
 
 
 def _stated(simulated: SimulatedWorld) -> Any:
-    from planner.declare import Domain  # noqa: PLC0415 - small
+    from planner.language.declare import Domain
 
     problem = simulated.problem
     return Domain.of(problem.domain).problem("stated", objects=problem.objects, goal=GOAL["goal"]).goal

@@ -11,7 +11,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from benchmarks.tools.library import Tool
+from benchmarks.tools.tool_library import Tool
 
 MOST_STATES = 2_000_000
 """Generators make tasks whose relevant part is smaller than this."""

@@ -40,7 +40,7 @@ def blocks(count: int, seed: int = 1) -> Problem:
             requires=[*needs, "not armed(block)"],
             provides=[*down, *more],
         )
-    rng = Random(seed)  # noqa: S311 - a benchmark wants seeds
+    rng = Random(seed)
     names = [f"b{number}" for number in range(count)]
     start, half = rng.sample(names, count), max(1, count // 2)
     return domain.problem(

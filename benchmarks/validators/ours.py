@@ -6,20 +6,20 @@ from pathlib import Path
 
 from benchmarks.suite import HDDL
 from benchmarks.validators import VALID, Verdict
-from htn.hddl import read as read_hierarchical
-from htn.plan_files import plan_from_text
-from htn.verify.sequence import judged
-from planner.budget import Budget
+from htn.language.hddl import read as read_hierarchical
+from htn.language.plan_text import plan_from_text
+from htn.verification.chart_parsing import judged
 from planner.errors import PlanError, UnsupportedError
-from planner.pddl import read
-from planner.pddl.plans import read_plan
+from planner.language.pddl import read
+from planner.language.pddl.plans import read_plan
+from planner.limits import Budget
 from planner.plan import json_number
-from planner.validate import Verdict as Judgement
-from planner.validate import validate
+from planner.validation.validate import validate
+from planner.validation.verdict import Verdict as Judgement
 
 
 def check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
-    """Return what `planner.validate` says, or `htn.verify` of a plan for a hierarchical problem."""
+    """Return what `planner.validate` says, or `htn.verification.validate` of a plan for a hierarchical problem."""
     judge = hierarchical if problem_path.suffix == HDDL else classical
     try:
         verdict = judge(domain_path, problem_path, plan)
@@ -37,6 +37,6 @@ def classical(domain_path: Path, problem_path: Path, plan: str) -> Judgement:
 
 
 def hierarchical(domain_path: Path, problem_path: Path, plan: str) -> Judgement:
-    """Return what `htn.verify` says; for steps without decomposition one is searched for, however long that takes."""
+    """Return what `htn.verification.validate` says; without a decomposition it searches for one, without limits."""
     problem = read_hierarchical(domain_path, problem_path)
     return judged(problem, plan_from_text(plan, problem, "plan"), Budget())

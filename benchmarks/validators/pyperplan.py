@@ -11,8 +11,8 @@ from benchmarks.validators.plantext import plan_steps
 
 def check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
     """Return whether pyperplan's operators lead from its initial state to its goal, at cost 1 each."""
-    from pyperplan import grounding  # noqa: PLC0415 - loaded only where it judges
-    from pyperplan.pddl.parser import Parser  # noqa: PLC0415 - as above
+    from pyperplan import grounding
+    from pyperplan.pddl.parser import Parser
 
     parser = Parser(str(domain_path), str(problem_path))
     problem = parser.parse_problem(parser.parse_domain())

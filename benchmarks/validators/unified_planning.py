@@ -22,7 +22,7 @@ def check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
 @contextmanager
 def names_shared() -> Iterator[None]:
     """Let a predicate and an action have one name, as PDDL does; the reader knows no environment but the global one."""
-    from unified_planning.environment import get_environment  # noqa: PLC0415 - loaded only where it judges
+    from unified_planning.environment import get_environment
 
     environment = get_environment()
     before = environment.error_used_name
@@ -34,9 +34,9 @@ def names_shared() -> Iterator[None]:
 
 
 def _check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
-    from unified_planning.engines import SequentialPlanValidator, ValidationResultStatus  # noqa: PLC0415 - as above
-    from unified_planning.exceptions import UPException  # noqa: PLC0415 - as above
-    from unified_planning.io import PDDLReader  # noqa: PLC0415 - as above
+    from unified_planning.engines import SequentialPlanValidator, ValidationResultStatus
+    from unified_planning.exceptions import UPException
+    from unified_planning.io import PDDLReader
 
     reader = PDDLReader()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from planner.declare import Domain, Entity
+from planner.language.declare import Domain, Entity
 from planner.model import DomainModel
 
 

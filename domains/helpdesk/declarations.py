@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated
 
-from planner.declare import FIXED, Domain, Entity, From
+from planner.language.declare import FIXED, Domain, Entity, From
 from planner.model import DomainModel
 
 

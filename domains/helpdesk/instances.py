@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from domains.helpdesk.declarations import domain
-from planner.declare import Domain
-from planner.loading.source import LazyProblems
+from planner.language.declare import Domain
+from planner.language.loading.sources import LazyProblems
 from planner.model import Problem
 
 Asked = tuple[str, str, str, bool]

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from domains.household.instances import domain, generate, problems
 
 if TYPE_CHECKING:
-    from htn.cases import HtnCase
+    from htn.testing.cases import HtnCase
 
 __all__ = ["cases", "domain", "generate", "problems"]
 
 
 def cases() -> tuple[HtnCase, ...]:
     """Return what is known about the small problems."""
-    from domains.household.known import CASES  # noqa: PLC0415 - solving needs no test helpers
+    from domains.household.known import CASES
 
     return CASES

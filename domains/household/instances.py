@@ -8,12 +8,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
-from htn.hddl import read_domain, read_problem
+from htn.language.hddl import read_domain, read_problem
 from htn.model import HtnDomain, HtnProblem, sealed, sequence
-from planner.declare import Domain
-from planner.loading.source import LazyProblems
+from htn.problem_kind import resolve
+from planner.language.declare import Domain
+from planner.language.loading.sources import LazyProblems
+from planner.lightweight import replace
 from planner.model import Atom
-from planner.records import replace
 
 FOLDER: Final = Path(__file__).parent
 
@@ -76,4 +77,4 @@ def generate(seed: int, size: int) -> HtnProblem:
     )
     table = rng.choice(rooms)
     laid = [Atom("lay", (dish, table)) for dish in dishes[:2]]
-    return sealed(HtnProblem(domain(), classical, sequence(*laid, Atom("tidy"))).resolved())
+    return sealed(resolve(HtnProblem(domain(), classical, sequence(*laid, Atom("tidy")))))

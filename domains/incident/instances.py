@@ -8,9 +8,10 @@ from functools import cache, partial
 from pathlib import Path
 
 from htn.model import HtnDomain, HtnProblem, sealed, sequence
-from planner.declare import Domain
-from planner.documents import read_documents
-from planner.loading.source import LazyProblems
+from htn.problem_kind import resolve
+from planner.language.declare import Domain
+from planner.language.documents import read_documents
+from planner.language.loading.sources import LazyProblems
 from planner.model import Atom
 
 
@@ -18,7 +19,7 @@ from planner.model import Atom
 def domain() -> HtnDomain:
     """Return the domain."""
     (found,) = read_documents(Path(__file__).with_name("domain.yaml")).domains
-    assert isinstance(found, HtnDomain)  # noqa: S101 - it has methods
+    assert isinstance(found, HtnDomain)
     return found
 
 
@@ -66,7 +67,7 @@ def incident(
         ],
         goal=["written_up(outage)", *goal],
     )
-    return sealed(HtnProblem(domain(), classical, sequence(Atom("handle", ("outage",)))).resolved())
+    return sealed(resolve(HtnProblem(domain(), classical, sequence(Atom("handle", ("outage",))))))
 
 
 def shop() -> HtnProblem:

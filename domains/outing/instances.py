@@ -9,9 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from planner.declare import Domain, at_most, before, done, never, never_after, sometime
-from planner.documents import read_documents
-from planner.loading.source import LazyProblems
+from planner.language.declare import Domain, at_most, before, done, never, never_after, sometime
+from planner.language.documents import read_documents
+from planner.language.loading.sources import LazyProblems
 from planner.model import DomainModel, Problem
 
 HOUR = 3600

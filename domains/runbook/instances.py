@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from planner.declare import Domain
-from planner.documents import read_documents
-from planner.loading.source import LazyProblems
+from planner.language.declare import Domain
+from planner.language.documents import read_documents
+from planner.language.loading.sources import LazyProblems
 from planner.model import DomainModel, Problem
 
 

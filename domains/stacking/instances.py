@@ -9,10 +9,10 @@ from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Final
 
-from planner.declare import Domain
-from planner.loading.source import LazyProblems
+from planner.language.declare import Domain
+from planner.language.loading.sources import LazyProblems
+from planner.language.pddl import read_domain, read_problem
 from planner.model import DomainModel, Problem
-from planner.pddl import read_domain, read_problem
 
 FOLDER: Final = Path(__file__).parent
 

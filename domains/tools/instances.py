@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from domains.tools.declarations import domain
-from planner.declare import Domain
-from planner.loading.source import LazyProblems
+from planner.language.declare import Domain
+from planner.language.loading.sources import LazyProblems
 from planner.model import Problem
 
 EXPERT, LARGE = 30, 2

@@ -12,13 +12,13 @@ from domains.travel.declarations import domain
 from domains.travel.instances import generate, problems
 
 if TYPE_CHECKING:
-    from htn.cases import HtnCase
+    from htn.testing.cases import HtnCase
 
 __all__ = ["cases", "domain", "generate", "problems"]
 
 
 def cases() -> tuple[HtnCase, ...]:
     """Return what is known about the small problems."""
-    from domains.travel.known import CASES  # noqa: PLC0415 - solving needs no test helpers
+    from domains.travel.known import CASES
 
     return CASES

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from htn.declare import Methods
+from htn.language.declare import Methods
 from htn.model import HtnDomain
-from planner.declare import Domain, Entity
+from planner.language.declare import Domain, Entity
 
 
 class Traveller(Entity):

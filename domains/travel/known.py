@@ -1,7 +1,7 @@
 """What is known about the small problems: optima, plans, and plans that fail, with the reason."""
 
 from domains.travel.instances import board, couple, full
-from htn.cases import HtnCase
+from htn.testing.cases import HtnCase
 
 
 def leg(way: str, who: str, origin: str, target: str) -> str:

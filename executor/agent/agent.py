@@ -1,37 +1,105 @@
-"""`Agent`: requests, as goals or as sentences, become plans that were checked, are confirmed, and carried out."""
+"""`Agent`: requests, as goals or as sentences, become plans that were checked, are confirmed, and carried out.
+
+What an agent knows from earlier: plans, templates and readings, as objects or by the names of their files.
+
+Templates of what runs have done, so that the same is done the same way again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from executor.agent.arguments import check_given
-from executor.agent.basing import CONFIRMS
-from executor.agent.confirming import Confirm, confirmed
-from executor.agent.events import AgentEvent, Decided, Finished, Heard
-from executor.agent.keeping import File, Kept
-from executor.agent.lifting import lifted
-from executor.agent.planning import Planner
+from executor.agent.confirmation import Confirm, confirmed
+from executor.agent.conversations.record import kept
+from executor.agent.conversations.room import Room
+from executor.agent.events import AgentEvent, Decided, Finished, Heard, Tell, events_of, nobody, streamed
+from executor.agent.goal_reading.cache import Readings
+from executor.agent.goal_reading.goal_problem import in_words
+from executor.agent.plan_search import Planner
 from executor.agent.proposals import Achieved, Proposal, Standing
-from executor.agent.proposing import Proposer
-from executor.agent.reading import Readings
-from executor.agent.reading.words import in_words
-from executor.agent.rooms import Room, kept
-from executor.agent.running import Runs
-from executor.agent.telling import Tell, events_of, nobody, streamed
+from executor.agent.propose import Proposer
+from executor.agent.run_goals import CONFIRMS, Runs
 from executor.agent.why import Why, why
 from executor.arguments import check_named
-from executor.engine import Executor
-from executor.handle import Outcome, Run
-from executor.language.allowance import Allowance, Meter
-from executor.language.protocol import LanguageModel, Part
-from executor.world.world import World
-from planner.declare import Domain
+from executor.events.events import StepStatus
+from executor.executor import Executor
+from executor.language_model.protocol import Allowance, LanguageModel, Meter, Part
+from executor.run import Outcome, Run
+from executor.tools.world import World
 from planner.errors import InputError, did_you_mean
-from planner.kinds import is_other_problem
-from planner.model import Problem
-from planner.records import replace
-from planner.reuse import PlanCache, Template
+from planner.language.declare import Domain
+from planner.lightweight import dataclass, replace
+from planner.model import DomainModel, Problem
+from planner.plan import Plan
+from planner.problem_kinds import is_other_problem
+from planner.reuse.plan_cache import PlanCache
+from planner.reuse.templates import Template, checked, lift, read_templates
+from planner.validation.validate import validate
+
+File = str | Path
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The `cache` of plans, the `templates`, and the `readings` that somebody has confirmed."""
+
+    cache: PlanCache | None = None
+    templates: Sequence[Template] = ()
+    readings: Readings | None = None
+
+    @classmethod
+    def of(
+        cls,
+        cache: PlanCache | File | None,
+        templates: Sequence[Template] | File,
+        readings: Readings | File | None,
+        domain: DomainModel,
+    ) -> Kept:
+        """Return what these are, or what is in the files that they name; a file of plans has the readings, too.
+
+        Raises `InputError` for files that are something else.
+        """
+        if readings is None and isinstance(cache, File):
+            readings = cache
+        return cls(
+            PlanCache(cache) if isinstance(cache, File) else cache,
+            read_templates(templates, domain) if isinstance(templates, File) else tuple(templates),
+            Readings(readings) if isinstance(readings, File) else readings,
+        )
+
+    def to_dict(self) -> dict[str, float]:
+        """Return how often plans and readings were there already, and what that saved: seconds, calls and tokens."""
+        found: dict[str, float] = {}
+        if self.cache is not None:
+            found |= self.cache.savings.to_dict()
+        if self.readings is not None:
+            saved = self.readings.saved
+            found |= {"read": self.readings.hits, "calls": saved.calls, "tokens": saved.tokens}
+        return found
+
+
+DONE = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
+
+
+def lifted(outcome: Outcome, name: str = "") -> Template:
+    """Return the template that what a run has done, in this order, is an instance of.
+
+    Values of data parameters are not kept: they were said for that run. Raises `InputError` where the steps do not lead
+    from where the run began to its goal as it is declared: something else has changed the world, too.
+    """
+    state = outcome.state
+    latest = dict.fromkeys(reversed(state.finished))
+    done = [state.steps[id_].step for id_ in reversed(latest) if state.steps[id_].status in DONE]
+    plan = checked(state.source, [(each.action, each.arguments) for each in done], {})
+    if plan is None:
+        reason = validate(state.source, done).reason
+        hint = "only runs in which the world is as it is declared give templates"
+        raise InputError(f"the run {outcome.run} cannot be lifted: {reason}", hint=hint)
+    return lift(Plan(plan.steps, state.source), name)
+
 
 TIME_LIMIT: Final = 10.0
 """Seconds for one search."""
@@ -288,6 +356,6 @@ class Agent:
         self.proposer.confirmed(proposal, meant=meant)
 
     def lift(self, outcome: Outcome, name: str = "") -> Template:
-        """Return the template that what was done in a run is an instance of; see `executor.agent.lifting`."""
+        """Return the template that what was done in a run is an instance of; see `executor.agent.agent`."""
         check_given(outcome=outcome)
         return lifted(outcome, name)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final
 
+from executor.agent.goal_reading.cache import Readings
 from executor.agent.proposals import Proposal
-from executor.agent.reading import Readings
 from executor.arguments import Kinds, check_kinds
-from executor.handle import Outcome
-from executor.language.allowance import Allowance
-from executor.language.protocol import LanguageModel, Part
+from executor.language_model.protocol import Allowance, LanguageModel, Part
+from executor.run import Outcome
 from planner.model import Problem
-from planner.reuse import PlanCache, Template
+from planner.reuse.plan_cache import PlanCache
+from planner.reuse.templates import Template
 
 
 def _is_model(value: Any) -> bool:

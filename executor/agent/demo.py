@@ -11,12 +11,12 @@ from typing import Any, Final
 from executor.agent.agent import Agent
 from executor.agent.proposals import Achieved
 from executor.errors import ModelError
-from executor.language.apart import Apart
-from executor.language.protocol import LanguageModel, Origin, Purpose, Reply, Request
-from executor.language.settings import model_of
+from executor.language_model.event_loop import Apart
+from executor.language_model.protocol import LanguageModel, Origin, Purpose, Reply, Request
+from executor.language_model.settings import model_of
 from executor.testing import ScriptedModel, SimulatedWorld, run_virtual
 from planner.errors import ForethoughtError
-from planner.load import load
+from planner.language.loading.load import load
 
 DOMAIN: Final = "assistant"
 PROBLEM: Final = "one-page"
@@ -76,7 +76,7 @@ def _asked(model: LanguageModel, good: Show, give: Show) -> bool:
 
 def _carried_out(achieved: Achieved) -> str:
     """Return the steps, each with what was filled in."""
-    assert achieved.outcome is not None  # noqa: S101 - the caller has looked
+    assert achieved.outcome is not None
     lines = []
     for each in achieved.outcome.steps:
         filled = ", ".join(f"{name} = {value!r}" for name, value in each.filled.items())

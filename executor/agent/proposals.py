@@ -5,15 +5,15 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from executor.agent.foreign import Repaired
-from executor.agent.missing import Missing
-from executor.agent.reading import Reading, Understood
-from executor.agent.unmodelled import Improvised
-from executor.handle import Outcome
-from executor.language.protocol import Usage
+from executor.agent.foreign_plans.repair import Repaired
+from executor.agent.goal_reading.read_sentence import Reading, Understood
+from executor.agent.missing_capabilities import Missing
+from executor.agent.unmodelled_requests.improvise import Improvised
+from executor.language_model.protocol import Usage
+from executor.run import Outcome
+from planner.lightweight import dataclass, field, replace
 from planner.model import Problem
 from planner.plan import Plan, Result
-from planner.records import dataclass, field, replace
 from planner.reuse.templates import Values
 
 

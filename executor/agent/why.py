@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any, Final
 
-from executor.agent.basing import PERSON as SOMEBODY
-from executor.agent.basing import STATED
-from executor.plans.basis import Basis
-from executor.record.answers import FILL
-from executor.record.state import RunState
-from executor.record.status import StepStatus
-from executor.record.steps import StepRecord
-from executor.steps.origins import APPROVAL, FILLED, is_allowed_by_itself
-from executor.world.data import text_of
+from executor.agent.run_goals import PERSON as SOMEBODY
+from executor.agent.run_goals import STATED
+from executor.events.answers import FILL
+from executor.events.events import StepStatus
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.loop.parameters import APPROVAL, FILLED, is_allowed_by_itself
+from executor.plans.action_plan import Basis
+from executor.tools.json_data import text_of
 from planner.errors import InputError, PlanError, did_you_mean
-from planner.order import causal_links
+from planner.lightweight import dataclass
+from planner.partial_order.causal_links import causal_links
 from planner.plan import Plan
-from planner.records import dataclass
 
 SHOWN: Final = 200
 """Characters of a value that are shown."""

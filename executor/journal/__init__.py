@@ -5,7 +5,6 @@ open file, `schema.py` the database in it, `chain.py` how damage shows, `locks.p
 each got, `failures.py` what went wrong in words, `documents.py` the goals and plans that are kept beside the runs.
 """
 
-from executor.journal.documents import Document
-from executor.journal.journal import Durability, Entry, Journal, RunRecord
+from executor.journal.journal import Document, Durability, Entry, Journal, RunRecord
 
 __all__ = ["Document", "Durability", "Entry", "Journal", "RunRecord"]

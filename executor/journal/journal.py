@@ -1,22 +1,141 @@
-"""The journal as callers see it: one file, used by one or more processes."""
+"""The journal as callers see it: one file, used by one or more processes.
+
+A checksum for each event that counts in all before it: what is missing or changed between shows at the next one.
+
+SQLite finds damage to the structure of its file, not to what is in it. CRC-32 (Peterson and Brown, 1961) costs about
+a microsecond an event and misses one accidental change in 4 billion; it is no protection against forgery. That the
+last events are missing cannot show in a chain; `locks.py` keeps how many there were.
+
+Deleting a run: its events go, and an empty row keeps its number, so that the numbers of runs have no gap.
+
+Only this module changes what a journal has. The triggers that keep the tables append-only are dropped and made again
+within the transaction that deletes, so that no other connection ever sees the tables without them.
+
+Goals, plans and rooms that are kept beside the runs: each saving is a row, and the newest of a name counts.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
+from uuid import uuid4
 
 from executor.errors import DamagedError, JournalError, NoRunError
-from executor.journal import chain, deletion, documents
-from executor.journal.documents import Document, Sort
-from executor.journal.failures import RESTORE
-from executor.journal.locks import LockFile
-from executor.journal.store import Store
+from executor.journal.locks import RESTORE, LockFile
+from executor.journal.store import TRIGGERS, Store
 from planner.errors import did_you_mean
-from planner.records import dataclass
+from planner.lightweight import dataclass
+
+
+def beginning(number: int, name: str, created: float) -> int:
+    """Return the checksum of a run that has no events yet; raises `UnicodeEncodeError` for half a character."""
+    return zlib.crc32(f"{number} {created!r} {name}".encode())
+
+
+def link(previous: int, seq: int, time: float, event: tuple[str, str, str]) -> int:
+    """Return the checksum of an event (kind, data, status) that follows the one with the checksum `previous`.
+
+    Raises `UnicodeEncodeError` as `beginning`.
+    """
+    kind, data, status = event
+    return zlib.crc32(f"{seq} {time!r} {kind} {status} {data}".encode(), previous)
+
+
+DELETED: Final = 0.0
+"""When a deleted run was created, as its row says."""
+_LIFTED: Final = ("events_last", "runs_stay")
+"""The triggers that refuse to delete events, and to change the row of a run."""
+
+
+def names(connection: sqlite3.Connection, path: Path) -> list[str]:
+    """Return the names of the runs that were not deleted, in the order of their creation.
+
+    Raises `DamagedError` for the row of a run, deleted or not, that is not as it was written.
+    """
+    found = []
+    for number, name, created, checksum in connection.execute("SELECT * FROM runs NOT INDEXED ORDER BY number"):
+        if not isinstance(name, str) or checksum != beginning(number, name, created):
+            raise DamagedError(path, f"run {number} is changed", RESTORE)
+        if created != DELETED:
+            found.append(name)
+    return found
+
+
+def delete(connection: sqlite3.Connection, number: int) -> None:
+    """Delete the events of run `number`, and its name and time, within a transaction of the caller."""
+    for trigger in _LIFTED:
+        connection.execute(f"DROP TRIGGER {trigger}")
+    name = f"deleted {uuid4().hex}"
+    connection.execute("DELETE FROM events WHERE run = ?", (number,))
+    connection.execute(
+        "UPDATE runs SET name = ?, created = ?, checksum = ? WHERE number = ?",
+        (name, DELETED, beginning(number, name, DELETED), number),
+    )
+    for trigger in _LIFTED:
+        connection.execute(TRIGGERS[trigger])
+
+
+Sort = Literal["goal", "plan", "room"]
+_INSERT: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
+_NEXT: Final = "SELECT * FROM documents WHERE number > ? ORDER BY number LIMIT 1"
+
+
+class Document(NamedTuple):
+    """A goal or a plan as it was saved last; `time` is in seconds since 1970."""
+
+    name: str
+    time: float
+    status: str
+    data: str
+
+
+def insert(connection: sqlite3.Connection, sort: Sort, document: Document) -> int:
+    """Append `document` within a transaction; return its number; raises `sqlite3.Error`, `UnicodeEncodeError`."""
+    ((last,),) = connection.execute("SELECT ifnull(max(number), 0) FROM documents")
+    number: int = last + 1
+    connection.execute(_INSERT, (number, sort, *document, _checksum(number, sort, document)))
+    return number
+
+
+def newest(connection: sqlite3.Connection, sort: Sort) -> tuple[list[int], int] | None:
+    """Return the numbers of the newest of each name, in the order in which the names were saved first, and of the last.
+
+    Returns None where one of all the documents is missing or changed; the last ones may be missing.
+    """
+    found: dict[str, int] = {}
+    last = 0
+    for number, kind, document, checksum in _document_rows(connection):
+        last += 1
+        if number != last or checksum != _checksum(number, kind, document):
+            return None
+        if kind == sort:
+            found[document.name] = number
+    return list(found.values()), last
+
+
+def document_at(connection: sqlite3.Connection, number: int) -> Document:
+    """Return the document with this `number`, which is there."""
+    return Document(*connection.execute(_NEXT, (number - 1,)).fetchone()[2:-1])
+
+
+def _document_rows(connection: sqlite3.Connection) -> Iterator[tuple[int, Sort, Document, int]]:
+    """Yield all rows, one at a time: they may be large, and who reads for long keeps the log from being emptied."""
+    number = 0
+    while row := connection.execute(_NEXT, (number,)).fetchone():
+        number, sort, *document, checksum = row
+        yield number, sort, Document(*document), checksum
+
+
+def _checksum(number: int, sort: Sort, document: Document) -> int:
+    name, time, status, data = document
+    return zlib.crc32(f"{number} {sort} {time!r} {status} {name} {data}".encode())
+
 
 Durability = Literal["process", "power"]
 """What a committed event survives: the end of every process, or a power failure too."""
@@ -65,7 +184,7 @@ class _Run:
         """Go on to the event in `row`; return whether it follows, and is what was written."""
         _, seq, self.time, kind, data, self.status, checksum = row
         self.seq += 1
-        self.checksum = chain.link(self.checksum, self.seq, self.time, (kind, data, self.status))
+        self.checksum = link(self.checksum, self.seq, self.time, (kind, data, self.status))
         return (seq, checksum) == (self.seq, self.checksum)
 
 
@@ -118,7 +237,7 @@ class Journal:
                     raise JournalError(self.path, f"there is already a run {run!r}", "resume it, or take another name")
                 ((last,),) = self._store.connection.execute("SELECT ifnull(max(number), 0) FROM runs")
                 created = time.time()
-                row = (last + 1, run, created, chain.beginning(last + 1, run, created))
+                row = (last + 1, run, created, beginning(last + 1, run, created))
                 self._store.connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", row)
             self._store.locks.add(last + 1)
 
@@ -183,7 +302,7 @@ class Journal:
                 if events is not None and self._end(at).seq != events:
                     return False
                 with self._store.transaction():
-                    deletion.delete(self._store.connection, at.number)
+                    delete(self._store.connection, at.number)
                 self._store.locks.set_count(at.number, 0)
             finally:
                 self._store.locks.release(at.number)
@@ -244,7 +363,7 @@ class Journal:
 
     def _names(self) -> list[str]:
         """Return the names of the runs, in the order of their creation."""
-        return deletion.names(self._store.connection, self.path)
+        return names(self._store.connection, self.path)
 
     def _known(self, run: str) -> tuple[_Run, float]:
         """Return `run` as it was before its first event, and when it was created; raises `NoRunError` without one."""
@@ -260,10 +379,10 @@ class Journal:
     def _found(self, run: str) -> tuple[_Run, float]:
         """Return `run` as it was before its first event, and when it was created; raises `NoRunError` without one."""
         row = self._store.connection.execute("SELECT * FROM runs WHERE name = ?", (run,)).fetchone()
-        if row is None or row[2] == deletion.DELETED:
+        if row is None or row[2] == DELETED:
             raise NoRunError(self.path, f"run {run!r} was deleted", "it cannot be restored")
         number, _, created, checksum = row
-        if checksum != chain.beginning(number, run, created):
+        if checksum != beginning(number, run, created):
             raise DamagedError(self.path, f"run {number}, {run!r}, is changed", RESTORE)
         return _Run(run, number, 0, created, "", checksum), created
 
@@ -299,13 +418,13 @@ class Journal:
     def _save(self, sort: Sort, document: Document) -> None:
         with self._store.used():
             with self._store.transaction():
-                number = documents.insert(self._store.connection, sort, document)
+                number = insert(self._store.connection, sort, document)
             self._store.locks.set_count(0, number)
 
     def _saved(self, sort: Sort) -> Iterator[Document]:
         with self._store.used():
             kept = self._store.locks.count(0)
-            found = documents.newest(self._store.connection, sort)
+            found = newest(self._store.connection, sort)
         if found is None:
             raise DamagedError(self.path, "a goal or a plan is missing or changed", RESTORE)
         numbers, last = found
@@ -313,7 +432,7 @@ class Journal:
             raise self._store.lost(f"{last} goals and plans are left of {kept}, counting each time that one was saved")
         for number in numbers:
             with self._store.used():
-                document = documents.document_at(self._store.connection, number)
+                document = document_at(self._store.connection, number)
             yield document
 
 
@@ -322,5 +441,5 @@ def _rows(at: _Run, events: Iterable[tuple[str, str, str | None]], stamp: float)
     checksum, status = at.checksum, at.status
     for seq, (kind, data, changed) in enumerate(events, at.seq + 1):
         status = status if changed is None else changed
-        checksum = chain.link(checksum, seq, stamp, (kind, data, status))
+        checksum = link(checksum, seq, stamp, (kind, data, status))
         yield at.number, seq, stamp, kind, data, status, checksum

@@ -1,4 +1,9 @@
-"""The open file of a journal: threads take turns, forks are refused, errors are told, and losses are noticed."""
+"""The database of a journal: what is in it, how a new one is made, and how others are told apart.
+
+Triggers keep the tables append-only, also against `INSERT OR REPLACE`, and numbers without gaps.
+
+The open file of a journal: threads take turns, forks are refused, errors are told, and losses are noticed.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,151 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from executor.errors import DamagedError, JournalError
-from executor.journal import schema
-from executor.journal.failures import FOUND, told, told_by_system, unkeepable
-from executor.journal.locks import LockFile, identity, lock_file
+from executor.journal.locks import BUSY, FOUND, RESTORE, LockFile, identity, lock_file, told, told_by_system, unkeepable
+
+APPLICATION: Final = 0x466F7265  # "Fore"
+VERSION: Final = 1
+WAL_PAGES: Final = 1000
+"""After so many pages the log is written back, and begins anew: with pages of 4096 bytes, it stays near 4 MB."""
+
+_TABLES: Final = """
+CREATE TABLE runs(number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created REAL NOT NULL,
+    checksum INTEGER NOT NULL);
+CREATE TABLE events(run INTEGER NOT NULL REFERENCES runs, seq INTEGER NOT NULL, time REAL NOT NULL,
+    kind TEXT NOT NULL, data TEXT NOT NULL, status TEXT NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY(run, seq)) WITHOUT ROWID;
+CREATE TABLE documents(number INTEGER PRIMARY KEY, sort TEXT NOT NULL, name TEXT NOT NULL, time REAL NOT NULL,
+    status TEXT NOT NULL, data TEXT NOT NULL, checksum INTEGER NOT NULL);
+CREATE VIEW history AS SELECT runs.name AS run, seq, datetime(time, 'unixepoch') AS time, kind, data, status
+    FROM events JOIN runs ON run = number ORDER BY number, seq;
+"""
+_APPEND_ONLY: Final = """
+CREATE TRIGGER {0}_stay BEFORE UPDATE ON {0} BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER {0}_last BEFORE DELETE ON {0} BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER {0}_follow BEFORE INSERT ON {0} WHEN NEW.{1} <> (SELECT ifnull(max({1}), 0) + 1 FROM {0}{2})
+    BEGIN SELECT RAISE(ABORT, 'numbers follow each other'); END;
+"""
+_STATEMENTS: Final = tuple(
+    f"CREATE {each.strip().rstrip(';')}"
+    for text in (
+        _TABLES,
+        _APPEND_ONLY.format("runs", "number", ""),
+        _APPEND_ONLY.format("events", "seq", " WHERE run = NEW.run"),
+        _APPEND_ONLY.format("documents", "number", ""),
+    )
+    for each in text.split("CREATE ")[1:]
+)
+TRIGGERS: Final = {each.split()[2]: each for each in _STATEMENTS if each.startswith("CREATE TRIGGER")}
+"""The statements that make the triggers, by name."""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Return a connection to the journal in `path`, or to an empty database; nothing has been written yet.
+
+    Raises `JournalError` for anything else, and what `sqlite3` raises.
+    """
+    _look(path)
+    connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
+    try:
+        _identify(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
+    """Make the journal if there is none, and set how it is written; raises as `connect`."""
+    _switch(connection, path)
+    connection.execute(f"PRAGMA synchronous = {'FULL' if power else 'NORMAL'}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+    connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 16384}")
+    connection.execute("PRAGMA secure_delete = ON")  # the content of runs that are deleted is overwritten
+    if power:  # on macOS, an ordinary fsync leaves data in the drive
+        connection.execute("PRAGMA fullfsync = ON")
+        connection.execute("PRAGMA checkpoint_fullfsync = ON")
+    if not os.access(path, os.W_OK):  # SQLite would say so when the first event is written
+        raise JournalError(path, *FOUND[sqlite3.SQLITE_READONLY])
+    if not _kept(connection):
+        _make(connection)
+    missing = sorted({*_STATEMENTS} - _kept(connection))
+    if missing:
+        what = " ".join(missing[0].split("(")[0].split()[1:3])
+        raise DamagedError(path, f"its {what} is missing, or not that of version {VERSION}", RESTORE)
+
+
+def _look(path: Path) -> None:
+    """Refuse what SQLite would take for an empty database, and overwrite."""
+    if not path.parent.is_dir():
+        raise JournalError(path, f"there is no folder {path.parent}", "make it, or name another file")
+    if path.is_dir():
+        raise JournalError(path, "this is a folder", "name a file in it")
+    if path.exists() and not path.is_file():
+        raise JournalError(
+            path, "this is a pipe or a device", "name a plain file: a journal is read and written anywhere"
+        )
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size and not (path.exists() and path.stat().st_size):
+        raise DamagedError(path, f"it is empty or missing, but {log.name} is not", RESTORE)
+
+
+def _identify(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN")  # all three as they are at one time: another process may be making the journal
+    empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    connection.execute("COMMIT")
+    if empty and application == version == 0:
+        return
+    if application != APPLICATION:
+        found = f"this is a database of another program (application_id {application}, not {APPLICATION})"
+        raise JournalError(path, found, "name another file: it was not touched")
+    if version != VERSION:
+        hint = "use the version of forethought that wrote it, or a newer one" if version > VERSION else RESTORE
+        raise JournalError(path, f"its schema has version {version}, and this forethought reads {VERSION}", hint)
+
+
+def _switch(connection: sqlite3.Connection, path: Path) -> None:
+    """Switch to a write-ahead log; where several processes do so at once, SQLite refuses some without waiting."""
+    patience = time.monotonic() + BUSY
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > patience:
+                raise
+            time.sleep(0.01)
+        else:
+            break
+    if mode != "wal":
+        found = f"its file system allows no write-ahead log (journal_mode {mode})"
+        raise JournalError(path, found, "keep it on a local disk")
+
+
+def _kept(connection: sqlite3.Connection) -> set[str]:
+    return {text for (text,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    """Make the tables, all or none; another process may have been faster."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _kept(connection):
+            for statement in _STATEMENTS:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 class Store:
@@ -24,11 +166,11 @@ class Store:
         self._process = os.getpid()
         self._guard = threading.Lock()
         with contextlib.ExitStack() as opened, self._telling():
-            self.connection: sqlite3.Connection = opened.enter_context(contextlib.closing(schema.connect(path)))
+            self.connection: sqlite3.Connection = opened.enter_context(contextlib.closing(connect(path)))
             self.locks: LockFile = lock_file(Path(f"{path}-lock"))
             opened.callback(self.locks.leave)
             runs = self.locks.last()
-            schema.prepare(self.connection, path, power=power)
+            prepare(self.connection, path, power=power)
             self.check_runs(runs)
             self._identity = identity(path)
             self._opened = opened.pop_all()

@@ -3,45 +3,111 @@
 A step names its action, its arguments by parameter, and the steps that it depends on. Values of data parameters may be
 taken from the results of earlier steps: `{{step.data.tasks}}`. An object that a step creates has no name yet: `creates`
 gives it a placeholder, which later steps name in their arguments.
+
+What a plan is for, apart from how: the fields that change when something else is wanted in the middle of a run.
+
+References in a plan's parameters to results of earlier steps: `{{step.data.tasks}}`.
+
+Why there is a plan: what was asked for, who took it to mean the goal, and what of it nothing can confirm.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import count, repeat
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from uuid import uuid4
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError, to_jsonable_python
 
-from executor.plans.basis import Basis
-from executor.plans.kinds import ExecutionModel, is_candidate_set, is_decision, is_policy
-from executor.plans.references import references
-from executor.plans.supposed import texts_by_step
-from executor.world.iterators import listed
-from executor.world.policy import Choice, OnError, Policy, Rate
-from planner.declare import resolve_action
-from planner.declare.declarations import objects_of
-from planner.declare.places import CodePlace, Place
-from planner.declare.problem import ProblemBuilder
-from planner.declare.types import Types
-from planner.documents.atoms import Notation
-from planner.documents.constraints import constraint_document, demand_of
-from planner.documents.schema import ConstraintDocument, NetworkDocument
+from executor.plans.assumptions import texts_by_step
+from executor.plans.execution_models import ExecutionModel, is_candidate_set, is_decision, is_policy
+from executor.tools.isolated_values import listed
+from executor.tools.step_policy import Choice, OnError, Policy, Rate
 from planner.errors import NoPlan, PlanError
-from planner.kinds import is_other_problem
+from planner.language.declare import resolve_action
+from planner.language.declare.declarations import objects_of
+from planner.language.declare.fields import CodePlace, Place
+from planner.language.declare.problem import ProblemBuilder
+from planner.language.declare.vocabulary import Types
+from planner.language.documents.conditions import Notation, constraint_document, demand_of
+from planner.language.documents.schema import ConstraintDocument, NetworkDocument
 from planner.model import Action, Atom, Constraint, DomainModel, Goal, Metric, Object, Problem
 from planner.plan import Plan, Result, Status, Step, Supposition
-from planner.validate import validate
+from planner.problem_kinds import is_other_problem
+from planner.validation.validate import validate
 
 if TYPE_CHECKING:
-    from planner.candidates import CandidateSet
-    from planner.uncertain.decision import Decision
-    from planner.uncertain.policy import Policy as ContingentPolicy
+    from planner.policies.decision import Decision
+    from planner.policies.policy import Policy as ContingentPolicy
+    from planner.topk.top_k import CandidateSet
+
+REFERENCE: Final = re.compile(r"\{\{\s*([^\s.{}]+)\s*(?:\.\s*([^\s{}]+)\s*)?\}\}")
+"""A step, and the path of a field of its result."""
+
+
+def references(value: Any) -> Iterator[str]:
+    """Yield the ids of the steps that texts inside `value` refer to."""
+    for text in texts_in(value):
+        if "{{" in text:
+            yield from (match[1] for match in REFERENCE.finditer(text))
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts inside `value`: of mappings those of their values."""
+    stack = [value]
+    while stack:
+        match stack.pop():
+            case str() as text:
+                yield text
+            case dict() as mapping:
+                stack.extend(reversed(mapping.values()))
+            case list() | tuple() as items:
+                stack.extend(reversed(items))
+
+
+class Basis(BaseModel):
+    """What a plan rests on.
+
+    `request` is what was asked for, `words` say what that was taken to mean, and `thought` is what the language model
+    said to that which read it; `confirmed` says who let it pass. `unverified` has parts of the request, word for word,
+    that no fact expresses, each with the ground steps (`mail(note, ada)`) that a model proposed for it: these need
+    approval, and a run of the plan is `UNVERIFIED` at best. `proposing` is what the model said to that. `left` are
+    parts that nothing serves: without them, a run is `LOWERED` at best. `calls`, `tokens` and `cost`, money, are what
+    reading and proposing took of a language model, and `saved` is what was there already: seconds of search, calls and
+    tokens. `drawn` says who drew the plan up, where it was not searched for.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    request: str = ""
+    words: str = ""
+    thought: str = ""
+    confirmed: str = ""
+    unverified: dict[str, tuple[str, ...]] = {}
+    proposing: str = ""
+    left: tuple[str, ...] = ()
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    saved: dict[str, float] = {}
+    drawn: str = ""
+
+    @property
+    def is_by_agent(self) -> bool:
+        """Whether an agent has made the plan, of a request: it says who let that pass."""
+        return bool(self.confirmed)
+
+    @property
+    def proposed(self) -> frozenset[str]:
+        """The ground steps that a model proposed for what no fact expresses."""
+        return frozenset([step for steps in self.unverified.values() for step in steps])
+
 
 PlanStatus = Literal["proposed", "active", "completed", "abandoned"]
 
@@ -93,7 +159,7 @@ class _Part(BaseModel):
 
 
 class StepRate(_Part):
-    """What one step waits for before it begins: see `executor.world.policy.Rate`."""
+    """What one step waits for before it begins: see `executor.tools.step_policy.Rate`."""
 
     most: Times
     seconds: Span
@@ -310,14 +376,14 @@ def _seconds(plan: ActionPlan, problem: Problem) -> float | None:
     """Return how long the steps of `plan` are declared to take in its execution model; None where that is not known."""
     if not any(problem.domain.actions[each.action].duration for each in plan.steps):
         return None
-    from executor.checks.limits import estimate  # noqa: PLC0415 - few domains say how long actions take
+    from executor.plan_check.means import estimate
 
     found = estimate(problem, plan.steps, plan.model)
     return None if found.untimed else found.duration
 
 
 def _decomposed(plan: Plan) -> dict[str, Any]:
-    from htn.documents import tasks_document  # noqa: PLC0415 - most plans came of no tasks
+    from htn.language.documents import tasks_document
 
     return {"tasks": tasks_document(plan.problem), "decomposition": plan.tree.to_dict()}
 
@@ -444,3 +510,21 @@ def _suppositions(plan: Plan, problem: Problem) -> tuple[Supposition, ...]:
     if plan.suppositions or not problem.unknown or plan.tree is not None:
         return plan.suppositions
     return validate(problem, plan.steps).suppositions
+
+
+FIELDS: Final = frozenset({"goal", "constraints", "budgets", "deadline", "basis"})
+"""The fields of an `ActionPlan` that say what it is for."""
+
+
+def aim_of(problem: Problem, basis: Basis | None = None) -> dict[str, Any]:
+    """Return what `problem` asks for, as data."""
+    made = ActionPlan(**stated(problem), basis=basis or Basis())
+    return made.model_dump(mode="json", include=set(FIELDS))
+
+
+def aimed(plan: ActionPlan, aim: Mapping[str, Any], source: Problem) -> tuple[ActionPlan, Problem]:
+    """Return `plan` and its problem `source` as they are where `aim` is what they are for."""
+    changed = ActionPlan.model_validate({**plan.model_dump(mode="json", exclude=set(FIELDS)), **aim})
+    found = changed.problem(source.domain)
+    limits: dict[str, Any] = {"constraints": found.constraints, "budgets": found.budgets, "deadline": found.deadline}
+    return changed, replace(source, goal=found.goal, **limits)

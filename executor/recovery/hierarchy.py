@@ -1,85 +1,157 @@
-"""What became of the tasks of a run, and their repair in the subtree that broke."""
+"""What became of the tasks of a run, and their repair in the subtree that broke.
+
+Steps of a changed plan inherit what was written by hand into earlier steps with the same ground action.
+
+A search knows actions and arguments only. Parameters, policies, conditions and estimates of a plan written by hand
+belong to its ground actions, and references to results follow a step that gets another id.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.plans.action_plan import ActionPlan, PlanStep
-from executor.record.status import StepStatus
-from executor.recovery.inheritance import inherited
-from planner.declare.places import CodePlace
-from planner.errors import Location, PlanError
-from planner.model import Problem
+from executor.events.events import TROUBLE, StepStatus
+from executor.events.steps import StepRecord
+from executor.events.tasks import Hierarchy
+from executor.plans.action_plan import REFERENCE, ActionPlan, PlanStep, references, steps_of
+from planner.errors import PlanError
+from planner.model import DomainModel, Problem
 from planner.plan import Plan, Step
 
 if TYPE_CHECKING:
-    from executor.record.state import RunState
-    from executor.record.steps import StepRecord
-    from htn.model import HtnDomain, HtnProblem
-    from htn.plan import Decomposition
-    from htn.repair import Repair
+    from executor.events.run_state import RunState
+    from executor.events.steps import StepRecord
+    from htn.model import HtnDomain
+    from htn.repair.subtree_repair import Repair
 
-TASKS: Final = "the tasks"
-"""What a run drops that goes on to its goal without them."""
-_HAPPENED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
+INHERITED: Final = (
+    "parameters",
+    "depends_on",
+    "requires",
+    "expects",
+    "policy",
+    "cost",
+    "duration",
+    "tokens",
+    "description",
+)
+"""The fields of a step that a search does not know."""
+Rest = Sequence[Step | StepRecord]
+"""The rest of a plan in its order: steps that were searched for, and records of steps that are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hierarchy:
-    """The tasks of a run: `problem` states them, `tree` is what they are decomposed into now.
+def inherited(state: RunState, rest: Rest) -> list[PlanStep]:
+    """Return `rest` as steps of the plan of a run.
 
-    The steps of `tree` are numbered as their ids are in `steps`.
+    A searched step inherits from a step of the run with the same ground action: a pending one that `rest` does not
+    keep also gives it its id; others are steps that failed, were skipped or are done. A kept step that has failed gets
+    a new id. References and `depends_on` follow the new ids; a `depends_on` that nothing fulfils any more is dropped.
     """
+    kept = {each.id for each in rest if isinstance(each, StepRecord)}
+    donors = _Donors(state, kept)
+    steps, renamed = list[PlanStep](), dict[str, str]()
+    fresh = steps_of([each if isinstance(each, Step) else each.step for each in rest], state.domain, state.steps)
+    for each, new in zip(rest, list(fresh), strict=True):
+        record = donors.take(each) if isinstance(each, Step) else each
+        if record is None:
+            steps.append(new)
+        elif record.status is StepStatus.PENDING:
+            steps.append(record.plan)
+        else:
+            stated = {name: getattr(record.plan, name) for name in INHERITED}
+            steps.append(new.model_copy(update=stated))
+            renamed[record.id] = new.id
+    return list(_relinked(state, steps, renamed))
 
-    problem: HtnProblem
-    tree: Decomposition
-    steps: tuple[str, ...]
 
-    @classmethod
-    def of(
-        cls, plan: ActionPlan, problem: Problem, methods: HtnDomain | None, expanded: Problem | None = None
-    ) -> Hierarchy | None:
-        """Return the tasks of `plan`, which solves `problem`; None for one that is carried out without them.
+def lost_reference(state: RunState, steps: Sequence[PlanStep]) -> str:
+    """Return why some step of `steps` will not have a result that it refers to; nothing where all will have theirs."""
+    known = _known(state)
+    for each in steps:
+        for id_ in references(each.parameters):
+            if id_ not in known:
+                return f"{each.action} takes data from the step {id_!r}, which would not be done"
+        known.add(each.id)
+    return ""
 
-        `expanded` is the problem with placeholders for what steps create, where some do.
-        Raises `PlanError` where there are no tasks or no methods for them, or the decomposition is none.
-        """
-        from htn.creation import over  # noqa: PLC0415 - most plans came of no tasks
-        from htn.documents import with_tasks  # noqa: PLC0415 - as above
-        from htn.plan_files import tree_from_data  # noqa: PLC0415 - as above
 
-        if plan.model != "hierarchical" or plan.decomposition is None:
+def _known(state: RunState) -> set[str]:
+    """Return the ids of steps whose results are there, or will be as nothing changes these steps."""
+    going = {StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT}
+    return {id_ for id_, each in state.steps.items() if each.status.is_done or each.status in going}
+
+
+class _Donors:
+    """The steps of a run that others may inherit from, by action and declared arguments, the best ones first."""
+
+    def __init__(self, state: RunState, kept: Collection[str]) -> None:
+        self._domain = state.domain
+        self._found: dict[tuple[str, tuple[str, ...]], list[StepRecord]] = {}
+        records = [each for each in state.steps.values() if each.id not in kept and not each.plan.undoes]
+        place = {id_: number for number, id_ in enumerate(state.order)}
+        records.sort(key=lambda each: (_rank(each), place.get(each.id, -1)))
+        for each in records:
+            self._found.setdefault(_inheritance_key(each.step, self._domain), []).append(each)
+
+    def take(self, step: Step) -> StepRecord | None:
+        """Return the step that `step` inherits from; each gives once, but for the last of its kind."""
+        found = self._found.get(_inheritance_key(step, self._domain), [])
+        if not found:
             return None
-        name, otherwise = f"plan {plan.id}", "or run it in another execution model, without tasks"
-        if methods is None:
-            hint = f"make the World of the domain with the methods, {otherwise}"
-            raise PlanError(f"{name} came of tasks, and the domain of the world has no methods", hint=hint)
-        if plan.tasks is None:
-            hint = f"say tasks: [name(arg, …)], {otherwise}"
-            raise PlanError(f"{name} has a decomposition, and does not say of which tasks", hint=hint)
-        stated = with_tasks(problem, plan.tasks, methods, CodePlace(name).within("tasks"), name)
-        stated = over(stated, expanded or problem)
-        return cls(stated, tree_from_data(plan.decomposition, Location(name)), tuple([each.id for each in plan.steps]))
+        return found.pop(0) if len(found) > 1 or found[0].status is StepStatus.PENDING else found[0]
 
-    def changed(self, data: Mapping[str, Any]) -> Hierarchy:
-        """Return the tasks with another decomposition, as `to_dict` gives it."""
-        from htn.plan_files import tree_from_data  # noqa: PLC0415 - as above
 
-        return replace(self, tree=tree_from_data(data, Location("journal")), steps=tuple(data["steps"]))
+def _rank(record: StepRecord) -> int:
+    if record.status is StepStatus.PENDING:
+        return 0
+    return 1 if record.status in TROUBLE else 2 if record.status is StepStatus.SKIPPED else 3
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the decomposition as JSON-ready data, with the ids of its steps."""
-        return {**self.tree.to_dict(), "steps": list(self.steps)}
+
+def _inheritance_key(step: Step, domain: DomainModel) -> tuple[str, tuple[str, ...]]:
+    """Return the action and its declared arguments; placeholders for what it creates may differ."""
+    return step.action, step.arguments[: len(domain.actions[step.action].parameters)]
+
+
+def _relinked(state: RunState, steps: Sequence[PlanStep], renamed: Mapping[str, str]) -> Iterator[PlanStep]:
+    """Yield `steps` with the ids that they name as these are now."""
+    known = _known(state)
+    for each in steps:
+        depends = tuple([id_ for id_ in (renamed.get(old, old) for old in each.depends_on) if id_ in known])
+        update: dict[str, Any] = {} if depends == each.depends_on else {"depends_on": depends}
+        if not renamed.keys().isdisjoint(references(each.parameters)):
+            update["parameters"] = _renamed(each.parameters, renamed)
+        known.add(each.id)
+        yield each.model_copy(update=update) if update else each
+
+
+def _renamed(value: Any, renamed: Mapping[str, str]) -> Any:
+    """Return `value` with references to the steps of `renamed` by their new ids."""
+    match value:
+        case str():
+            return REFERENCE.sub(lambda found: _reference(found[0], found[1], renamed), value)
+        case dict():
+            return {key: _renamed(each, renamed) for key, each in value.items()}
+        case list() | tuple():
+            return [_renamed(each, renamed) for each in value]
+        case _:
+            return value
+
+
+def _reference(text: str, id_: str, renamed: Mapping[str, str]) -> str:
+    return text.replace(id_, renamed.get(id_, id_), 1)
+
+
+_HAPPENED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
 
 
 def check_tasks(plan: ActionPlan, problem: Problem, methods: HtnDomain | None) -> None:
     """Raise `PlanError` where `plan` came of tasks and does not do them."""
-    from htn.verify import validate  # noqa: PLC0415 - as above
-    from planner.creation import for_steps  # noqa: PLC0415 - as above
-    from planner.validate import Simulation  # noqa: PLC0415 - as above
+    from htn.verification.validate import validate
+    from planner.compilations.object_creation.placeholders import for_steps
+    from planner.semantics.simulation import Simulation
 
     found = Hierarchy.of(plan, problem, methods)
     if found is None:
@@ -106,11 +178,11 @@ def repairing(
 
     Steps that are not among those `left` do not come about as they stand: they have failed, or rest on what has.
     """
-    from htn.repair import repair  # noqa: PLC0415 - most runs need none
-    from planner.repair.patching import after  # noqa: PLC0415 - as above
+    from htn.repair.subtree_repair import repair
+    from planner.repair.patching import after
 
     hierarchy = state.hierarchy
-    assert hierarchy is not None  # noqa: S101 - or else there are no tasks to repair
+    assert hierarchy is not None
     kept = {record.id for record in left}
     plan, done = so_far(state, hierarchy, {record.id for record in fixed})
     lost = [number for number, id_ in enumerate(hierarchy.steps) if id_ not in kept and number not in {*done}]
@@ -137,8 +209,8 @@ def so_far(state: RunState, hierarchy: Hierarchy, going: Collection[str] = ()) -
 def goes_on(state: RunState, found: Repair) -> tuple[list[PlanStep], Hierarchy]:
     """Return the steps that a repair leaves to do, and what the tasks are decomposed into then."""
     hierarchy = state.hierarchy
-    assert hierarchy is not None  # noqa: S101 - it was repaired
-    assert found.steps is not None and found.tree is not None  # noqa: S101, PT018 - as above
+    assert hierarchy is not None
+    assert found.steps is not None and found.tree is not None  # noqa: PT018 - as above
     origins = [None if each is None else state.steps[hierarchy.steps[each]] for each in found.origins]
     steps = inherited(state, [record or step for record, step in zip(origins, found.steps, strict=True)])
     ids = (*hierarchy.steps, *(each.id for each in steps))
@@ -151,11 +223,10 @@ def task_order(state: RunState, order: Sequence[str]) -> dict[str, set[str]]:
     Beginnings and ends of compound tasks stand between the steps: they have names that no step has. Nothing where the
     decomposition does not fit the tasks.
     """
-    from htn.verify.frames import FlawError, frames_of  # noqa: PLC0415 - most plans came of no tasks
-    from htn.verify.ordering import events_of  # noqa: PLC0415 - as above
+    from htn.verification.decomposition_tree import FlawError, events_of, frames_of
 
     hierarchy = state.hierarchy
-    assert hierarchy is not None  # noqa: S101 - or else there are no tasks
+    assert hierarchy is not None
     steps = tuple([state.steps[id_].step for id_ in hierarchy.steps])
     universe = state.beliefs.simulation.rules.universe
     try:
@@ -180,10 +251,10 @@ def permits(state: RunState, line: Sequence[str]) -> bool:
 
     `line` has the steps that are left.
     """
-    from htn.verify import validate  # noqa: PLC0415 - most plans came of no tasks
+    from htn.verification.validate import validate
 
     hierarchy = state.hierarchy
-    assert hierarchy is not None  # noqa: S101 - or else there are no tasks
+    assert hierarchy is not None
     left = set(line)
     ids = (*(id_ for id_ in hierarchy.steps if id_ not in left), *(id_ for id_ in line if id_ in hierarchy.steps))
     place = {id_: at for at, id_ in enumerate(ids)}

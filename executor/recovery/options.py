@@ -7,22 +7,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from executor.plans.supposed import looks, supposed
-from executor.record.allowance import can_be_paid, left_of
-from executor.record.failures import Tried
-from executor.record.state import RunState
-from executor.record.status import StepStatus
-from executor.record.steps import StepRecord
-from planner.declare.places import CodePlace
+from executor.events.events import StepStatus
+from executor.events.failures import Tried
+from executor.events.remaining_budget import can_be_paid, left_of
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.plans.assumptions import looks, supposed
+from planner.language.declare.fields import CodePlace
+from planner.lightweight import replace
 from planner.model import Atom, Goal, Problem
-from planner.model.hidden import decided, narrowed
 from planner.model.problem import sealed
+from planner.model.unknown_facts import decided, narrowed
 from planner.plan import Step
-from planner.records import replace
-from planner.repair.bans import without_actions
+from planner.repair.forbidden_steps import without_actions
 from planner.repair.regression import Unclear, furthest
-from planner.validate import Simulation
-from planner.validate.constraints import Watches
+from planner.semantics.constraints import Watches
+from planner.semantics.simulation import Simulation
 
 RETRIED: Final = (StepStatus.FAILED, StepStatus.PARTIAL)
 """The statuses of steps that a patch may do once more."""

@@ -1,34 +1,165 @@
-"""Other plans: the cheapest way back into the one at hand, or another one, perhaps for less."""
+"""Other plans: the cheapest way back into the one at hand, or another one, perhaps for less.
+
+What handlers say had better come next: among plans that are equally good, one that begins with it is taken.
+
+Candidates as patches: how other plans of the run's problem end, where that fits what was observed; no search.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.learning.pricing import Pricing
+from executor.background_searches import search_in_turn
+from executor.events.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.events.tasks import TASKS
+from executor.learning.learned_costs import Pricing
 from executor.plans.action_plan import PlanStep
-from executor.plans.supposed import texts_by_step
-from executor.record.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
-from executor.record.state import RunState
-from executor.record.steps import StepRecord
-from executor.recovery.candidates import Candidates
-from executor.recovery.hierarchy import TASKS, goes_on, repairing
-from executor.recovery.hints import hints, preferred
-from executor.recovery.inheritance import inherited, lost_reference
+from executor.plans.assumptions import texts_by_step
+from executor.recovery.hierarchy import goes_on, inherited, lost_reference, repairing
 from executor.recovery.options import Options
-from executor.recovery.policy import PROOF_SECONDS, Recovery
-from executor.searches import search_in_turn
-from planner.model import Problem
+from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery
+from planner.errors import InputError
+from planner.language.declare import resolve_action
+from planner.language.declare.syntax import NotationError, parse_atom
+from planner.lightweight import replace
+from planner.model import Number, Problem
+from planner.model.formulas import exact_decimal
 from planner.model.problem import sealed
-from planner.plan import Status, Step, exact_sum
-from planner.repair import Patch, patch
-from planner.repair.patching import after
+from planner.plan import Status, Step, StoppedBy, exact, exact_sum
+from planner.repair.patching import Patch, after, patch
+from planner.repair.regression import Unclear, regressed
+from planner.semantics.simulation import Simulation
+from planner.validation.validate import validate
 
 if TYPE_CHECKING:
-    from htn.repair import Repair
+    from htn.repair.subtree_repair import Repair
+
+
+def hints(state: RunState, about: str) -> Iterator[Step]:
+    """Yield the ground actions that the result of the step `about` names; what names none is left out."""
+    record = state.steps.get(about)
+    for text in (record.result or {}).get("next_actions", ()) if record else ():
+        try:
+            named = parse_atom(str(text).strip().removesuffix("()"))
+            yield Step(resolve_action(state.domain, named.predicate).name, named.args)
+        except (NotationError, InputError):
+            continue
+
+
+def preferred(
+    found: Patch,
+    wanted: Collection[Step],
+    problem: Problem,
+    fixed: Sequence[Step],
+    search: Callable[[Sequence[Step]], Patch],
+) -> Patch:
+    """Return a patch as good as `found` that begins with one of the steps `wanted`; `found` where there is none.
+
+    `search` returns the patch that follows certain steps, those of `fixed` among them.
+    """
+    simulation = Simulation(problem)
+    for step in fixed:
+        simulation.apply(step)
+    for step in wanted:
+        if found.steps and _key(found.steps[0]) == _key(step):
+            return found
+        if found.objective is None or simulation.objection(step) is not None:
+            continue
+        step = replace(step, cost=simulation.cost(step))  # noqa: PLW2901 - the same step
+        rest = search([*fixed, step])
+        if rest.steps is None or rest.objective is None or exact_sum([rest.objective, step.cost]) > found.objective:
+            continue
+        cost, objective = (exact_sum([each or 0, step.cost]) for each in (rest.cost, rest.objective))
+        steps = (step, *rest.steps)
+        return replace(rest, status=found.status, steps=steps, new=rest.new + 1, cost=cost, objective=objective)
+    return found
+
+
+def _key(step: Step) -> tuple[str, tuple[str, ...]]:
+    return step.action, step.arguments
+
+
+NONE_FITS: Final = "no candidate leads from here to the goal"
+
+
+@dataclass(slots=True, eq=False)
+class Candidates:
+    """The other plans of one run, and what of them can be done now."""
+
+    options: Options
+    weight: float
+
+    def are_there(self) -> bool:
+        """Return whether the run has any."""
+        return bool(self.options.state.plan.alternatives)
+
+    def patch(self, now: Problem, left: Sequence[Step]) -> Patch:
+        """Return the end of a candidate that leads from `now` to the goal: the one with the least objective.
+
+        `left` are the steps of the plan that are left. Those with which they end as the candidate does are kept; what
+        is dropped counts as in other patches. The end is proved by the plan checker; nothing was searched, and nothing
+        better is excluded. New steps that are not needed are left out. Nothing that has failed is done again in a state
+        in which it did.
+        """
+        found = [self._patch(steps, left) for steps in self._fitting(now)]
+        for each in sorted(found, key=lambda patch: (patch.objective, -patch.kept)):
+            if validate(now, each.steps or ()).valid:
+                shortest = _needed(now, each.steps or (), each.new)
+                if not self.options.repeats(shortest):
+                    return self._patch(shortest, left)
+        return Patch(Status.UNKNOWN, StoppedBy.INCOMPLETE, reason=NONE_FITS)
+
+    def _fitting(self, now: Problem) -> Iterator[tuple[Step, ...]]:
+        """Yield the ends of candidates that may lead to the goal, with their costs."""
+        simulation = Simulation(now)
+        for texts in self.options.state.plan.alternatives:
+            steps = [_step(text) for text in texts]
+            if not any(simulation.rules.misfit(each) for each in steps):
+                priced = [replace(each, cost=simulation.cost(each)) for each in steps]
+                yield from (tuple(priced[place:]) for place in _places(simulation, priced))
+
+    def _patch(self, steps: tuple[Step, ...], left: Sequence[Step]) -> Patch:
+        kept = 0
+        for mine, old in zip(reversed(steps), reversed(left), strict=False):
+            if (mine.action, mine.arguments) != (old.action, old.arguments):
+                break
+            kept += 1
+        dropped, cost = len(left) - kept, exact_sum(each.cost for each in steps)
+        objective: Number = exact(cost + exact_decimal(self.weight) * dropped)
+        new = len(steps) - kept
+        return Patch(Status.SOLVED, StoppedBy.FIRST_PLAN, steps, new, kept, dropped, cost, objective)
+
+
+def _needed(now: Problem, steps: tuple[Step, ...], new: int) -> tuple[Step, ...]:
+    """Return a plan without those of its first `new` steps that it works without, one after the other."""
+    place = 0
+    while place < new:
+        others = (*steps[:place], *steps[place + 1 :])
+        if validate(now, others).valid:
+            steps, new = others, new - 1
+        else:
+            place += 1
+    return steps
+
+
+def _step(text: str) -> Step:
+    atom = parse_atom(text)
+    return Step(atom.predicate, atom.args)
+
+
+def _places(now: Simulation, steps: Sequence[Step]) -> list[int]:
+    """Return the places in `steps` from which on they can be done and lead to the goal; all, where that is unclear."""
+    with suppress(Unclear):
+        return [place for place, needs in regressed(now, steps, now.problem.goal.hard) if not needs.unmet]
+    return list(range(len(steps) + 1))
+
 
 KEEP_MOST: Final = 10**6
 """Weight of a dropped step in a search for a patch that keeps all that it can."""

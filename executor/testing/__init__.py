@@ -8,11 +8,11 @@ simulated.holds("at(r2, lab)"), simulated.applied          what is really so, an
 """
 
 from executor.testing.faults import Fault, FaultKind
-from executor.testing.looks import ALL, NOBODY, Observe, SimulatedError
-from executor.testing.models import AdversarialModel, ScriptedModel, scripted
-from executor.testing.simulated import SimulatedWorld
-from executor.testing.truth import Act, Truth
-from executor.testing.virtual import Crash, Stuck, run_virtual
+from executor.testing.model_doubles import AdversarialModel, ScriptedModel, scripted
+from executor.testing.simulated_observers import ALL, NOBODY, Observe, SimulatedError
+from executor.testing.simulated_world import SimulatedWorld
+from executor.testing.true_state import Act, Truth
+from executor.testing.virtual_time import Crash, Stuck, run_virtual
 
 __all__ = [
     "ALL",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal
 
-from planner.declare.syntax import NotationError, parse_atom
 from planner.errors import InputError
+from planner.language.declare.syntax import NotationError, parse_atom
 from planner.model import OPEN, Atom
 
 Source = Literal["handler", "observer", "approval"]
@@ -173,4 +173,4 @@ class Faults:
 
     def dice(self, *about: Any) -> random.Random:
         """Return random numbers of their own for what they are drawn for."""
-        return random.Random(" ".join(map(str, (self.seed, *about))))  # noqa: S311 - faults, not secrets
+        return random.Random(" ".join(map(str, (self.seed, *about))))

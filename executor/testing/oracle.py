@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from executor.testing.faults import Fault, pattern_of
-from executor.testing.truth import instances
+from executor.testing.true_state import instances
+from planner.lightweight import replace
 from planner.model import FALSE, And, Atom, DomainModel, Equals, Formula, Not, Or, Problem
 from planner.model.actions import added, deleted
-from planner.model.atoms import OPEN
+from planner.model.formulas import OPEN
 from planner.plan import Plan, Status
-from planner.records import replace
+from planner.semantics.simulation import Simulation
 from planner.solve import solve
-from planner.validate import Simulation
 
 if TYPE_CHECKING:
     from htn.model import HtnProblem
@@ -65,7 +65,7 @@ def doable(
     `plan`, with its decomposition, is what the tasks came to; the steps at the places `done` of it are done, and those
     in `failed` are not. All else is as for `reachable`. What was done of a task stays done, or all of it is done anew.
     """
-    from htn.repair import repair  # noqa: PLC0415 - most runs came of no tasks
+    from htn.repair.subtree_repair import repair
 
     now = as_left(present(simulation), broken(faults, skills), unused, not_where or {})
     left = replace(tasks, classical=replace(now, goal=tasks.classical.goal))

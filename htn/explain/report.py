@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.annotations import Any, Final
 from planner.explain.conflicts import Conflict
+from planner.lightweight import Any, Final, dataclass
 from planner.plan import StoppedBy
-from planner.records import dataclass
 
 LEVELS: Final = 8
 """So many tasks above a task are written."""

@@ -1,30 +1,75 @@
-"""From a hierarchical problem to its ground form: reachable from above, feasible from below."""
+"""From a hierarchical problem to its ground form: reachable from above, feasible from below.
+
+Sequences of objects that few ever ask for.
+
+The facts of a ground task that matter: those that some condition asks for, and what excludes them.
+
+Where one effect deletes what another adds, the negation of the fact depends on that the other does not fire, and so on
+the opposite of its condition.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Generic, SupportsIndex, TypeVar, overload
 
-from htn.grounding.instances import Instances, fitting
-from htn.grounding.late import Late
-from htn.grounding.matter import mattering
-from htn.grounding.program import DEMANDED, METHOD, plain, program
-from htn.grounding.rows import Rows, rows_of
-from htn.model import HtnProblem, Method
-from htn.orders import Order
-from planner.budget import Budget
-from planner.collector import collector_paused
-from planner.compiled.arrays import empty_index, index
-from planner.compiled.lists import Entries, inverse, list_of, selected, singles
-from planner.grounding.costs import common_resolution
-from planner.grounding.ground import framed, instantiated, reach, without_clashes
+from htn.grounding.instances import DEMANDED, METHOD, Instances, Rows, fitting, plain, program, rows_of
+from htn.model import HtnProblem, Method, Order
+from planner.compilations.adl import to_adl
+from planner.garbage_collection import collector_paused
+from planner.grounding.action_tables import common_resolution
+from planner.grounding.ground import Groups, framed, instantiated, reach, without_clashes
+from planner.grounding.instantiate import parts_of
 from planner.grounding.joins import Row
-from planner.kernels.lists import Lists
+from planner.grounding.simplify import RawTask
+from planner.jit.arrays import Entries, empty_index, index, inverse, list_of, selected, singles
+from planner.jit.containers_kernel import Lists
+from planner.lightweight import dataclass, field, replace
+from planner.limits import Budget
 from planner.model import Action, Atom, Formula
-from planner.normalise import to_adl
 from planner.plan import Step, exact
-from planner.records import dataclass, field, replace
-from planner.task import ConditionalEffect, GroundAction, Task
+from planner.task.ground_task import ConditionalEffect, GroundAction, Task
+
+Item = TypeVar("Item")
+
+
+class Late(Sequence[Item], Generic[Item]):
+    """A sequence whose items are made when they are asked for."""
+
+    __slots__ = ("_length", "_make")
+
+    def __init__(self, length: int, make: Callable[[int], Item]) -> None:
+        self._length, self._make = length, make
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Item: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Item]: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Item | Sequence[Item]:
+        if isinstance(place, slice):
+            return [self._make(each) for each in range(self._length)[place]]
+        return self._make(range(self._length)[place])
+
+    def __iter__(self) -> Iterator[Item]:
+        return map(self._make, range(self._length))
+
+
+def mattering(task: RawTask, groups: Groups) -> Groups:
+    """Return `groups` with those variables alone that matter."""
+    wanted = {*task.goal, *chain.from_iterable(part.condition for part in parts_of(task.actions))}
+    effects = [effect for action in task.actions for effect in action.effects]
+    wanted.update([~literal for effect in effects for literal in effect.condition if literal < 0])
+    for table in task.tables:
+        wanted.update(*table.condition)
+    wanted.update(*[rule.body for rule in task.rules])
+    variables = [group for group in groups.variables if not wanted.isdisjoint(group)]
+    kept = {fact for group in variables for fact in group}
+    return Groups([group for group in groups.groups if not kept.isdisjoint(group)], variables)
 
 
 @dataclass(frozen=True, slots=True)

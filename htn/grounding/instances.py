@@ -1,6 +1,15 @@
-"""The instances of actions and methods that were reached, as columns: which tasks they do, and which they lead to.
+"""A hierarchical problem as a classical one whose relaxed reachability goes along the hierarchy.
+
+A method becomes an action that needs its task to be *demanded*, and demands its subtasks; an action needs to be
+demanded, too. What can be reached then, with deletes ignored, is all that a decomposition can use: grounding along the
+hierarchy from above and along the state from the front at once (Behnke, Höller, Schmid, Bercher and Biundo, 2020, do
+it in turns).
+
+The instances of actions and methods that were reached, as columns: which tasks they do, and which they lead to.
 
 Each subtask is looked up once; whatever is asked of all instances is asked of arrays of numbers.
+
+Ground actions and methods as arrays.
 """
 
 from __future__ import annotations
@@ -8,26 +17,90 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, compress, count
+from operator import itemgetter, le
 
-from htn.grounding.program import DEMANDED, METHOD
-from htn.model import HtnProblem
-from htn.rooted import ROOT
-from planner.annotations import Final
-from planner.compiled.arrays import index
-from planner.compiled.lists import Entries, inverse, joined, of_columns, singles
-from planner.grounding.ground import Reached
+from htn.compilations.method_splitting import ROOT, rooted, split
+from htn.compilations.pulled_up_preconditions import Needs, changes
+from htn.grounding.task_reachability_kernel import useful as _useful
+from htn.model import HtnProblem, Method, Task, sequence
+from planner.compilations.adl import to_adl
+from planner.grounding.action_tables import ActionTable
+from planner.grounding.ground import Numbering, Reached
+from planner.grounding.instantiate import RawAction
 from planner.grounding.joins import Row, projector
-from planner.grounding.reachability import Rule
-from planner.grounding.rules import SchemaRules
+from planner.grounding.reachability import Rule, SchemaRules
 from planner.grounding.simplify import RawTask
-from planner.kernels.kernel import ENTRIES
-from planner.kernels.lists import Lists
-from planner.kernels.tasks import useful as _useful
-from planner.model import Atom
+from planner.jit.arrays import Entries, extend, index, inverse, joined, of_columns, selected, singles
+from planner.jit.common_kernel import ENTRIES
+from planner.jit.containers_kernel import Lists
+from planner.lightweight import Final, replace
+from planner.model import Action, Atom, Number, Predicate, Problem
+from planner.model.formulas import conjunction, conjuncts
+from planner.task.ground_task import ConditionalEffect
+
+DEMANDED: Final = "@do "
+"""What the predicate of a demand begins with; the name of the task follows."""
+METHOD: Final = "@by "
+"""What the action that stands for a method begins with; the name of the method follows."""
+RAN: Final = Atom("@ran")
+"""A fact that everything makes true: what changes nothing must not vanish."""
+
+
+def plain(problem: HtnProblem) -> HtnProblem:
+    """Return `problem` with actions whose effects are plain ADL, methods split, and a single task in its network."""
+    classical = to_adl(problem.classical)
+    written = {predicate for action in classical.domain.actions.values() for predicate, _ in changes(action)}
+    written |= classical.domain.derived
+    domain = replace(rooted(problem), classical=classical.domain)
+    domain = split(domain, lambda predicate: predicate not in written)
+    return HtnProblem(domain, classical, sequence(Atom(ROOT)))
+
+
+def program(problem: HtnProblem) -> Problem:
+    """Return the classical problem whose reachable actions are the actions and methods of the plain `problem`."""
+    domain, classical = problem.domain, problem.classical
+    needs = Needs(domain, classical.all_objects, alone=problem.is_ordered)
+    actions = [_action(action) for action in classical.domain.actions.values()]
+    actions += [_method(method, needs) for method in domain.methods.values()]
+    predicates = [*map(_demand, domain.tasks.values()), *map(_demand, classical.domain.actions.values())]
+    grown = replace(
+        classical.domain,
+        actions={action.name: action for action in actions},
+        predicates={**classical.domain.predicates, **{each.name: each for each in predicates}, RAN.predicate: _ran()},
+    )
+    initial = (*classical.initial, demanded(Atom(ROOT)))
+    return replace(classical, domain=grown, initial=initial)
+
+
+def demanded(task: Atom) -> Atom:
+    """Return the fact that `task` is demanded."""
+    return Atom(DEMANDED + task.predicate, task.args)
+
+
+def _demand(task: Task | Action) -> Predicate:
+    return Predicate(DEMANDED + task.name, task.parameters)
+
+
+def _ran() -> Predicate:
+    return Predicate(RAN.predicate)
+
+
+def _action(action: Action) -> Action:
+    parameters = tuple([variable.name for variable in action.parameters])
+    requires = conjunction([demanded(Atom(action.name, parameters)), *conjuncts(action.requires)])
+    return replace(action, requires=requires, provides=(*action.provides, RAN))
+
+
+def _method(method: Method, needs: Needs) -> Action:
+    parts = [demanded(method.task), *conjuncts(method.precondition), *conjuncts(method.network.constraints)]
+    parts += [need for need in needs.of_method(method) if need not in parts]
+    demands = dict.fromkeys(demanded(subtask.task) for subtask in method.network.subtasks)
+    return Action(METHOD + method.name, method.parameters, conjunction(parts), (RAN, *demands), cost=(0,))
+
 
 FEW: Final = 5_000
 """So many instances are looked through sooner than machine code is loaded."""
-assert _useful is not None  # noqa: S101 - imported for its entry
+assert _useful is not None
 
 
 class Part:
@@ -141,6 +214,116 @@ def fitting(size: int) -> Entries:
     """Return the kernels for so many things: machine code, if there is some and it is worth loading."""
     if size < FEW:
         return ENTRIES
-    from planner.compiled import library  # noqa: PLC0415 - small problems do without
+    from htn import kernels
 
-    return library.loaded() or ENTRIES
+    return kernels.entries()
+
+
+class Rows:
+    """Ground actions of several schemas: `source[kind[i]]` is the schema of number i, `number[i]` that instance.
+
+    By list i: what it `needs`, `adds` and `deletes`; those with a conditional effect have it in `conditional`.
+    """
+
+    def __init__(self, numbers: Numbering) -> None:
+        self._numbers = numbers
+        self.source: list[Action] = []
+        self.kind, self.number = index([]), index([])
+        self.arguments: list[Row] = []
+        self.costs: list[Number] = []
+        self.needs, self.adds, self.deletes = (Lists(index([0]), index([])) for _ in range(3))
+        self.conditional: dict[int, tuple[ConditionalEffect, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def take(self, table: ActionTable) -> None:
+        """Add the rows of `table`."""
+        literals = self._numbers.literals
+        for lists, columns in ((self.needs, table.condition), (self.adds, table.adds), (self.deletes, table.deletes)):
+            extend(lists, of_columns(len(table), [list(map(literals.__getitem__, column)) for column in columns]))
+        self.number.extend(index(table.numbers))
+        self.arguments += table.arguments
+        self.costs += table.costs
+        self._take_source(table.action, len(table))
+
+    def take_one(self, raw: RawAction) -> None:
+        """Add one action; effects on facts that do not matter are left out."""
+        known = self._numbers.literals
+        if raw.effects:
+            self.conditional[len(self)] = tuple(
+                [
+                    ConditionalEffect(
+                        self._numbers(each.condition), self._mattering(each.adds), self._mattering(each.deletes)
+                    )
+                    for each in raw.effects
+                ]
+            )
+        for lists, facts in ((self.needs, raw.condition), (self.adds, raw.adds), (self.deletes, raw.deletes)):
+            lists.item.extend([known[fact] for fact in facts if fact in known])
+            lists.start.append(len(lists.item))
+        self.number.append(raw.number)
+        self.arguments.append(raw.arguments)
+        self.costs.append(raw.cost)
+        self._take_source(raw.action, 1)
+
+    def _mattering(self, facts: Sequence[int]) -> tuple[int, ...]:
+        known = self._numbers.literals
+        return self._numbers([fact for fact in facts if fact in known])
+
+    def _take_source(self, action: Action, times: int) -> None:
+        if not self.source or self.source[-1] is not action:
+            self.source.append(action)
+        self.kind.extend(index([len(self.source) - 1]) * times)
+
+    def ordered(self, facts: int, entries: Entries) -> None:
+        """Put them in the order of the instances."""
+        number = self.number
+        if all(map(le, number, number[1:])):
+            return
+        order = sorted(range(len(number)), key=number.__getitem__)
+        which, same = index(order), index(range(facts))
+        self.needs, self.adds, self.deletes = (
+            selected(lists, which, same, entries) for lists in (self.needs, self.adds, self.deletes)
+        )
+        pick = itemgetter(*order)  # two at least, or they were in order
+        self.number, self.kind = index(pick(number)), index(pick(self.kind))
+        self.arguments, self.costs = list(pick(self.arguments)), list(pick(self.costs))
+        place = {old: new for new, old in enumerate(order)}
+        self.conditional = {place[old]: effects for old, effects in self.conditional.items()}
+
+
+def rows_of(
+    task: RawTask,
+    is_method: Callable[[Action], bool],
+    numbers: Numbering,
+    entries: Entries,
+    check: Callable[[], None],
+) -> tuple[Rows, Rows]:
+    """Return the actions of `task` and, in their order, its methods, over facts by their `numbers`.
+
+    `check` raises when a limit is reached meanwhile.
+    """
+    found = Rows(numbers), Rows(numbers)
+    pieces: list[tuple[int, RawAction | ActionTable]] = [(action.number, action) for action in task.actions]
+    pieces += [(table.numbers[0], table) for table in task.tables]
+    for _, piece in sorted(pieces, key=itemgetter(0)):
+        rows = found[is_method(piece.action)]
+        if isinstance(piece, RawAction):
+            rows.take_one(piece)
+            continue
+        check()
+        for part in piece.cut(_holes(piece, numbers)):
+            rows.take(part)
+    found[True].ordered(len(numbers.literals), entries)
+    return found
+
+
+def _holes(table: ActionTable, numbers: Numbering) -> dict[int, list[bool]]:
+    """Return where effects are on facts that do not matter."""
+    known, first = numbers.literals, len(table.condition)
+    masks = {
+        place: [fact not in known for fact in column]
+        for place, column in enumerate([*table.adds, *table.deletes], start=first)
+    }
+    return {place: mask for place, mask in masks.items() if True in mask}

@@ -1,5 +1,1 @@
-"""Depth-first search for decompositions without grounding."""
-
-from htn.lifted.search import DepthFirst
-
-__all__ = ["DepthFirst"]
+"""Lifted."""

@@ -5,18 +5,17 @@ from __future__ import annotations
 from array import array
 from typing import Final, TypeVar
 
-from htn.search.arrays import Board
-from htn.search.guide import Guide, blind
-from planner.compiled.accounts import MOST_COST, WORK, Accounts
-from planner.compiled.arrays import empty_index, index, lengthened, words, zeros
-from planner.compiled.library import Call
-from planner.compiled.states import first_registry, with_table
-from planner.kernels import numbers as n
-from planner.kernels.data import NOTHING, Registry, Space
-from planner.kernels.decompose import BLIND, CHAIN, EAGER, UNKNOWN, Places, Waiting
-from planner.kernels.hierarchy import Stacks
-from planner.records import dataclass
-from planner.search.run import Ending, Run, Steps
+from htn.search.decomposition_kernel import BLIND, CHAIN, EAGER, UNKNOWN, Places, Waiting
+from htn.search.ground_hierarchy import Board
+from htn.search.search_guide import Guide, blind
+from htn.search.task_stack_kernel import Stacks
+from planner.jit import common_kernel as n
+from planner.jit.arrays import empty_index, index, lengthened, words, zeros
+from planner.jit.common_kernel import NOTHING, Registry, Space
+from planner.jit.library import Call
+from planner.lightweight import dataclass
+from planner.search.compiled_driver import MOST_COST, WORK, Accounts, first_registry, with_table
+from planner.search.search_run import Ending, Run, Steps
 
 KEYS: Final = 1 << 16
 """Buckets for places that wait."""
@@ -44,8 +43,8 @@ class Progression:
     """A search in the order of `past` · cost so far + `future` · estimate, which counts `own` for every method.
 
     With `past` 0 it is greedy, and counts steps and not costs. The `kind` says when places are estimated (see
-    `planner.kernels.decompose`). Unless tasks may be `nested` in themselves, in the same state, some plans are missed.
-    Subtasks that are not ordered are done as they are written, and so nothing is proved of them.
+    `htn.search.decomposition_kernel`). Unless tasks may be `nested` in themselves, in the same state, some plans are
+    missed. Subtasks that are not ordered are done as they are written, and so nothing is proved of them.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class Progression:
             self._number[n.EVALUATIONS] = part.evaluations
         else:
             root = board.ground.root
-            assert root is not None  # noqa: S101 - nothing to search for otherwise
+            assert root is not None
             self._guide = blind(board) if kind == BLIND else Guide.of(board, board.costs if past else None, own)
             self._space, self._initial, tasks = board.space, board.initial, [root]
         self._number[n.PENDING] = -1
@@ -100,7 +99,7 @@ class Progression:
         key.state[0], key.state[1] = 0, len(tasks)
         board.entries["enter_all"](key, 1, 2)
         number[n.PLACES] = 1
-        number[n.ENTRIES] = 1
+        number[n.COUNTERS] = 1
         self._waiting.first[0] = 0
 
     def steps(self, run: Run, *, first: bool = False) -> Steps:
@@ -152,7 +151,7 @@ class Progression:
         )
 
     def _moves(self, place: int) -> list[int]:
-        """Return the moves to `place` (see `htn.search.trees`): always of what is first."""
+        """Return the moves to `place` (see `htn.search.plan_extraction`): always of what is first."""
         moves: list[int] = []
         while place:
             move = self._places.move[place]
@@ -169,8 +168,8 @@ class Progression:
         self._places = _longer(self._places._replace(key=key), places)
         stacked = _with_room(self._stacks.cells, number[n.CELLS], cells, 2, entries)
         self._stacks = _longer(self._stacks._replace(cells=stacked), cells)
-        if number[n.ENTRIES] + 1 >= len(self._waiting.next):
-            length = len(lengthened(self._waiting.next, number[n.ENTRIES] + 2))
+        if number[n.COUNTERS] + 1 >= len(self._waiting.next):
+            length = len(lengthened(self._waiting.next, number[n.COUNTERS] + 2))
             lengthened(self._waiting.place, length)
 
 

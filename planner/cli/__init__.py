@@ -11,8 +11,8 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-from planner.annotations import Final, NoReturn
-from planner.cli.exits import Exit
+from planner.cli.exit_codes import Exit
+from planner.lightweight import Final, NoReturn
 
 __all__ = ["Exit", "main"]
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _run(arguments: Sequence[str], started: float) -> NoReturn:
-    from planner.cli.root import run  # noqa: PLC0415 - a signal may come while it is loaded
+    from planner.cli.root import run
 
     run(arguments, started)
 

@@ -1,19 +1,29 @@
-"""`forethought check`: lint."""
+"""`forethought check`: lint.
+
+Lint of other packages, for what Python files leave behind besides domains: found by entry points.
+
+An entry point of the group `forethought.checks` leads to a function that takes the `Source` and the problem or domain
+that was loaded from it, and returns findings.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 
-from planner.annotations import TYPE_CHECKING, Final
-from planner.budget import Budget
-from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
-from planner.cli.exits import Exit
-from planner.cli.interrupt import interruptible
-from planner.cli.limits import left, limit_memory
+from planner.cli.exit_codes import Exit
+from planner.cli.interrupt import interruptible, left, limit_memory
+from planner.cli.options import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.output import give, tell
+from planner.errors import ForethoughtError
+from planner.lightweight import TYPE_CHECKING, Final
+from planner.limits import Budget
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
+    from planner.language.loading.sources import Source
+    from planner.lint.findings import Finding
+    from planner.problem_kinds import AnyDomain, AnyProblem
 
 ABOUT: Final = "Say what is odd about a domain, and with a problem also what can never happen in it."
 
@@ -30,12 +40,12 @@ def run(
     started: float, *, domain: str, problem: str | None, time_limit: float, memory_limit: float | None, quiet: bool
 ) -> Exit:
     """Print findings."""
-    from planner.check import Level, check_domain, check_problem, worst_first  # noqa: PLC0415 - each command loads what it runs
-    from planner.cli.checks import findings_of_others  # noqa: PLC0415 - as above
-    from planner.cli.input import given_by, named  # noqa: PLC0415 - as above
-    from planner.kinds import is_other_domain, is_other_problem, not_classical  # noqa: PLC0415 - as above
-    from planner.load import open_source  # noqa: PLC0415 - as above
-    from planner.model import DomainModel, Problem  # noqa: PLC0415 - as above
+    from planner.cli.options import given_by, named
+    from planner.language.loading.load import open_source
+    from planner.lint.check import check_domain, check_problem, worst_first
+    from planner.lint.findings import Level
+    from planner.model import DomainModel, Problem
+    from planner.problem_kinds import is_other_domain, is_other_problem, not_classical, service_of
 
     memory = limit_memory(memory_limit)
     with interruptible(left(time_limit, started)):
@@ -48,9 +58,9 @@ def run(
             elif isinstance(loaded, DomainModel):
                 findings = check_domain(loaded)
             elif is_other_problem(loaded):
-                findings = loaded.check(budget)
+                findings = service_of(loaded).check(loaded, budget)
             elif is_other_domain(loaded):
-                findings = loaded.check()
+                findings = service_of(loaded).check_domain(loaded)
             else:
                 raise not_classical(loaded, "checking")
             findings = worst_first([*findings, *findings_of_others(source, loaded)])
@@ -70,3 +80,28 @@ def _counted(levels: Counter[str]) -> str:
         if levels[name]
     ]
     return ", ".join(words) or "nothing to report"
+
+
+GROUP: Final = "forethought.checks"
+
+
+def findings_of_others(source: Source, loaded: AnyProblem | AnyDomain) -> list[Finding]:
+    """Return what other packages say about what stands in the file of `source`; nothing where it is no Python.
+
+    Only those are asked that the file has imported: there is nothing of the others in it.
+    """
+    if "planner.language.loading.python_files" not in sys.modules:
+        return []
+    from importlib.metadata import entry_points
+
+    found: list[Finding] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        if entry.module.partition(".")[0] in sys.modules:
+            try:
+                check = entry.load()
+            except (ImportError, AttributeError) as error:
+                raise ForethoughtError(
+                    f"the check '{entry.name}' of {entry.value} cannot be loaded: {error}"
+                ) from error
+            found += check(source, loaded)
+    return found

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.annotations import TYPE_CHECKING, Any, Final, cast
-from planner.cli.arguments import add_domain, add_limits, add_problem
-from planner.cli.exits import Exit
-from planner.cli.interrupt import interruptible
-from planner.cli.limits import left, limit_memory
+from planner.cli.exit_codes import Exit
+from planner.cli.interrupt import interruptible, left, limit_memory
+from planner.cli.options import add_domain, add_limits, add_problem
 from planner.cli.output import give, tell, write_atomically
 from planner.cli.parser import one_of
 from planner.errors import InputError, UnsupportedError
-from planner.kinds import AnyDomain, AnyProblem, is_other_domain, not_classical
+from planner.lightweight import TYPE_CHECKING, Any, Final, cast, replace
 from planner.model import DomainModel, Metric, Problem
 from planner.model.domain import creates_objects
-from planner.records import replace
+from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, not_classical
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
-    from planner.pddl.export import Level
+    from planner.language.pddl.export import Level
 
 ABOUT: Final = "Write a domain, and a problem if there is one, in another language."
 Source = AnyProblem | AnyDomain
@@ -79,7 +77,7 @@ def run(
 
 def _writable(domain: str, problem: str | None, to: str, placeholders: int, *, determinize: bool) -> Source:
     """Return what the arguments name, with placeholders where the language `to` knows no creation of objects."""
-    from planner.cli.input import domain_or_problem  # noqa: PLC0415 - each command loads only what it runs
+    from planner.cli.options import domain_or_problem
 
     source = domain_or_problem(domain, problem)
     if to == "pddl" and not isinstance(source, Problem | DomainModel):
@@ -94,7 +92,7 @@ def _writable(domain: str, problem: str | None, to: str, placeholders: int, *, d
 
 def _determinized(source: Source) -> Source:
     """Return `source` with the intended outcome of each action alone."""
-    from planner.pddl.outcomes import determinize  # noqa: PLC0415 - few domains need it
+    from planner.language.pddl.export import determinize
 
     if isinstance(source, Problem):
         return replace(source, domain=determinize(source.domain))
@@ -103,7 +101,7 @@ def _determinized(source: Source) -> Source:
 
 def _tell_unlikely(source: Source) -> None:
     """Say which actions intend an outcome that readers do not take for the intended one."""
-    from planner.pddl.outcomes import find_unlikely  # noqa: PLC0415 - documents need none of it
+    from planner.language.pddl.export import find_unlikely
 
     domain: Any = getattr(source, "domain", source)
     for name in find_unlikely(getattr(domain, "classical", domain)):
@@ -115,7 +113,7 @@ def how_many(text: str) -> int:
     """Read a whole number above 0."""
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
-    from argparse import ArgumentTypeError  # noqa: PLC0415 - only mistakes need it
+    from argparse import ArgumentTypeError
 
     raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
 
@@ -129,7 +127,7 @@ def without_creation(source: Source, number: int) -> Source:
     if isinstance(source, DomainModel):
         message = f"actions of '{source.name}' create objects, which stand among the objects of a problem"
         raise InputError(message, hint="name a problem")
-    from planner.creation import with_placeholders  # noqa: PLC0415 - few domains need it
+    from planner.compilations.object_creation.placeholders import with_placeholders
 
     tell(f"up to {number} new objects of each type are written; plans that create more are lost")
     return with_placeholders(source, number)
@@ -137,7 +135,7 @@ def without_creation(source: Source, number: int) -> Source:
 
 def as_one_text(source: Source, to: str, level: Level | None) -> str:
     """Return domain and problem in one text."""
-    from planner.documents import write_json, write_yaml  # noqa: PLC0415 - loaded only where documents are written
+    from planner.language.documents import write_json, write_yaml
 
     match to:
         case "yaml":
@@ -150,7 +148,7 @@ def as_one_text(source: Source, to: str, level: Level | None) -> str:
 
 def as_files(source: Source, to: str, level: Level | None) -> dict[str, str]:
     """Return domain and problem as files: names and texts."""
-    from planner.documents import write_json, write_yaml  # noqa: PLC0415 - as above
+    from planner.language.documents import write_json, write_yaml
 
     if isinstance(source, Problem | DomainModel) and to == "pddl":
         return as_pddl(source, level)
@@ -165,7 +163,7 @@ def as_files(source: Source, to: str, level: Level | None) -> dict[str, str]:
 
 def as_hddl(source: Source) -> dict[str, str]:
     """Return HDDL; what is classical is written with the methods that follow from its actions."""
-    from planner.loading.others import languages  # noqa: PLC0415 - loaded only where HDDL is written
+    from planner.language.loading.sources import languages
 
     language = languages().get(".hddl")
     if language is None:
@@ -176,7 +174,7 @@ def as_hddl(source: Source) -> dict[str, str]:
 
 def as_pddl(source: Problem | DomainModel, level: Level | None) -> dict[str, str]:
     """Return PDDL; a domain alone is written on the level "adl", since what "strips" takes depends on the problem."""
-    from planner.pddl.export import export  # noqa: PLC0415 - loaded only where PDDL is written
+    from planner.language.pddl.export import export
 
     if isinstance(source, Problem):
         written = export(source, level)

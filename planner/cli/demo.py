@@ -9,15 +9,15 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from planner.annotations import TYPE_CHECKING, Final
-from planner.budget import Budget
-from planner.cli.exits import Exit
+from planner.cli.exit_codes import Exit
 from planner.cli.output import give, is_terminal
 from planner.cli.solve import summary
+from planner.errors import printable
+from planner.lightweight import TYPE_CHECKING, Final
+from planner.limits import Budget
 from planner.model import Action, Problem
 from planner.model.formulas import conjuncts
 from planner.plan import Plan, Status
-from planner.printable import printable
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
@@ -43,11 +43,11 @@ def arguments(_parser: Parser) -> None:
 
 def run(_started: float) -> Exit:
     """Show each part under a heading."""
-    from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
-    from planner.solve import solve  # noqa: PLC0415 - as above
+    from planner.language.loading.load import load
+    from planner.solve import solve
 
     problem = load(DOMAIN)
-    assert isinstance(problem, Problem)  # noqa: S101 - it is ours
+    assert isinstance(problem, Problem)
     show_declarations(problem)
     heading("2. Solved")
     result = solve(problem, time_limit=SECONDS)
@@ -62,14 +62,14 @@ def run(_started: float) -> Exit:
 
 def other_parts() -> list[Callable[[Show, Show, Show], bool]]:
     """Return what other packages show, by their entry points: functions of what prints headings, results and text."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - nothing else here needs it
+    from importlib.metadata import entry_points
 
     return [each.load() for each in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)]
 
 
 def command() -> str:
     """Return what the user has to type for this command: its path, where it is not among the programs."""
-    from shutil import which  # noqa: PLC0415 - nothing else needs it
+    from shutil import which
 
     called = sys.argv[0]
     return called if called.endswith("/forethought") and which("forethought") is None else "forethought"
@@ -85,8 +85,8 @@ def show_declarations(problem: Problem) -> None:
 
 def show_plan(plan: Plan) -> bool:
     """Show the plan, why each step is there, and that it holds; return whether the validator agrees."""
-    from planner.explain import explain_plan  # noqa: PLC0415 - loaded only with a plan
-    from planner.validate import validate  # noqa: PLC0415 - as above
+    from planner.explain.plan_steps import explain_plan
+    from planner.validation.validate import validate
 
     give(str(plan))
     heading("3. Explained: why each step is there")
@@ -100,8 +100,8 @@ def show_plan(plan: Plan) -> bool:
 
 def show_what_is_needed(plan: Plan) -> bool:
     """Take away an action that the problem cannot do without, and show why it then has no plan, if there is one."""
-    from planner.explain import explain_unsolvable  # noqa: PLC0415 - loaded only without a plan
-    from planner.solve import solve  # noqa: PLC0415 - as above
+    from planner.explain.unsolvable import explain_unsolvable
+    from planner.solve import solve
 
     for name in dict.fromkeys(step.action for step in plan.steps):
         less = without(name, plan.problem)
@@ -148,6 +148,6 @@ def _print(text: str, style: str) -> None:
     if not is_terminal(sys.stdout):
         give(text)
         return
-    from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
+    from rich.console import Console
 
     Console().print(printable(text), style=style, highlight=False, markup=False)

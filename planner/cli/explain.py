@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.annotations import TYPE_CHECKING, Final
-from planner.budget import Budget
-from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
-from planner.cli.exits import Exit
-from planner.cli.interrupt import Watchman, interruptible
-from planner.cli.limits import finite, limit_memory
-from planner.cli.outcome import exit_of, exit_of_verdict
+from planner.cli.exit_codes import Exit, exit_of, exit_of_verdict
+from planner.cli.interrupt import Watchman, finite, interruptible, limit_memory
+from planner.cli.options import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.output import give, tell
 from planner.cli.solve import summary
-from planner.kinds import AnyProblem
+from planner.lightweight import TYPE_CHECKING, Final
+from planner.limits import Budget
 from planner.model import Problem
 from planner.plan import Plan, Result, Status
+from planner.problem_kinds import AnyProblem, service_of
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
-    from planner.loading.source import Source
+    from planner.language.loading.sources import Source
 
 ABOUT: Final = "Say why each step of a plan is there; or why there is no plan, and what would give one."
 
@@ -45,8 +43,8 @@ def run(
     quiet: bool,
 ) -> Exit:
     """Print reasons."""
-    from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
-    from planner.load import load_from, open_source  # noqa: PLC0415 - as above
+    from planner.cli.options import named
+    from planner.language.loading.load import load_from, open_source
 
     budget = Budget(finite(time_limit), limit_memory(memory_limit), started=started)
     with interruptible(budget.remaining) as watchman:
@@ -69,7 +67,7 @@ def run(
 
 def is_plan(text: str, source: Source) -> bool:
     """Return whether what follows the domain is a plan for its own problem: a file that no problem is read from."""
-    from planner.load import is_readable  # noqa: PLC0415 - each command loads only what it runs
+    from planner.language.loading.load import is_readable
 
     own = source.problems()
     return bool(own) and text not in own and not is_readable(text) and Path(text).is_file()
@@ -77,17 +75,18 @@ def is_plan(text: str, source: Source) -> bool:
 
 def explain_given(problem: AnyProblem, path: Path, budget: Budget, watchman: Watchman) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
-    from planner.cli.plans import plan_from, text_of  # noqa: PLC0415 - loaded only for a plan that is given
-    from planner.validate import validate  # noqa: PLC0415 - as above
+    from planner.cli.plans import plan_from, text_of
+    from planner.validation.validate import validate
 
     if isinstance(problem, Problem):
         plan, _ = plan_from(path, problem)
         verdict = validate(problem, plan.steps)
         text = explained(plan, budget) if verdict.valid else str(verdict)
     else:
-        plan = problem.read_plan(text_of(path), str(path))
+        service = service_of(problem)
+        plan = service.read_plan(problem, text_of(path), str(path))
         with watchman.checking(plan) as budget.cancel:
-            verdict = problem.validate(plan, budget)
+            verdict = service.validate(problem, plan, budget)
             text = explained(plan, budget) if verdict.valid else str(verdict)
     give(text)
     return exit_of_verdict(verdict)
@@ -95,25 +94,25 @@ def explain_given(problem: AnyProblem, path: Path, budget: Budget, watchman: Wat
 
 def solved(problem: AnyProblem, budget: Budget) -> Result:
     """Solve `problem` within what is left of `budget`."""
-    from planner.solve import solve  # noqa: PLC0415 - loaded only where no plan is given
+    from planner.solve import solve
 
     return solve(problem, time_limit=budget.remaining, memory_limit=budget.memory_limit, cancel=budget.cancel)
 
 
 def explained(plan: Plan, budget: Budget) -> str:
     """Return why each step of a valid plan is there; raises `LimitReached`."""
-    from planner.explain import explain_plan  # noqa: PLC0415 - loaded only with a plan
+    from planner.explain.plan_steps import explain_plan
 
     if not isinstance(plan.problem, Problem):
-        return str(plan.problem.explain_plan(plan, budget))
+        return str(service_of(plan.problem).explain_plan(plan.problem, plan, budget))
     return str(explain_plan(plan.problem, plan))
 
 
 def reasons(problem: AnyProblem, budget: Budget) -> str:
     """Return why there is no plan, which is proved, and what would give one, in as much time again as `budget` had."""
-    from planner.explain import explain_unsolvable  # noqa: PLC0415 - loaded only without a plan
+    from planner.explain.unsolvable import explain_unsolvable
 
     again = Budget(budget.time_limit, budget.memory_limit)
     if not isinstance(problem, Problem):
-        return str(problem.why_not(again))
+        return str(service_of(problem).explain_unsolvable(problem, again))
     return str(explain_unsolvable(problem, again).knowing_unsolvable())

@@ -8,8 +8,8 @@ import os
 import sys
 from pathlib import Path
 
-from planner.annotations import TYPE_CHECKING
-from planner.printable import printable
+from planner.errors import printable
+from planner.lightweight import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import TextIO

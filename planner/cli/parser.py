@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, HelpFormatter
 from collections.abc import Callable, Sequence
 
-from planner.annotations import Any, Final, NoReturn
 from planner.cli.output import give
 from planner.errors import InputError, did_you_mean
+from planner.lightweight import Any, Final, NoReturn
 
 COLUMNS: Final = 90
 """How wide help is."""

@@ -18,13 +18,13 @@ def plan_from(path: Path, problem: Problem) -> tuple[Plan, Number | None]:
     text = text_of(path)
     if is_json(text):
         return read_json_plan(text, problem, str(path))
-    from planner.pddl.plans import read_plan  # noqa: PLC0415 - loaded only for this format
+    from planner.language.pddl.plans import read_plan
 
     return read_plan(text, problem, str(path)), None
 
 
 def text_of(path: Path) -> str:
     """Return the text of the plan in the file at `path`, encoded as problem files are; raises `PlanError`."""
-    from planner.pddl.text import read_text  # noqa: PLC0415 - loaded only with a plan
+    from planner.language.pddl.syntax import read_text
 
     return read_text(path, PlanError)

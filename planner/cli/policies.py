@@ -5,22 +5,20 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from planner.annotations import TYPE_CHECKING, Any, Final
-from planner.budget import LimitReached
-from planner.cli.exits import Exit
-from planner.cli.interrupt import finishing, interruptible
-from planner.cli.limits import left, limit_memory
-from planner.cli.outcome import exit_of
+from planner.cli.exit_codes import Exit, exit_of
+from planner.cli.interrupt import finishing, interruptible, left, limit_memory
 from planner.cli.output import check_writable, give, tell, write_atomically
 from planner.cli.parser import one_of
 from planner.errors import InputError
+from planner.lightweight import TYPE_CHECKING, Any, Final
+from planner.limits import LimitReached
 from planner.plan import Result, Status, StoppedBy
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
-    from planner.kinds import AnyProblem
     from planner.model import Number
-    from planner.uncertain.decision import Decision
+    from planner.policies.decision import Decision
+    from planner.problem_kinds import AnyProblem
 
 OBJECTIVES: Final = ("success", "cost", "utility")
 
@@ -40,7 +38,7 @@ def amount(text: str) -> Number:
     except InvalidOperation:
         found = Decimal(-1)
     if not found.is_finite() or found < 0:
-        from argparse import ArgumentTypeError  # noqa: PLC0415 - only mistakes need it
+        from argparse import ArgumentTypeError
 
         raise ArgumentTypeError(f"{text!r} is not a number, 0 or more")
     return found
@@ -89,9 +87,8 @@ def summary(decision: Decision) -> str:
 
 
 def _loaded(domain: str, problem: str | None, budget: Any, deadline: Any, soft: Any) -> AnyProblem:
-    from planner.cli.limiting import limited  # noqa: PLC0415 - each command loads only what it runs
-    from planner.cli.wishing import wishing  # noqa: PLC0415 - as above
-    from planner.load import load  # noqa: PLC0415 - as above
+    from planner.cli.options import limited, wishing
+    from planner.language.loading.load import load
 
     return wishing(limited(load(domain, problem), budget, deadline), soft)
 
@@ -109,10 +106,9 @@ def _decided(
 
     `asked` is what the problem is to have besides, `taken` are options of `decide`.
     """
-    from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
-    from planner.uncertain.aims import Objective  # noqa: PLC0415 - as above
-    from planner.uncertain.decide import decide  # noqa: PLC0415 - as above
-    from planner.uncertain.decision import Decision  # noqa: PLC0415 - as above
+    from planner.cli.options import named
+    from planner.policies.decide import decide
+    from planner.policies.decision import Decision, Objective
 
     aim = Objective[objective.upper()]
     try:
@@ -138,6 +134,6 @@ def _refuse(options: dict[str, Any]) -> None:
 
 
 def _dumped(data: dict[str, Any]) -> str:
-    from json import dumps  # noqa: PLC0415 - loaded only where it is asked for
+    from json import dumps
 
     return dumps(data, check_circular=False)

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from planner.annotations import Any, Final, NoReturn
-from planner.budget import LimitReached
-from planner.cli.exits import Exit
+from planner.cli.exit_codes import Exit
 from planner.cli.interrupt import interruptible
 from planner.cli.output import give, tell
 from planner.cli.parser import Parser
 from planner.errors import InputError, did_you_mean
+from planner.lightweight import Any, Final, NoReturn
+from planner.limits import LimitReached
 
 OWN: Final = ("solve", "validate", "check", "compile", "explain", "warm", "demo")
 """Our own commands, each a module here with `ABOUT`, `arguments` and `run`."""
@@ -36,7 +36,7 @@ def run(arguments: Sequence[str], started: float) -> NoReturn:
         with interruptible():
             code = dispatch(arguments, started)
     except (Exception, LimitReached, KeyboardInterrupt) as error:  # noqa: BLE001 - each becomes a message and a code
-        from planner.cli.outcome import tell_error  # noqa: PLC0415 - only errors need it
+        from planner.cli.exit_codes import tell_error
 
         code = tell_error(error)
     sys.exit(code)
@@ -44,7 +44,7 @@ def run(arguments: Sequence[str], started: float) -> NoReturn:
 
 def _show_warnings() -> None:
     """Let warnings be messages for people, each once, without a line of ours."""
-    import warnings  # noqa: PLC0415 - Python has loaded it
+    import warnings
 
     def show(message: object, *_: object, **_others: object) -> None:
         tell(f"Warning: {message}")
@@ -64,7 +64,7 @@ def dispatch(arguments: Sequence[str], started: float) -> Exit:
         case ["-h" | "--help", *_]:
             give(usage())
         case ["--version", *_]:
-            from importlib.metadata import version  # noqa: PLC0415 - looking around takes time
+            from importlib.metadata import version
 
             give(f"forethought {version('forethought')}")
         case []:
@@ -82,12 +82,12 @@ def module_of(name: str) -> Any:
 
 def elsewhere(arguments: Sequence[str], started: float) -> None:
     """Run another package's command; raises `InputError` where there is none of that name."""
-    from planner.cli import others  # noqa: PLC0415 - looking around takes time
+    from planner.cli import plugin_commands
 
     name = arguments[0]
-    commands = others.commands()
+    commands = plugin_commands.commands()
     if name in commands:
-        others.run(commands[name], arguments, started)
+        plugin_commands.run_plugin_command(commands[name], arguments, started)
         return
     kind = "option" if name.startswith("-") else "command"
     near = did_you_mean(name, ["--help", "--version"] if kind == "option" else [*OWN, *commands])
@@ -96,7 +96,7 @@ def elsewhere(arguments: Sequence[str], started: float) -> None:
 
 def usage() -> str:
     """Return what there is, with a line for each command."""
-    from planner.cli import others  # noqa: PLC0415 - looking around takes time
+    from planner.cli import plugin_commands
 
-    lines = {name: module_of(name).ABOUT for name in OWN} | others.summaries()
+    lines = {name: module_of(name).ABOUT for name in OWN} | plugin_commands.summaries()
     return USAGE.format("\n".join(f"  {name:10}{line}" for name, line in lines.items()))

@@ -1,34 +1,118 @@
-"""`forethought solve`: a plan, proved optimal where time allows."""
+"""`forethought solve`: a plan, proved optimal where time allows.
+
+Progress: on a terminal a line that lives while the work goes on; in a pipe nothing at all.
+"""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
-from contextlib import nullcontext
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from planner.annotations import TYPE_CHECKING, Any, Final
-from planner.budget import LimitReached
-from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
-from planner.cli.choosing import add_choosing, run_choosing
-from planner.cli.exits import Exit
-from planner.cli.interrupt import finishing, interruptible
-from planner.cli.limiting import add_limiting, limited
-from planner.cli.limits import left, limit_memory
-from planner.cli.outcome import exit_of
-from planner.cli.output import check_writable, give, tell, write_atomically
+from planner.cli.candidates import add_choosing, run_choosing
+from planner.cli.exit_codes import Exit, exit_of
+from planner.cli.interrupt import finishing, interruptible, left, limit_memory
+from planner.cli.options import (
+    add_domain,
+    add_limiting,
+    add_limits,
+    add_problem,
+    add_quiet,
+    add_wishing,
+    limited,
+    wishing,
+)
+from planner.cli.output import check_writable, give, is_terminal, tell, write_atomically
 from planner.cli.parser import one_of, whole
 from planner.cli.policies import add_objective, run_objective
-from planner.cli.progress import Watch, shown
-from planner.cli.wishing import add_wishing, wishing
-from planner.collector import collector_paused
 from planner.errors import InputError, UnsupportedError
-from planner.plan import Plan, Result, Status, StoppedBy, without
+from planner.garbage_collection import collector_paused
+from planner.lightweight import TYPE_CHECKING, Any, Final
+from planner.limits import LimitReached
+from planner.plan import Plan, Progress, Result, Status, StoppedBy, without
+from planner.problem_kinds import service_of
 
 if TYPE_CHECKING:
+    from rich.live import Live
+
+    from planner.cli.options import Wish
     from planner.cli.parser import Parser
-    from planner.cli.wishing import Wish
     from planner.model import Number
+
+DRAW_AFTER_SECONDS: Final = 0.4
+"""Work that ends sooner draws nothing, and does not load what draws."""
+REDRAWS_PER_SECOND: Final = 4
+
+
+class Watch:
+    """Remembers the latest `Progress`: what an interrupted search still has to show, and what the live line says."""
+
+    def __init__(self) -> None:
+        self.latest: Progress | None = None
+        self._started = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of `progress`."""
+        self.latest = progress
+
+    def result(self, stopped_by: StoppedBy) -> Result:
+        """Return what is known, as the result of work that `stopped_by` broke off."""
+        if self.latest is None:
+            return Result(Status.UNKNOWN, stopped_by)
+        status = Status.UNKNOWN if self.latest.plan is None else Status.SOLVED
+        return Result(status, stopped_by, self.latest.plan, self.latest.lower_bound, self.latest.statistics)
+
+    def __str__(self) -> str:
+        elapsed = f"{time.monotonic() - self._started:.1f} s"
+        if self.latest is None:
+            return f"reading and grounding · {elapsed}"
+        known = self.result(StoppedBy.CANCELLED)
+        best = "no plan yet" if known.cost is None else f"best cost {known.cost}"
+        bound = "" if known.lower_bound is None else f" · lower bound {known.lower_bound}"
+        gap = "" if known.gap is None else f" · gap {known.gap:.1%}"
+        return f"{best}{bound}{gap} · {known.statistics.expanded:,} states · {elapsed}"
+
+    def __rich__(self) -> str:
+        return f"[bold cyan]planning[/] {self}"
+
+
+@contextmanager
+def shown(watch: Watch, *, quiet: bool) -> Iterator[None]:
+    """Show `watch` as a live line on stderr while the body runs, if stderr is a terminal."""
+    if quiet or not is_terminal(sys.stderr):
+        yield
+        return
+    drawn: list[Live] = []
+    timer = threading.Timer(DRAW_AFTER_SECONDS, _draw, (watch, drawn))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        for live in drawn:
+            live.stop()
+
+
+def _draw(watch: Watch, drawn: list[Live]) -> None:
+    from rich.console import Console
+    from rich.live import Live
+
+    live = Live(
+        watch,
+        console=Console(stderr=True),
+        refresh_per_second=REDRAWS_PER_SECOND,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    live.start()
+    drawn.append(live)
+
 
 ABOUT: Final = "Find a plan, and prove it optimal where time allows."
 MODES: Final = ("anytime", "first", "optimal")
@@ -105,10 +189,10 @@ def run_search(
     memory, watch = limit_memory(memory_limit), Watch()
 
     def work() -> Result:
-        from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
-        from planner.load import load  # noqa: PLC0415 - as above
-        from planner.solve import solve as solve_problem  # noqa: PLC0415 - as above
-        from planner.strategy import check_any  # noqa: PLC0415 - as above
+        from planner.cli.options import named
+        from planner.language.loading.load import load
+        from planner.portfolio.portfolio import check_any
+        from planner.solve import solve as solve_problem
 
         check_any(search, heuristic)
 
@@ -166,21 +250,20 @@ def attempt(work: Callable[[], Result], watch: Watch) -> Result:
 def show(result: Result, *, json: bool) -> None:
     """Print the result on stdout: JSON, or the plan in the competition's format, or nothing where there is none."""
     if json:
-        from json import dumps  # noqa: PLC0415 - loaded only where it is asked for
+        from json import dumps
 
-        give(dumps(result.to_dict(), check_circular=False))
+        give(dumps(as_json(result), check_circular=False))
     elif result.plan is not None:
         give(ipc_text(result))
 
 
 def ipc_text(result: Result) -> str:
     """Return the plan in the competition's format; what came of tasks is written with them."""
-    from planner.pddl.plans import write_plan  # noqa: PLC0415 - loaded only with a plan
+    from planner.language.pddl.plans import write_plan
 
     plan = result.expect_plan()
     if plan.tree is not None:
-        text: str = plan.problem.write_plan(plan)
-        return text
+        return service_of(plan.problem).write_plan(plan)
     return write_plan(plan)
 
 
@@ -188,8 +271,7 @@ def drawn(plan: Plan) -> str:
     """Return the tasks that the steps of `plan` came of, drawn."""
     if plan.tree is None:
         return "no tree: the steps came of no tasks"
-    text: str = plan.problem.draw_plan(plan)
-    return text
+    return service_of(plan.problem).draw_plan(plan)
 
 
 def summary(result: Result) -> str:
@@ -224,12 +306,24 @@ def ended(result: Result) -> str:
     return f"{result.stopped_by.value} ({result.reason})" if result.reason else result.stopped_by.value
 
 
+def as_json(result: Result) -> dict[str, Any]:
+    """Return `result` as JSON-ready data, with what its plan uses of what is limited, if there is any such thing."""
+    from planner.plan import json_number
+    from planner.resources import spent
+
+    used = {} if result.plan is None else spent(result.plan)
+    uses = {"uses": {name: json_number(number) for name, (number, _) in used.items()}} if used else {}
+    return result.to_dict() | uses
+
+
 def plan_size(result: Result) -> str:
     """Return "cost 5, 3 steps", and what is used of what may be."""
     plan = result.expect_plan()
     gained = [] if result.utility is None else [f"net benefit {result.net_benefit}", f"utility {result.utility}"]
     size = [*gained, f"cost {result.cost}", f"{len(plan)} step{'' if len(plan) == 1 else 's'}"]
-    return ", ".join([*size, *[f"{used} of {most} {name}" for name, (used, most) in plan.spent().items()]])
+    from planner.resources import spent
+
+    return ", ".join([*size, *[f"{used} of {most} {name}" for name, (used, most) in spent(plan).items()]])
 
 
 def known_bound(result: Result) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.annotations import TYPE_CHECKING, Final
-from planner.budget import Budget
-from planner.cli.arguments import add_domain, add_limits, add_problem
-from planner.cli.exits import Exit
-from planner.cli.interrupt import interruptible
-from planner.cli.limits import finite, left, limit_memory
+from planner.cli.exit_codes import Exit
+from planner.cli.interrupt import finite, interruptible, left, limit_memory
+from planner.cli.options import add_domain, add_limits, add_problem
 from planner.cli.output import give
+from planner.lightweight import TYPE_CHECKING, Final
+from planner.limits import Budget
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
@@ -30,11 +29,12 @@ def run(
     started: float, *, domain: str, problem: str | None, plan: Path, time_limit: float, memory_limit: float | None
 ) -> Exit:
     """Print the verdict."""
-    from planner.cli.outcome import exit_of_verdict  # noqa: PLC0415 - each command loads only what it runs
-    from planner.cli.plans import plan_from, text_of  # noqa: PLC0415 - as above
-    from planner.load import load  # noqa: PLC0415 - as above
-    from planner.model import Problem  # noqa: PLC0415 - as above
-    from planner.validate import validate  # noqa: PLC0415 - as above
+    from planner.cli.exit_codes import exit_of_verdict
+    from planner.cli.plans import plan_from, text_of
+    from planner.language.loading.load import load
+    from planner.model import Problem
+    from planner.problem_kinds import service_of
+    from planner.validation.validate import validate
 
     budget = Budget(finite(time_limit), limit_memory(memory_limit), started=started)
     with interruptible(left(time_limit, started)) as watchman:
@@ -43,8 +43,9 @@ def run(
             found, claimed_cost = plan_from(plan, loaded)
             verdict = validate(loaded, found.steps, claimed_cost=claimed_cost)
         else:
-            given = loaded.read_plan(text_of(plan), str(plan))
+            service = service_of(loaded)
+            given = service.read_plan(loaded, text_of(plan), str(plan))
             with watchman.checking(given) as budget.cancel:
-                verdict = loaded.validate(given, budget)
+                verdict = service.validate(loaded, given, budget)
     give(str(verdict))
     return exit_of_verdict(verdict)

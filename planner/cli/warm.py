@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from planner.annotations import TYPE_CHECKING, Final
-from planner.cli.exits import Exit
+from planner.cli.exit_codes import Exit
 from planner.cli.output import give, tell
+from planner.lightweight import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
@@ -21,7 +21,7 @@ def arguments(parser: Parser) -> None:
 
 def run(_started: float, *, again: bool) -> Exit:
     """Print the folder where the code is kept."""
-    from planner.compiled import library, making  # noqa: PLC0415 - each command loads only what it runs
+    from planner.jit import library, making
 
     if again or library.loaded() is None:
         if not making.can_make():

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
-from planner.annotations import Any, Final
-from planner.budget import Budget, LimitReached
-from planner.kinds import AnyProblem, classical_of, with_classical
+from planner.lightweight import Any, Final, dataclass, replace
+from planner.limits import Budget, LimitReached
 from planner.model import COST, Constraint, Formula, Goal, Number, Problem
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Result, Status
-from planner.records import dataclass, replace
+from planner.problem_kinds import AnyProblem, classical_of, with_classical
 
 MOST: Final = 5
 """Conflicts that are looked for."""
@@ -163,7 +162,7 @@ class _Search:
         return self._asked[chosen]
 
     def _search(self, chosen: frozenset[int]) -> bool | None:
-        from planner.solve import solve_plainly  # noqa: PLC0415 - this loads all of search
+        from planner.solve import solve_plainly
 
         left = self._budget.remaining
         if left is not None and left <= 0:

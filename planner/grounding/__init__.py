@@ -1,5 +1,1 @@
-"""From a problem to integers: joins, reachability, relevance, mutex groups."""
-
-from planner.grounding.ground import ground
-
-__all__ = ["ground"]
+"""Grounding."""

@@ -1,45 +1,290 @@
-"""From a problem to its ground task: the stages of grounding, in order."""
+"""From a problem to its ground task: the stages of grounding, in order.
+
+Copies of one step, made for the alternatives of its condition, of which one asks for no less than another.
+
+Derived facts in layers, so that a negated one is only asked for when its layer is complete.
+
+Actions without parameters are ground as they stand: facts get numbers, and what can be reached is counted off.
+
+So are the tools of most agents. What comes out is what rules and joins make of them (`planner.grounding.ground`), in
+microseconds for each.
+
+Raw actions become those of the task: facts have their final numbers, costs are exact and integral.
+
+From a problem to integers: joins, reachability, relevance, mutex groups.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise, repeat
+from operator import itemgetter, lt
 
-from planner.budget import Budget
-from planner.collector import collector_paused
-from planner.grounding.axioms import layers
-from planner.grounding.copies import without_needless_copies
-from planner.grounding.finish import Finisher, Numbering
+from planner.compilations.adl import to_adl
+from planner.compilations.constraints import without_constraints
+from planner.compilations.normal_form import NormalProblem, narrowed, normalise
+from planner.compilations.relevance import relevant_part
+from planner.errors import InputError
+from planner.garbage_collection import collector_paused
+from planner.grounding.action_tables import ActionTable, Column, common_resolution, cost_picker
 from planner.grounding.instantiate import (
+    ANY,
+    FactTable,
+    Literal,
     RawAction,
+    RawRule,
+    Residuals,
     instantiate_actions,
     instantiate_axioms,
     instantiate_goal,
     one_by_one,
     parts_of,
 )
-from planner.grounding.joins import batches
-from planner.grounding.literals import FactTable, Literal
-from planner.grounding.mutex import Group, MutexFinder, cover
-from planner.grounding.negation import needed_negations, table_with_negations, write_negations
-from planner.grounding.plain import plain_task
-from planner.grounding.reachability import Database, Reachability
+from planner.grounding.joins import Row, batches
+from planner.grounding.mutex_groups import Group, MutexFinder, cover
+from planner.grounding.reachability import AxiomRule, Database, Reachability, SchemaRules, axiom_rules, schema_rules
 from planner.grounding.relevance import keep_relevant, relevant_literals
-from planner.grounding.residual import ANY, Residuals
-from planner.grounding.rules import AxiomRule, SchemaRules, axiom_rules, schema_rules
-from planner.grounding.simplify import RawTask, simplify
-from planner.grounding.tables import ActionTable
-from planner.model import Atom, Formula, Not, Problem
-from planner.normalise import (
-    NormalProblem,
-    narrowed,
-    normalise,
-    relevant_part,
-    to_adl,
-    without_constraints,
-)
-from planner.records import dataclass, replace
-from planner.task import Task
+from planner.grounding.simplify import RawTask, needed_negations, simplify, table_with_negations, write_negations
+from planner.lightweight import dataclass, replace
+from planner.limits import Budget
+from planner.model import Action, And, Atom, Formula, Metric, Not, Number, Problem
+from planner.plan import Step, exact
+from planner.task.ground_task import AxiomLayer, ConditionalEffect, GroundAction, Rule, Task
+
+
+def without_needless_copies(actions: Sequence[GroundAction], outcomes: Container[str]) -> tuple[GroundAction, ...]:
+    """Return `actions` without those that do what another copy of the same step does, and require more for it.
+
+    Actions named in `outcomes` all stay: each is one of the things that may come of a choice with its precondition.
+    """
+    groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for number, action in enumerate(actions):
+        if action.step.action not in outcomes:
+            groups.setdefault((action.step.action, action.step.arguments), []).append(number)
+    dropped = {
+        number
+        for numbers in groups.values()
+        if len(numbers) > 1
+        for number in numbers
+        if any(_serves(actions[other], actions[number], first=other < number) for other in numbers if other != number)
+    }
+    return tuple([action for number, action in enumerate(actions) if number not in dropped])
+
+
+def _serves(one: GroundAction, other: GroundAction, *, first: bool) -> bool:
+    """Return whether `one` does wherever `other` would; of two that are the same, the `first` one does."""
+    if (one.adds, one.deletes, one.conditional) != (other.adds, other.deletes, other.conditional):
+        return False
+    mine, theirs = set(one.precondition), set(other.precondition)
+    return mine < theirs or (first and mine == theirs)
+
+
+def layers(
+    rules: Sequence[RawRule], negation: dict[int, int], literals: dict[Literal, int], atoms: Sequence[Atom | Not]
+) -> tuple[AxiomLayer, ...]:
+    """Return the rules by layer, over the task's fact numbers, which `literals` gives for raw literals.
+
+    Raises `InputError` where a derived fact depends on its own negation (the axioms are not stratified).
+    """
+    derived = {rule.head for rule in rules}
+    level = _levels(rules, derived, atoms)
+    by_level: dict[int, list[Rule]] = defaultdict(list)
+    for rule in rules:
+        body = sorted(literals[literal] for literal in rule.body)
+        by_level[level[rule.head]].append(Rule(tuple(body), literals[rule.head]))
+    negated: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for fact in negation:
+        if fact in derived:
+            negated[level[fact]].append((literals[~fact], literals[fact]))
+    return tuple([AxiomLayer(tuple(by_level[key]), tuple(negated[key])) for key in sorted(by_level)])
+
+
+def _levels(rules: Iterable[RawRule], derived: set[int], atoms: Sequence[Atom | Not]) -> dict[int, int]:
+    """Return the smallest level of each derived fact: at least that of what it uses, above that of what it negates."""
+    level = dict.fromkeys(derived, 0)
+    users: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for rule in rules:
+        for literal in rule.body:
+            fact, step = (literal, 0) if literal >= 0 else (~literal, 1)
+            if fact in derived:
+                users[fact].append((rule.head, step))
+    queue = list(derived)
+    while queue:
+        fact = queue.pop()
+        for head, step in users[fact]:
+            if level[head] < level[fact] + step:
+                level[head] = level[fact] + step
+                if level[head] > len(derived):
+                    raise InputError(
+                        f"derived fact {atoms[head]} depends on its own negation",
+                        hint="axioms must be stratified: a derived fact may not rest on its own absence",
+                    )
+                queue.append(head)
+    return level
+
+
+def plain_task(problem: Problem) -> tuple[RawTask, list[Atom]] | None:
+    """Return the reachable part of a plain ADL problem, and the atoms of its facts; a fact may be unreachable.
+
+    None where there are parameters, conditional effects, axioms, or conditions beyond conjunctions of literals.
+    """
+    domain = problem.domain
+    if domain.axioms or any(action.parameters or action.when for action in domain.actions.values()):
+        return None
+    facts = _Facts()
+    actions = []
+    for action in domain.actions.values():
+        condition, effect = facts.literals(action.requires), facts.each(action.provides)
+        if condition is None or effect is None:
+            return None
+        adds, deletes = [fact for fact in effect if fact >= 0], [~literal for literal in effect if literal < 0]
+        actions.append(RawAction(action, (), _cost(action, problem), condition, adds, deletes))
+    goal = facts.literals(problem.goal.hard)
+    if goal is None:
+        return None
+    initial = facts.known(problem.initial)
+    return RawTask(initial, goal, _reached(actions, initial), []), facts.atoms
+
+
+def _cost(action: Action, problem: Problem) -> Number:
+    cost = action.cost
+    if len(cost) == 1 and type(cost[0]) is int and problem.metric is Metric.COST:
+        return cost[0]
+    return cost_picker(action, problem)(())
+
+
+class _Facts:
+    """Atoms and their numbers, in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.atoms: list[Atom] = []
+        self._numbers: dict[tuple[str, Row], int] = {}
+
+    def literals(self, formula: Formula) -> list[Literal] | None:
+        """Return the literals of a conjunction; None for any other formula."""
+        return self.each(formula.parts if isinstance(formula, And) else (formula,))
+
+    def each(self, parts: Iterable[Formula]) -> list[Literal] | None:
+        """Return the literals; None where one is none."""
+        found = []
+        for part in parts:
+            atom = part.part if isinstance(part, Not) else part
+            if not isinstance(atom, Atom):
+                return None
+            key = (atom.predicate, atom.args)
+            number = self._numbers.get(key)
+            if number is None:
+                number = self._numbers[key] = len(self.atoms)
+                self.atoms.append(atom)
+            found.append(number if atom is part else ~number)
+        return found
+
+    def known(self, atoms: Iterable[Atom]) -> set[int]:
+        """Return the numbers of those of `atoms` that were met."""
+        numbers = self._numbers
+        return {numbers[key] for atom in atoms if (key := (atom.predicate, atom.args)) in numbers}
+
+
+def _reached(actions: Sequence[RawAction], initial: Iterable[int]) -> list[RawAction]:
+    """Return the actions that may apply some time if nothing is ever deleted, in their order."""
+    waiting: dict[int, list[int]] = {}
+    missing = []
+    for number, action in enumerate(actions):
+        needed = [fact for fact in action.condition if fact >= 0]
+        missing.append(len(needed))
+        for fact in needed:
+            waiting.setdefault(fact, []).append(number)
+    seen = set(initial)
+    queue = [*seen]
+    for number, action in enumerate(actions):
+        if not missing[number]:
+            queue += [fact for fact in action.adds if fact not in seen]
+            seen.update(action.adds)
+    while queue:
+        for number in waiting.get(queue.pop(), ()):
+            missing[number] -= 1
+            if not missing[number]:
+                queue += [fact for fact in actions[number].adds if fact not in seen]
+                seen.update(actions[number].adds)
+    return [action for action, left in zip(actions, missing, strict=True) if not left]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """The final numbers: `literals` maps raw literals, positive and negative, to facts of the task."""
+
+    literals: dict[Literal, int]
+
+    @classmethod
+    def of(cls, ordered: Iterable[int], negation: dict[int, int]) -> Numbering:
+        """Return the numbering of the facts in this order; `negation` maps facts to the facts for their negations."""
+        number = {fact: place for place, fact in enumerate(ordered)}
+        return cls(number | {~fact: number[opposite] for fact, opposite in negation.items()})
+
+    def __call__(self, literals: Iterable[Literal]) -> tuple[int, ...]:
+        """Return the numbers of `literals`, ascending."""
+        return tuple(sorted(map(self.literals.__getitem__, literals)))
+
+    def rows(self, table: ActionTable, columns: Sequence[Column]) -> Iterator[tuple[int, ...]]:
+        """Return the numbers of each row of `table` in `columns`, ascending."""
+        found = [list(map(self.literals.__getitem__, column)) for column in columns]
+        found.sort(key=itemgetter(0))
+        rows = table.rows(found)
+        if all(all(map(lt, one, other)) for one, other in pairwise(found)):
+            return rows
+        return map(tuple, map(sorted, rows))
+
+
+class Finisher:
+    """Makes the actions of a task; equal costs are made exact and integral once."""
+
+    def __init__(self, numbers: Numbering, task: RawTask) -> None:
+        self._numbers = numbers
+        self._task = task
+        costs = {action.cost for action in task.actions}.union(*[table.costs for table in task.tables])
+        self.resolution = common_resolution(costs)
+        self._costs = {cost: (exact(cost), int(cost * self.resolution)) for cost in costs}
+
+    def actions(self, budget: Budget) -> tuple[GroundAction, ...]:
+        """Return the ground actions in the order of the instances."""
+        places: list[int] = []
+        found: list[GroundAction] = []
+        for batch in batches(self._task.actions):
+            budget.check()
+            places += [action.number for action in batch]
+            found += map(self._action, batch)
+        for table in self._task.tables:
+            budget.check()
+            places += table.numbers
+            found += self._of_table(table)
+        if all(map(lt, places, places[1:])):
+            return tuple(found)
+        return tuple([found[place] for place in sorted(range(len(found)), key=places.__getitem__)])
+
+    def _of_table(self, table: ActionTable) -> Iterator[GroundAction]:
+        costs = list(map(self._costs.__getitem__, table.costs))
+        return map(
+            GroundAction,
+            map(Step, repeat(table.action.name), table.arguments, map(itemgetter(0), costs)),
+            self._numbers.rows(table, table.condition),
+            self._numbers.rows(table, table.adds),
+            self._numbers.rows(table, table.deletes),
+            repeat(()),
+            map(itemgetter(1), costs),
+        )
+
+    def _action(self, raw: RawAction) -> GroundAction:
+        numbers, (cost, units) = self._numbers, self._costs[raw.cost]
+        effects = [ConditionalEffect(numbers(e.condition), numbers(e.adds), numbers(e.deletes)) for e in raw.effects]
+        return GroundAction(
+            Step(raw.action.name, raw.arguments, cost),
+            numbers(raw.condition),
+            numbers(raw.adds),
+            numbers(raw.deletes),
+            tuple(effects),
+            units,
+        )
 
 
 def ground(problem: Problem, budget: Budget, *, whole: bool = False) -> Task:

@@ -1,21 +1,303 @@
-"""Ground actions and rules over literals, as reachability found them: complete, but not yet simplified."""
+"""Ground literals as integers, and conditions over them.
+
+Fact f is the literal f, its negation ~f (so -1 - f). Facts are numbered by predicate and row, in the order found.
+
+Ground actions and rules over literals, as reachability found them: complete, but not yet simplified.
+
+Residual formulas, expanded for one ground action: universal quantifiers and large disjunctions.
+
+Most parts are known to be true or false for the given objects, so the expansion is a conjunction of literals and of few
+small disjunctions. Each remaining disjunction becomes a derived fact with a rule for each of its parts, shared between
+all conditions that have the same one.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 
-from planner.annotations import Final
-from planner.budget import Budget
-from planner.grounding.costs import cost_picker
-from planner.grounding.joins import Row, batches, projector
-from planner.grounding.literals import Columns, FactTable, Literal, Picker, RawRule
-from planner.grounding.residual import Residuals
-from planner.grounding.rules import AxiomRule, EffectRule, SchemaRules
-from planner.grounding.tables import ActionTable, are_few
-from planner.model import Action, Formula, Not, Number, Problem
-from planner.normalise import Conjunction
-from planner.records import dataclass, field
+from planner.compilations.normal_form import Conjunction
+from planner.grounding.action_tables import ActionTable, are_few, cost_picker
+from planner.grounding.joins import Filters, Join, Row, batches, make_join, projector
+from planner.grounding.reachability import AxiomRule, Database, EffectRule, SchemaRules, ticks
+from planner.lightweight import Final, cast, dataclass, field
+from planner.limits import Budget
+from planner.model import (
+    Action,
+    And,
+    Atom,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Not,
+    Number,
+    Or,
+    Problem,
+    Term,
+    Variable,
+    is_variable,
+)
+from planner.model.formulas import free_variables
+
+Literal = int
+Clause = tuple[tuple[Literal, ...], ...]
+"""A disjunction of conjunctions of literals."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawRule:
+    """A ground axiom over literals."""
+
+    body: tuple[Literal, ...]
+    head: int
+
+
+@dataclass(slots=True)
+class FactTable:
+    """The numbers of all reachable facts that actions or axioms write."""
+
+    database: Database
+    atoms: list[Atom] = field(default_factory=list)
+    numbers: dict[str, dict[Row, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, database: Database, predicates: Iterable[str]) -> FactTable:
+        """Return a table with a number for each row of `predicates`."""
+        table = cls(database)
+        for predicate in sorted(predicates):
+            rows = database.relation(predicate).rows
+            table.numbers[predicate] = {row: len(table.atoms) + place for place, row in enumerate(rows)}
+            table.atoms.extend([Atom(predicate, row) for row in rows])
+        return table
+
+    def holding(self, initial: Mapping[str, Iterable[Row]]) -> set[int]:
+        """Return the numbers of the facts that hold initially."""
+        return {
+            rows[row] for predicate, rows in self.numbers.items() for row in initial.get(predicate, ()) if row in rows
+        }
+
+    def number(self, atom: Atom) -> int | None:
+        """Return the number of a ground atom, or None where it is not reachable."""
+        return self.numbers[atom.predicate].get(atom.args)
+
+    def add(self, atom: Atom) -> int:
+        """Return the number of `atom`, giving it a new one if it has none."""
+        rows = self.numbers.setdefault(atom.predicate, {})
+        if atom.args not in rows:
+            rows[atom.args] = len(self.atoms)
+            self.atoms.append(atom)
+        return rows[atom.args]
+
+    def is_numbered(self, atom: Atom) -> bool:
+        """Return whether atoms of this predicate change, and so are facts of the task."""
+        return atom.predicate in self.numbers
+
+
+Column = Callable[[Sequence[Row]], list[int | None]]
+"""A function from rows to the number of one atom in each; None where it cannot come about."""
+
+
+def columns(atoms: Iterable[Atom], variables: Sequence[Term], table: FactTable) -> list[Column]:
+    """Return, for each atom that is a fact of the task, a function from rows over `variables` to its numbers."""
+    return [_column(atom, variables, table) for atom in atoms if table.is_numbered(atom)]
+
+
+def _column(atom: Atom, variables: Sequence[Term], table: FactTable) -> Column:
+    number_of, project = table.numbers[atom.predicate].get, projector(atom.args, variables)
+    return lambda rows: list(map(number_of, map(project, rows)))
+
+
+class Columns:
+    """Grounds atoms over rows, all rows at once and each atom once."""
+
+    __slots__ = ("_found", "_rows", "_table", "_variables")
+
+    def __init__(self, variables: Sequence[Term], table: FactTable, rows: Sequence[Row]) -> None:
+        self._variables = variables
+        self._table = table
+        self._rows = rows
+        self._found: dict[Atom, Sequence[Literal]] = {}
+
+    def of(self, atoms: Iterable[Atom]) -> list[Sequence[Literal]]:
+        """Return a column for each of `atoms` that is a fact of the task, with None where it cannot come about."""
+        for atom in atoms:
+            if atom not in self._found and self._table.is_numbered(atom):
+                column = _column(atom, self._variables, self._table)(self._rows)
+                self._found[atom] = cast("Sequence[Literal]", column)
+        return [self._found[atom] for atom in atoms if atom in self._found]
+
+
+class Picker:
+    """Grounds the literals of atoms and of negated atoms, all rows at once."""
+
+    __slots__ = ("_negative", "_positive")
+
+    def __init__(
+        self, atoms: Iterable[Atom], negated: Iterable[Atom], variables: Sequence[Term], table: FactTable
+    ) -> None:
+        self._positive = columns(atoms, variables, table)
+        self._negative = columns(negated, variables, table)
+
+    def __call__(self, rows: Sequence[Row]) -> Iterator[list[Literal]]:
+        """Yield the literals of each row; atoms that cannot come about are false: their negations need no literal."""
+        found = [column(rows) for column in self._positive]
+        found += [[None if n is None else ~n for n in column(rows)] for column in self._negative]
+        if not found:
+            return iter([[] for _ in rows])
+        if any(None in numbers for numbers in found):
+            return ([number for number in numbers if number is not None] for numbers in zip(*found, strict=True))
+        return map(list, zip(*cast("list[list[Literal]]", found), strict=True))
+
+
+Conjuncts = frozenset[Literal] | None
+"""A conjunction of literals; None where it is false. The empty set is true."""
+
+ANY: Final = "@any"
+
+
+class Residuals:
+    """Expands formulas; `rules` collects the rules (body, head) of the derived facts that it made.
+
+    What has quantifiers is expanded once for all bindings that agree on its free variables.
+    """
+
+    def __init__(self, table: FactTable, database: Database, budget: Budget) -> None:
+        self._table = table
+        self._database = database
+        self._any: dict[frozenset[frozenset[Literal]], Literal] = {}
+        self._tick = ticks(budget).__next__
+        self._memo: dict[tuple[int, Row], Conjuncts] = {}
+        self._free: dict[int, tuple[Term, ...]] = {}
+        self.rules: list[RawRule] = []
+        self._joins: dict[tuple[int, int, tuple[Term, ...]], tuple[Join, list[Term]]] = {}
+        self._kept: list[Formula] = []
+
+    def expand(self, formula: Formula, binding: Mapping[Term, Term]) -> Conjuncts:
+        """Return the literals that `formula` asks for under `binding`, or None where it cannot hold.
+
+        Raises `LimitReached` when the budget is used up.
+        """
+        key = id(formula)
+        if key not in self._free:
+            self._kept.append(formula)
+            self._free[key] = tuple(sorted(free_variables(formula)))
+        values = tuple([binding[name] for name in self._free[key]])
+        memo = (key, values)
+        if memo not in self._memo:
+            self._tick()
+            self._memo[memo] = self._expand(formula, dict(zip(self._free[key], values, strict=True)))
+        return self._memo[memo]
+
+    def _expand(self, formula: Formula, binding: dict[Term, Term]) -> Conjuncts:
+        match formula:
+            case Atom():
+                return self._atom(formula.substitute(binding))
+            case Not(Atom() as atom):
+                return self._negated(atom.substitute(binding))
+            case Equals(left, right):
+                return _truth(binding.get(left, left) == binding.get(right, right))
+            case Not(Equals(left, right)):
+                return _truth(binding.get(left, left) != binding.get(right, right))
+            case And(parts):
+                return self._all(self._part(part, binding) for part in parts)
+            case Or(parts):
+                return self._some(self._part(part, binding) for part in parts)
+            case Forall(variables, part):
+                return self._all(self._part(part, full) for full in self._violators(variables, part, binding))
+            case Exists(variables, part):
+                return self._some(self._part(part, full) for full in self._witnesses(variables, part, binding))
+        raise AssertionError(formula)
+
+    def _part(self, formula: Formula, binding: dict[Term, Term]) -> Conjuncts:
+        kept = isinstance(formula, Forall | Exists)
+        return self.expand(formula, binding) if kept else self._expand(formula, binding)
+
+    def _atom(self, atom: Atom) -> Conjuncts:
+        if not self._table.is_numbered(atom):
+            return _truth(atom.args in self._database.relation(atom.predicate).rows)
+        number = self._table.number(atom)
+        return None if number is None else frozenset((number,))
+
+    def _negated(self, atom: Atom) -> Conjuncts:
+        if not self._table.is_numbered(atom):
+            return _truth(atom.args not in self._database.relation(atom.predicate).rows)
+        number = self._table.number(atom)
+        return frozenset() if number is None else frozenset((~number,))
+
+    @staticmethod
+    def _all(parts: Iterator[Conjuncts]) -> Conjuncts:
+        found: set[Literal] = set()
+        for part in parts:
+            if part is None:
+                return None
+            found |= part
+        return None if any(~literal in found for literal in found) else frozenset(found)
+
+    def _some(self, parts: Iterator[Conjuncts]) -> Conjuncts:
+        cases: set[frozenset[Literal]] = set()
+        for part in parts:
+            if part is not None:
+                if not part:
+                    return frozenset()
+                cases.add(part)
+        if any(frozenset((~next(iter(case)),)) in cases for case in cases if len(case) == 1):
+            return frozenset()
+        if len(cases) <= 1:
+            return next(iter(cases), None)
+        common = frozenset.intersection(*cases)
+        if common in cases:
+            return common
+        return common | {self._derived(frozenset(case - common for case in cases))}
+
+    def _derived(self, cases: frozenset[frozenset[Literal]]) -> Literal:
+        if cases not in self._any:
+            number = self._table.add(Atom(f"{ANY}{len(self._any)}"))
+            self._any[cases] = number
+            ordered = sorted(tuple(sorted(case)) for case in cases)
+            self.rules.extend([RawRule(case, number) for case in ordered])
+        return self._any[cases]
+
+    def _violators(
+        self, variables: tuple[Variable, ...], part: Formula, binding: dict[Term, Term]
+    ) -> Iterator[dict[Term, Term]]:
+        """Yield the bindings for which `part` is not already true: where all atoms that it negates can hold."""
+        parts = part.parts if isinstance(part, Or) else (part,)
+        guards = [item.part for item in parts if isinstance(item, Not) and isinstance(item.part, Atom)]
+        return self._bindings(variables, guards, binding)
+
+    def _witnesses(
+        self, variables: tuple[Variable, ...], part: Formula, binding: dict[Term, Term]
+    ) -> Iterator[dict[Term, Term]]:
+        """Yield the bindings for which `part` is not already false: where all its atoms can hold."""
+        parts = part.parts if isinstance(part, And) else (part,)
+        return self._bindings(variables, [item for item in parts if isinstance(item, Atom)], binding)
+
+    def _bindings(
+        self, variables: tuple[Variable, ...], guards: Sequence[Atom], binding: dict[Term, Term]
+    ) -> Iterator[dict[Term, Term]]:
+        key = (id(variables), id(guards[0]) if guards else 0, tuple(binding))
+        if key not in self._joins:
+            self._joins[key] = self._join(variables, guards, binding)
+        join, terms = self._joins[key]
+        return (dict(zip(terms, row, strict=True)) for row in join([tuple(binding.values())]))
+
+    def _join(
+        self, variables: tuple[Variable, ...], guards: Sequence[Atom], binding: dict[Term, Term]
+    ) -> tuple[Join, list[Term]]:
+        inner = {variable.name for variable in variables}
+        usable = [
+            atom for atom in guards if all(arg in inner or arg in binding or not is_variable(arg) for arg in atom.args)
+        ]
+        terms = [*binding, *[variable.name for variable in variables]]
+        sources = self._database.sources(usable)
+        bound = {term for source in sources for term in source.atom.args}
+        sources += self._database.type_sources(variables, bound)
+        return make_join(list(binding), sources, Filters(), terms, self._tick), terms
+
+
+def _truth(value: bool) -> Conjuncts:
+    return frozenset() if value else None
 
 
 @dataclass(slots=True, eq=False)

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import invert, not_
 
-from planner.budget import Budget
-from planner.grounding.instantiate import RawAction, RawEffect, parts_of
+from planner.grounding.action_tables import ActionTable, either, members
+from planner.grounding.instantiate import Literal, RawAction, RawEffect, parts_of
 from planner.grounding.joins import batches
-from planner.grounding.literals import Literal
 from planner.grounding.simplify import RawTask
-from planner.grounding.tables import ActionTable, either, members
+from planner.limits import Budget
 
 
 def relevant_literals(task: RawTask, budget: Budget) -> set[Literal]:

@@ -1,18 +1,84 @@
-"""What never changes disappears: constant facts, actions that can never apply, effects that change nothing."""
+"""What never changes disappears: constant facts, actions that can never apply, effects that change nothing.
+
+What `simplify` does to actions one by one, done to tables of them.
+
+Negative conditions compiled away: where `not p` is needed, it becomes a fact of its own.
+
+Every effect on p then writes both. Within an action adding wins, so the fact for `not p` is only added where no effect
+that fires at the same time adds p.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, combinations
+from operator import invert
 
-from planner.budget import Budget
-from planner.grounding.instantiate import RawAction, RawEffect, one_by_one, parts_of
+from planner.grounding.action_tables import ActionTable, Column, Mask, are_few, either, members, same
+from planner.grounding.instantiate import Literal, RawAction, RawEffect, RawRule, one_by_one, parts_of
 from planner.grounding.joins import batches
-from planner.grounding.literals import Literal, RawRule
-from planner.grounding.tables import ActionTable, are_few
-from planner.grounding.tidy import tidied, without_constants
+from planner.lightweight import dataclass, field, replace
+from planner.limits import Budget
 from planner.model import Atom
-from planner.records import dataclass, field
+
+
+def tidied(table: ActionTable, atoms: Sequence[Atom]) -> Iterator[ActionTable]:
+    """Yield `table` without actions that contradict themselves and without effects that change nothing.
+
+    An effect changes nothing where the condition says that it holds, or another effect; adding wins over deleting.
+    """
+    condition, columns = table.condition, table.columns
+    places = range(len(columns))
+    added, deleted = len(condition), len(condition) + len(table.adds)
+    kinds = [_predicate(column, atoms) for column in columns]
+    dead: list[Mask] = []
+    holes: dict[int, list[Mask]] = {}
+    for one, other in combinations(places, 2):
+        if kinds[one] != kinds[other]:
+            continue
+        opposite = one < added and columns[one][0] < 0
+        if other < added and (columns[other][0] < 0) is not opposite:
+            dead.append(_opposite(columns[one], columns[other]))
+        elif opposite and other >= deleted:
+            holes.setdefault(other, []).append(_opposite(columns[one], columns[other]))
+        elif opposite is (other < added and columns[other][0] < 0) and not (one < added and other >= deleted):
+            holes.setdefault(other, []).append(same(columns[one], columns[other]))
+    found = {place: mask for place, masks in holes.items() if (mask := either(masks)) is not None}
+    return _changing(table.cut(found, either(dead)))
+
+
+def _predicate(column: Column, atoms: Sequence[Atom]) -> str:
+    literal = column[0]
+    return atoms[literal if literal >= 0 else ~literal].predicate
+
+
+def _opposite(one: Column, other: Column) -> Mask:
+    return same(one, list(map(invert, other)))
+
+
+def without_constants(
+    table: ActionTable, constant: set[Literal], impossible: set[Literal], fixed: set[Literal]
+) -> Iterator[ActionTable]:
+    """Yield `table` without what always holds and without actions that can never apply.
+
+    `impossible` are the opposites of `constant`, `fixed` are both.
+    """
+    dead: list[Mask] = []
+    holes: dict[int, Mask] = {}
+    deleted = len(table.condition) + len(table.adds)
+    for place, column in enumerate(table.columns):
+        if not fixed.isdisjoint(column):
+            gone = members(column, impossible if place >= deleted else constant)
+            if True in gone:
+                holes[place] = gone
+            if place < len(table.condition):
+                dead.append(members(column, impossible))
+    return _changing(table.cut(holes, either(dead)))
+
+
+def _changing(tables: Iterator[ActionTable]) -> Iterator[ActionTable]:
+    return (table for table in tables if table.adds or table.deletes)
 
 
 @dataclass(slots=True, eq=False)
@@ -203,3 +269,86 @@ def _simplified(rule: RawRule, constant: set[Literal]) -> RawRule | None:
     """Return `rule` without constants, or None where it cannot fire; where its head holds anyway, it has no body."""
     body = () if rule.head in constant else _condition(rule.body, constant)
     return None if body is None else RawRule(tuple(body), rule.head)
+
+
+def needed_negations(task: RawTask) -> dict[int, None]:
+    """Return the facts whose negations are needed, in order of occurrence.
+
+    Those of conditions, rules and goal are; and where an effect deletes such a fact while another may add it, those
+    that say that the other does not fire.
+    """
+    needed = {~literal: None for literal in _conditions(task) if literal < 0}
+    conflicts = [pair for action in task.actions if action.effects for pair in _conflicts(action)]
+    while True:
+        more = {literal: None for fact, rival in conflicts if fact in needed for literal in rival if literal >= 0}
+        if needed.keys() >= more.keys():
+            return needed
+        needed |= more
+
+
+def _conflicts(action: RawAction) -> Iterator[tuple[int, list[Literal]]]:
+    """Yield each fact that the action deletes with each condition under which it adds it all the same."""
+    rivals = {fact for effect in action.effects for fact in effect.adds}
+    deleted = [*action.deletes, *[fact for effect in action.effects for fact in effect.deletes]]
+    for fact in deleted:
+        if fact in rivals:
+            yield from ((fact, effect.condition) for effect in action.effects if fact in effect.adds)
+
+
+def _conditions(task: RawTask) -> Iterable[Literal]:
+    """Return all literals that something asks for, each once."""
+    conditions = chain.from_iterable([part.condition for part in parts_of(task.actions)])
+    columns = [column for table in task.tables for column in table.condition if column[0] < 0]
+    return dict.fromkeys(
+        chain(task.goal, conditions, *columns, chain.from_iterable([rule.body for rule in task.rules]))
+    )
+
+
+def table_with_negations(table: ActionTable, negation: dict[int, int]) -> Iterator[ActionTable]:
+    """Yield `table` with effects on the negations of the facts that its actions write, as `write_negations` does it."""
+    written = [*table.adds, *table.deletes]
+    masks = [members(column, negation) for column in written]
+    for values, part in table.split(masks) if masks else []:
+        opposites = [
+            [negation[fact] for fact in column] if written else None
+            for column, written in zip([*part.adds, *part.deletes], values, strict=True)
+        ]
+        made, unmade = opposites[len(part.adds) :], opposites[: len(part.adds)]
+        adds = [*part.adds, *[column for column in made if column is not None]]
+        deletes = [*part.deletes, *[column for column in unmade if column is not None]]
+        yield replace(part, adds=adds, deletes=deletes)
+
+
+def write_negations(action: RawAction, negation: dict[int, int]) -> None:
+    """Add to `action`, in place, its effects on the negations of the facts that it writes.
+
+    `negation` maps a fact to the fact that stands for its negation.
+    """
+    conditional_adds = [(effect, fact) for effect in action.effects for fact in effect.adds if fact in negation]
+    extra = [opposite for effect in action.effects for opposite in _conditional(effect, conditional_adds, negation)]
+    for fact in [fact for fact in action.deletes if fact in negation]:
+        rivals = [effect.condition for effect, added in conditional_adds if added == fact]
+        if rivals:
+            extra += [RawEffect(list(condition), [negation[fact]], []) for condition in _none_of(rivals)]
+        else:
+            action.adds.append(negation[fact])
+    action.deletes.extend([negation[fact] for fact in action.adds if fact in negation])
+    action.effects += extra
+
+
+def _conditional(effect: RawEffect, adds: list[tuple[RawEffect, int]], negation: dict[int, int]) -> Iterator[RawEffect]:
+    gone = [negation[fact] for fact in effect.adds if fact in negation]
+    for fact in [fact for fact in effect.deletes if fact in negation]:
+        rivals = [rival.condition for rival, added in adds if added == fact]
+        for condition in _none_of(rivals):
+            if not any(~literal in effect.condition for literal in condition):
+                yield RawEffect(sorted({*effect.condition, *condition}), [negation[fact]], [])
+    effect.deletes = effect.deletes + gone
+
+
+def _none_of(conditions: Iterable[list[Literal]]) -> Iterator[tuple[Literal, ...]]:
+    """Yield conditions whose disjunction says that none of `conditions` holds."""
+    for choice in itertools.product(*conditions):
+        literals = {~literal for literal in choice}
+        if not any(~literal in literals for literal in literals):
+            yield tuple(sorted(literals))

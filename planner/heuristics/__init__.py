@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from planner.annotations import Final
+from planner.heuristics.abstractions.cost_partitioning import SCP, SCP_LM_CUT
 from planner.heuristics.blind import BLIND
-from planner.heuristics.both import SCP_LM_CUT
-from planner.heuristics.goalcount import GOAL_COUNT
-from planner.heuristics.hadd import HADD
-from planner.heuristics.hff import HFF
-from planner.heuristics.hmax import HMAX
-from planner.heuristics.kind import Heuristic, Kind
+from planner.heuristics.declare import Heuristic, Kind
+from planner.heuristics.goal_count import GOAL_COUNT
 from planner.heuristics.lmcut import LM_CUT
-from planner.heuristics.scp import SCP
+from planner.heuristics.relaxation import HADD, HFF, HMAX
+from planner.lightweight import Final
 
 REGISTRY: Final[dict[str, Kind]] = {
     "blind": BLIND,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from planner.closure import Closure
-from planner.heuristics.kind import Check, Heuristic, Kind
-from planner.task import State, Task, bits
+from planner.heuristics.declare import Check, Heuristic, Kind
+from planner.task.ground_task import Closure, State, Task, bits
 
 
 def build(task: Task, costs: list[int], _check: Check) -> Heuristic:

@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 
-from planner.annotations import Final
-from planner.heuristics.kind import Check
+from planner.heuristics.declare import Check
 from planner.heuristics.lmcut import Evaluation, Landmark, LmCut
-from planner.heuristics.relaxed import AXIOM, RelaxedTask, relax
-from planner.records import dataclass
-from planner.task import INFINITY, State, Task, bits
+from planner.heuristics.relaxation import AXIOM, RelaxedTask, relax
+from planner.lightweight import Final, dataclass
+from planner.task.ground_task import INFINITY, State, Task, bits
 
 MOST_WORK: Final = 2_000_000
 """Looks at an operator, in all cases together, after which the search is given up: that takes about a second."""

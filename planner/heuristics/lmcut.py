@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
-from planner.heuristics.kind import Check, Heuristic, Kind
-from planner.heuristics.relaxed import RelaxedTask, Start, relax
-from planner.records import dataclass
-from planner.task import INFINITY, State, Task
+from planner.heuristics.declare import Check, Heuristic, Kind
+from planner.heuristics.relaxation import RelaxedTask, Start, relax
+from planner.lightweight import dataclass
+from planner.task.ground_task import INFINITY, State, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Evaluation:
         for operator in landmark.operators:
             cost[operator] -= worth
 
-    def _reach(self) -> None:  # noqa: C901 - one loop without calls: this is where the time goes
+    def _reach(self) -> None:
         """Find the value of the goal, and of all facts below it."""
         needed_by, effects, goal = self.relaxed.needed_by, self.relaxed.effects, self.relaxed.goal
         cost, value, missing, looked = self.cost, self.value, self.missing, self.looked
@@ -207,7 +207,7 @@ class Evaluation:
                 return
             del queue[heappop(keys)]
 
-    def _reach_again(self, end: int) -> None:  # noqa: C901, PLR0912 - as above
+    def _reach_again(self, end: int) -> None:
         """Do so for the fact `end` after costs fell: facts that were looked into before may get cheaper."""
         needed_by, effects = self.relaxed.needed_by, self.relaxed.effects
         preconditions = self.relaxed.preconditions

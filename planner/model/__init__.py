@@ -5,19 +5,38 @@ from planner.model.actions import (
     TAGS,
     Action,
     Case,
+    Constraint,
+    ConstraintKind,
     CostFunction,
     CostTerm,
     DataParameter,
+    Done,
     From,
+    Happening,
     Literal,
     Outcome,
     When,
 )
-from planner.model.atoms import OPEN, Atom, Object, Term, Variable, is_variable
-from planner.model.constraints import Constraint, ConstraintKind, Done, Happening
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate, TypeHierarchy
-from planner.model.formulas import FALSE, TRUE, And, Equals, Exists, Forall, Formula, Imply, Not, Or
-from planner.model.numbers import Number
+from planner.model.formulas import (
+    FALSE,
+    OPEN,
+    TRUE,
+    And,
+    Atom,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Number,
+    Object,
+    Or,
+    Term,
+    Variable,
+    is_variable,
+)
 from planner.model.problem import COST, Goal, Metric, Problem, SoftGoal
 
 __all__ = [

@@ -1,22 +1,48 @@
-"""The immutable domain: types, predicates, functions, actions and derived predicates."""
+"""The immutable domain: types, predicates, functions, actions and derived predicates.
+
+What follows from a domain alone, worked out once for each and kept with it.
+
+A domain of ten thousand actions is searched again and again, for one goal after the other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
 
-from planner.annotations import TYPE_CHECKING, Final
 from planner.errors import UnsupportedError
-from planner.model.actions import Action
-from planner.model.atoms import Atom, Object, Variable
-from planner.model.constraints import Stated
-from planner.model.formulas import Formula
-from planner.model.memo import Memo, kept_with_domain
-from planner.records import dataclass, field
+from planner.lightweight import TYPE_CHECKING, Any, Final, TypeVar, dataclass, field
+from planner.model.actions import Action, Stated
+from planner.model.formulas import Atom, Formula, Object, Variable
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from planner.errors import Location
+
+Found = TypeVar("Found")
+
+
+class Memo(dict[Any, Any]):
+    """What functions have found out about a domain, by function; copies and pickles of it start empty."""
+
+    def __reduce__(self) -> tuple[type[Memo], tuple[()]]:
+        return Memo, ()
+
+
+def kept_with_domain(function: Callable[[DomainModel], Found]) -> Callable[[DomainModel], Found]:
+    """Return `function`, which reads nothing but the domain, as one that works everything out only once."""
+
+    @functools.wraps(function)
+    def once(domain: DomainModel) -> Found:
+        memo = domain.memo
+        if function not in memo:
+            memo[function] = function(domain)
+        found: Found = memo[function]
+        return found
+
+    return once
+
 
 ROOT_TYPE: Final = "object"
 
@@ -95,7 +121,7 @@ class DomainModel:
     by action name: kept for the executor. `resolution` is what the numbers of problems without one are rounded to.
     Neither is part of comparison. `versions` are actions that stand for one of the file, whose name plans have.
     `misplaced` says where a file has arguments of types that cannot stand there, by declaration and atom.
-    `memo` is what `planner.model.memo` keeps.
+    `memo` is what `planner.model.domain` keeps.
     """
 
     name: str

@@ -1,17 +1,86 @@
-"""Conditions as trees, kept as they were written.
+"""Names, atoms and literals: the leaves of every formula.
+
+A *term* is a string. Terms that start with `?` are variables, the term `_` leaves an argument of a pattern open, and
+all others name objects or constants.
+
+Conditions as trees, kept as they were written.
 
     Formula = Atom | Equals | Not | And | Or | Imply | Forall | Exists
 
 `TRUE` is the empty conjunction and `FALSE` the empty disjunction.
+
+Exact numbers: costs and utilities are ints where integral and decimals elsewhere, never floats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 
-from planner.annotations import Final
-from planner.model.atoms import Atom, Term, Variable, is_variable
-from planner.records import dataclass
+from planner.lightweight import Any, Final, dataclass
+
+Term = str
+OPEN: Final = "_"
+
+
+def is_variable(term: Term) -> bool:
+    """Return whether `term` is a variable."""
+    return term.startswith("?")
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """`predicate(args…)`: a fact when ground, a pattern when arguments are variables or open."""
+
+    predicate: str
+    args: tuple[Term, ...] = ()
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether no argument is a variable or open."""
+        return not any(arg == OPEN or arg.startswith("?") for arg in self.args)
+
+    def substitute(self, binding: Mapping[Term, Term]) -> Atom:
+        """Return this atom with its terms replaced where `binding` has them."""
+        return Atom(self.predicate, tuple([binding.get(arg, arg) for arg in self.args]))
+
+    def matches(self, fact: Atom) -> bool:
+        """Return whether this pattern covers the ground `fact`: open arguments cover everything."""
+        return (
+            self.predicate == fact.predicate
+            and len(self.args) == len(fact.args)
+            and all(mine in (OPEN, other) for mine, other in zip(self.args, fact.args, strict=True))
+        )
+
+    def __str__(self) -> str:
+        return f"{self.predicate}({', '.join(self.args)})" if self.args else self.predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A typed variable; `name` starts with `?`; more than one type means `either`."""
+
+    name: str
+    types: tuple[str, ...] = ("object",)
+
+    def __str__(self) -> str:
+        return f"{self.name} - {' | '.join(self.types)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """A named object of the world, or a constant of a domain."""
+
+    name: str
+    types: tuple[str, ...] = ("object",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def terms_of(atoms: Iterable[Atom]) -> set[Term]:
+    """Return every term that occurs in `atoms`."""
+    return {arg for atom in atoms for arg in atom.args}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,3 +272,54 @@ def conjunction(parts: Iterable[Formula]) -> Formula:
     """Return the conjunction of `parts`: the part itself where there is only one."""
     found = tuple(parts)
     return found[0] if len(found) == 1 else And(found)
+
+
+Number = int | Decimal
+
+LIMIT: Final = 10**18
+"""Numbers stay below this, so that sums of costs fit into 64 bits."""
+DIGITS: Final = 28
+"""Significant digits that decimal arithmetic keeps exactly."""
+
+
+def exact_number(value: Any, resolution: Decimal | None = None) -> Number:
+    """Return `value` exactly: an int where it is integral, else a `Decimal`; a multiple of `resolution` if given.
+
+    A float is taken only with a resolution, since what it stands for is rarely what was meant. Raises `ValueError`
+    with the reason for anything that is no finite number, is 10^18 or more, or has more than 28 digits.
+    """
+    if type(value) is int and resolution is None and -LIMIT < value < LIMIT:
+        return value
+    if isinstance(value, float) and resolution is None:
+        raise ValueError(f"{value!r} is a float, which is not exact: write Decimal('{value!r}'), or give a resolution")
+    number = exact_decimal(value)
+    if resolution is not None:
+        number = (number / resolution).to_integral_value(ROUND_HALF_EVEN) * resolution
+    return int(number) if number == number.to_integral_value() else number.normalize()
+
+
+def exact_resolution(value: Any) -> Decimal:
+    """Return a resolution (`0.01`, `"0.01"`, …) as a positive decimal, or raise `ValueError`."""
+    resolution = exact_decimal(value)
+    if resolution <= 0:
+        raise ValueError(f"a resolution is positive, not {value!r}")
+    return resolution
+
+
+def exact_decimal(value: Any) -> Decimal:
+    """Return `value` as a decimal; a float as the shortest decimal that it prints as. Raises `ValueError`."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        raise ValueError(f"{value!r} is not a number")  # noqa: TRY004 - one kind of error for all bad numbers
+    if isinstance(value, int) and abs(value) >= LIMIT:
+        raise ValueError("a number of 10^18 or more is out of range")
+    try:
+        number = Decimal(repr(value) if isinstance(value, float) else value)
+    except InvalidOperation:
+        raise ValueError(f"{value!r} is not a number") from None
+    if not number.is_finite():
+        raise ValueError(f"{value} is not a finite number")
+    if number and number.adjusted() >= 18:
+        raise ValueError("a number of 10^18 or more is out of range")
+    if number and (number.adjusted() < -DIGITS or len(number.as_tuple().digits) > DIGITS):
+        raise ValueError(f"a number has at most {DIGITS} digits")
+    return number

@@ -1,18 +1,18 @@
-"""The immutable problem: objects, initial facts, and the goal."""
+"""The immutable problem: objects, initial facts, and the goal.
+
+Which constraints rest on facts that are declared unknown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from enum import Enum
 
-from planner.annotations import Final
-from planner.model.atoms import Atom, Object
-from planner.model.constraints import Constraint
+from planner.lightweight import Final, dataclass, field, replace
+from planner.model.actions import Constraint, Done, When, added, deleted
 from planner.model.domain import DomainModel
-from planner.model.formulas import TRUE, Formula
-from planner.model.numbers import Number
-from planner.records import dataclass, field, replace
+from planner.model.formulas import TRUE, Atom, Formula, Number, Object, atoms_in
 
 COST: Final = "cost"
 """The budget on the plan's cost; all other budgets name resources that actions use."""
@@ -131,3 +131,33 @@ def sealed(problem: Problem) -> Problem:
 def sealed_as(problem: Problem, source: Problem) -> Problem:
     """Return `problem`, made of `source` by our own code, with a seal if `source` has one that is whole."""
     return problem if source.unsealed else sealed(problem)
+
+
+def constraint_on_unknown(problem: Problem) -> Constraint | None:
+    """Return a constraint of `problem` that reads predicates of which facts are, or become, unknown; else None."""
+    if not problem.unknown or not problem.constraints:
+        return None
+    hidden = {pattern.predicate for pattern in problem.unknown}
+    axioms, grown = problem.domain.axioms, -1
+    effects = [when for action in problem.domain.actions.values() for when in action.when]
+    while grown != len(hidden):
+        grown = len(hidden)
+        hidden |= {axiom.predicate for axiom in axioms if _reads(axiom.condition, hidden)}
+        hidden |= {name for when in effects if _reads(when.requires, hidden) for name in _written(when)}
+    return _constraint_on(problem, hidden)
+
+
+def _constraint_on(problem: Problem, predicates: Collection[str]) -> Constraint | None:
+    for constraint in problem.constraints:
+        for happening in (constraint.what, constraint.other):
+            if happening is not None and not isinstance(happening, Done) and _reads(happening, predicates):
+                return constraint
+    return None
+
+
+def _written(when: When) -> list[str]:
+    return [atom.predicate for atom in (*added(when.provides), *deleted(when.provides), *when.modifies)]
+
+
+def _reads(formula: Formula, predicates: Collection[str]) -> bool:
+    return any(atom.predicate in predicates for atom in atoms_in(formula))

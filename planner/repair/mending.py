@@ -1,24 +1,60 @@
-"""Mending: a plan that somebody else made, or that was made for another state, with as much of it as can be kept."""
+"""Mending: a plan that somebody else made, or that was made for another state, with as much of it as can be kept.
+
+The way through a foreign plan as a choice: each of its steps is kept or skipped, and new ones come in anywhere.
+
+    stage 0 ── keep or skip step 0 ─→ stage 1 ── … ─→ stage n, and the goal
+
+What is inserted leaves the pointer where it is.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
-from planner.annotations import Any
-from planner.answer import unsupported
-from planner.budget import Budget, Finishing, check_limits
-from planner.model import Number, Problem
-from planner.normalise import relevant_part, to_adl, without_constraints
+from planner.compilations.adl import to_adl
+from planner.compilations.constraints import without_constraints
+from planner.compilations.relevance import relevant_part
+from planner.compilations.soft_goals import moving, staged
+from planner.lightweight import Any, dataclass, replace
+from planner.limits import Budget, Finishing, check_limits
+from planner.model import Action, Number, Problem
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
-from planner.records import dataclass, replace
-from planner.repair.bans import actions_of, barred
-from planner.repair.created import claimed, untried, with_spare
-from planner.repair.pointer import KEEP, keeping, keeping_all
-from planner.repair.search import STOPS, Chooser, stopped_by
-from planner.repair.ways import Ways
-from planner.resolve import resolve_classical
-from planner.validate import Simulation, validate
+from planner.portfolio.incumbent import unsupported
+from planner.problem_kinds import resolve_classical
+from planner.repair.forbidden_steps import actions_of, barred
+from planner.repair.patching import Ways
+from planner.repair.repair_search import STOPS, Choice, Chooser, claimed, instance, stopped_by, untried, with_spare
+from planner.semantics.simulation import Simulation
+from planner.validation.validate import validate
+
+KEEP = "@keep-"
+_SKIP = "@skip-"
+
+
+def keeping(plain: Problem, fitting: Mapping[int, Step], number: int) -> Choice:
+    """Return the choice of what is kept of a plan of `number` steps, of which those in `fitting` can be, by place.
+
+    What is kept costs nothing, what is skipped has a penalty of 1.
+    """
+    special: list[Action] = []
+    steps: dict[str, tuple[Step, ...]] = {}
+    for place in range(number):
+        skip, keep = f"{_SKIP}{place}", f"{KEEP}{place}"
+        special.append(moving(Action(skip), skip, place, place + 1, 0))
+        steps[skip] = ()
+        if place in fitting:
+            step = fitting[place]
+            action = instance(plain.domain.actions[step.action], step)
+            special.append(moving(action, keep, place, place + 1, 0))
+            steps[keep] = (step,)
+    problem = staged(plain, special, plain.goal.hard, number, first_only=False)
+    return Choice(problem, steps, {name: 1 for name, taken in steps.items() if not taken})
+
+
+def keeping_all(fitting: Container[int], number: int) -> list[str]:
+    """Return the names of the special actions that keep what is at the places of `fitting`, and skip the rest."""
+    return [f"{KEEP if place in fitting else _SKIP}{place}" for place in range(number)]
 
 
 @dataclass(frozen=True, slots=True)

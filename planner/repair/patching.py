@@ -1,31 +1,232 @@
-"""Patches: the cheapest way back into a plan that does not work as it stands."""
+"""Patches: the cheapest way back into a plan that does not work as it stands.
+
+The re-entry into a plan as a choice: new steps first, and then, from some step on, exactly the old ones.
+
+    stage 0 ── new steps ──┬─ enter at i ─→ stage i+1 ── step i+1 ─→ … ─→ stage n, and the goal
+                           └─ drop all ───────────────────────────────→ stage n, and the goal
+
+Each old step is an action of its own with its declared condition and effects, so that conditional effects, axioms and
+staleness are what they are anywhere else.
+
+First steps that no plan needs, but after which a step may be taken that may not come first.
+
+Leaving out what is irrelevant makes a plan cheaper, except for the step that keeps another one from being the first.
+Of those that change the same facts that anything reads, the cheapest will do.
+
+Ways back into a plan that need little that is new: where it goes on at once, and where few facts are missing.
+
+Plans that do not work (any more): patched, mended, undone. Problems and steps in, steps out.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from heapq import nsmallest
 
-from planner.annotations import Any, Final
-from planner.answer import unsupported
-from planner.budget import Budget, Finishing, check_limits
+from planner.compilations.adl import to_adl
+from planner.compilations.constraints import without_constraints
+from planner.compilations.relevance import relevant_part
+from planner.compilations.soft_goals import moving, staged
 from planner.errors import InputError, PlanError
-from planner.model import Atom, Number, Problem
-from planner.model.numbers import exact_decimal
+from planner.lightweight import Any, Final, dataclass, replace
+from planner.limits import Budget, Finishing, LimitReached, check_limits
+from planner.model import Action, Atom, Formula, Goal, Number, Problem
+from planner.model.formulas import atoms_in, exact_decimal
 from planner.model.problem import sealed
-from planner.normalise import relevant_part, to_adl, without_constraints
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
-from planner.records import dataclass, replace
-from planner.repair.bans import actions_of, barred
-from planner.repair.chain import entering, reentry
-from planner.repair.created import claimed, untried, with_spare
-from planner.repair.firsts import irrelevant_firsts
-from planner.repair.limited import patch_within
-from planner.repair.search import STOPS, Chooser, Prices, stopped_by
-from planner.repair.stages import Choice
-from planner.repair.ways import Ways
-from planner.resolve import resolve_classical
-from planner.validate import Simulation, validate
+from planner.portfolio.incumbent import unsupported
+from planner.problem_kinds import resolve_classical
+from planner.repair.forbidden_steps import actions_of, barred
+from planner.repair.regression import Unclear, needed, regressed
+from planner.repair.repair_search import (
+    STOPS,
+    Choice,
+    Chooser,
+    Prices,
+    claimed,
+    instance,
+    stopped_by,
+    untried,
+    with_spare,
+)
+from planner.repair.resource_limits import patch_within
+from planner.semantics.simulation import Simulation
+from planner.validation.validate import validate
+
+
+def reentry(plain: Problem, old: Sequence[Step], weight: Number, firsts: Sequence[Step] = ()) -> Choice:
+    """Return the choice of a re-entry into the steps `old`, which have their costs, or behind the last of them.
+
+    The action that enters costs `weight` for each step that is dropped, beside its own cost; a penalty is how many
+    these are. Of the actions of `firsts`, only these steps are there.
+    """
+    last, others = len(old), {step.action for step in firsts}
+    special: list[Action] = [moving(Action("@drop"), "@drop", 0, last, exact_sum([weight * last]))]
+    steps: dict[str, tuple[Step, ...]] = {"@drop": ()}
+    penalties = {"@drop": last}
+    for number, step in enumerate(firsts):
+        special.append(moving(_instance(plain, step), f"@first-{number}", 0, 0, step.cost))
+        steps[f"@first-{number}"] = (step,)
+    for place, step in enumerate(old):
+        action = _instance(plain, step)
+        enter, follow = f"@enter-{place}", f"@step-{place}"
+        special.append(moving(action, enter, 0, place + 1, exact_sum([step.cost, weight * place])))
+        if place:
+            special.append(moving(action, follow, place, place + 1, step.cost))
+        steps |= {enter: (step,), follow: (step,)}
+        penalties[enter] = place
+    problem = staged(plain, special, plain.goal.hard, last, first_only=True, without=others)
+    return Choice(problem, steps, penalties)
+
+
+def entering(place: int, number: int) -> list[str]:
+    """Return the names of the special actions that enter at `place`, of so many steps, without anything new."""
+    if place == number:
+        return ["@drop"]
+    return [f"@enter-{place}", *(f"@step-{later}" for later in range(place + 1, number))]
+
+
+def _instance(plain: Problem, step: Step) -> Action:
+    return instance(plain.domain.actions[step.action], step)
+
+
+def irrelevant_firsts(
+    simulation: Simulation, relevant: Problem, banned: Collection[Atom], check: Callable[[], None]
+) -> list[Step]:
+    """Return steps that can be taken now, of actions that `relevant` does not have, none of them `banned`.
+
+    `check` is called now and then.
+    """
+    read = {atom.predicate for formula in _conditions(relevant) for atom in atoms_in(formula)}
+    cheapest: dict[frozenset[Atom], Step] = {}
+    for step in simulation.applicable():
+        check()
+        if step.action in relevant.domain.actions or Atom(step.action, step.arguments) in banned:
+            continue
+        changes = simulation.changes(step)
+        key = frozenset([fact for fact in (*changes.added, *changes.removed) if fact.predicate in read])
+        if key not in cheapest or step.cost < cheapest[key].cost:
+            cheapest[key] = step
+    return list(cheapest.values())
+
+
+def _conditions(problem: Problem) -> Iterator[Formula]:
+    yield problem.goal.hard
+    yield from (axiom.condition for axiom in problem.domain.axioms)
+    for action in problem.domain.actions.values():
+        yield action.requires
+        yield from (when.requires for when in action.when)
+
+
+MOST_TRIED: Final = 3
+"""So many places are tried beside the nearest one, those that seem to be cheapest."""
+SECONDS: Final = 2.0
+"""So long each of them may take where there is no limit; else a quarter of what is left."""
+
+MOST_MOVED: Final = 5
+"""So many other steps are tried as the first one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What each place in the steps `old` asks for.
+
+    `missing` are the places from which the rest leads to the goal, ascending, each with the number of facts that are
+    not as it needs; None where that is not clear. `charges` are, for each place, what the rest costs with the weight of
+    what is dropped. A step of `not_first` may not come first.
+    """
+
+    now: Simulation
+    old: tuple[Step, ...]
+    missing: Mapping[int, int] | None
+    charges: Sequence[Number]
+    not_first: Collection[Atom]
+
+    @classmethod
+    def of(cls, now: Simulation, old: tuple[Step, ...], weight: Number, not_first: Collection[Atom]) -> Ways:
+        """Return the ways from `now` into `old`."""
+        left = [exact_sum([step.cost for step in old])]
+        for step in old:
+            left.append(left[-1] - step.cost)
+        charges = [cost + weight * place for place, cost in enumerate(left)]
+        try:
+            found = [(place, len(needs.unmet)) for place, needs in regressed(now, old, now.problem.goal.hard)]
+        except Unclear:
+            return cls(now, old, None, charges, not_first)
+        return cls(now, old, dict(reversed(found)), charges, not_first)
+
+    @property
+    def first(self) -> int:
+        """The first place at which a plan can go on, if any state is to be reached for that."""
+        return 0 if self.missing is None else min(self.missing, default=len(self.old))
+
+    def _is_barred(self, steps: Sequence[Step]) -> bool:
+        """Return whether a plan that begins with `steps` begins with one that may not come first."""
+        return bool(steps) and Atom(steps[0].action, steps[0].arguments) in self.not_first
+
+    def direct(self, check: Callable[[], None]) -> int | None:
+        """Return the best place at which the old steps go on without any new one; None where there is none."""
+        every = range(len(self.old) + 1)
+        places = every if self.missing is None else [place for place in every if self.missing.get(place) == 0]
+        for place in sorted(places, key=lambda place: (self.charges[place], place)):
+            check()
+            rest = self.old[place:]
+            if not self._is_barred(rest[:1]) and (self.missing is not None or self._works(rest)):
+                return place
+        return None
+
+    def _works(self, steps: Sequence[Step]) -> bool:
+        """Return whether `steps` lead to the goal, by going through them."""
+        if steps and self.now.objection(steps[0]) is not None:
+            return False
+        trial = self.now.copy()
+        for step in steps:
+            if trial.objection(step) is not None:
+                return False
+            trial.apply(step)
+        return trial.holds(trial.problem.goal.hard)
+
+    def promising(self) -> list[int]:
+        """Return places that seem to need little: the first of those where least is missing, and then the cheapest.
+
+        A missing fact is taken to cost a usual step.
+        """
+        found = self.missing
+        if not found:
+            return []
+        usual = max(float(self.charges[0]) / max(len(self.old), 1), 1.0)
+        nearest = min(found, key=lambda place: (found[place], place))
+        cheapest = nsmallest(MOST_TRIED, found, key=lambda place: float(self.charges[place]) + usual * found[place])
+        return list(dict.fromkeys([nearest, *cheapest]))
+
+    def reached(self, place: int, plain: Problem, budget: Budget) -> list[Step] | None:
+        """Return steps of `plain` after which the plan goes on at `place`; None where none are found soon."""
+        goal = Goal(needed(self.now, self.old[place:], self.now.problem.goal.hard))
+        left = budget.remaining
+        try:
+            chooser = Chooser(Choice(replace(plain, goal=goal), {}), budget.part(SECONDS if left is None else left / 4))
+        except LimitReached:
+            budget.check()
+            return None
+        found = chooser.best(Prices())
+        return None if found.plan is None else [step for _, step in chooser.steps(found.plan)]
+
+    def begun(self, new: Sequence[Step], place: int) -> Iterator[tuple[tuple[Step, ...], int]]:
+        """Yield plans that take the steps `new` and go on at `place`, each with the place from which all is kept.
+
+        If what would come first may not, a later step does.
+        """
+        steps = (*new, *self.old[place:])
+        if not self._is_barred(steps):
+            yield steps, place
+            return
+        for number in range(1, min(len(steps), MOST_MOVED)):
+            moved = (steps[number], *steps[:number], *steps[number + 1 :])
+            if not self._is_barred(moved) and self._works(moved):
+                yield moved, max(place, place + number + 1 - len(new))
+
 
 READY_IN_A_SECOND: Final = 2000
 """So many old steps at most are made ready in a second for the search of all re-entries."""
@@ -101,7 +302,7 @@ def patch(
     weight = _checked(weight)
     problem = resolve_classical(problem, "patch", "solve(problem) finds a plan for it")
     if problem.unknown:
-        from planner.unknown.patching import patch_supposing  # noqa: PLC0415 - few problems need it
+        from planner.repair.assumptions import patch_supposing
 
         asked: dict[str, Any] = {"weight": weight, "fixed": fixed, "proof_time": proof_time}
         asked |= {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
@@ -268,7 +469,7 @@ class _Patching:
 
     def _names(self, known: Patch) -> list[str | Step]:
         """Return the actions that make up what is `known`, in the choice of a re-entry."""
-        assert known.steps is not None  # noqa: S101 - it is a patch
+        assert known.steps is not None
         return [*known.steps[: known.new], *entering(known.dropped - self._lost, len(self.old))]
 
     def _plain(self, simulation: Simulation) -> tuple[Problem, list[Step]]:
@@ -299,7 +500,7 @@ def _proved(best: Patch) -> Patch:
 
 
 def _rank(patch: Patch) -> tuple[Number, int]:
-    assert patch.objective is not None  # noqa: S101 - it is a patch
+    assert patch.objective is not None
     return patch.objective, patch.dropped
 
 

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from planner.model import Atom, Formula, Not
 from planner.model.formulas import conjunction
 from planner.plan import Step
-from planner.validate import Simulation
-from planner.validate.conditions import Condition, Same
-from planner.validate.ready import Fixed, Ready, Test, split
-from planner.validate.state import Row, State
+from planner.semantics.actions import Fixed, Ready, Test, split
+from planner.semantics.conditions import Condition, Row, Same, State
+from planner.semantics.simulation import Simulation
 
 
 def furthest(now: Simulation, steps: Sequence[Step], goal: Formula) -> int | None:
@@ -52,7 +51,7 @@ def regressed(now: Simulation, steps: Sequence[Step], goal: Formula) -> Iterator
             works = not isinstance(ready, str) and needs.before(ready)
 
 
-class Unclear(Exception):  # noqa: N818 - it names what it says
+class Unclear(Exception):
     """What a plan needs cannot be told without going through it."""
 
 

@@ -1,27 +1,287 @@
-"""Undoing: steps that return what a run wrote to what it was before."""
+"""Undoing: steps that return what a run wrote to what it was before.
+
+What undoing leaves alone: everything that the run has not written.
+
+No step may change in place what it has not, as no step can take that back, and no fact may end for good.
+
+Items as a set of facts: those that one of them covers.
+
+What items were at some time before, as conditions that hold again once they are restored.
+
+The search for steps that restore items: all of them at once, where that can be done, or as many as can be.
+
+What is to be restored as a choice: steps first, and then each item is found as it was, or is given up.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from planner.annotations import Final
-from planner.answer import unsupported
-from planner.budget import Budget, Finishing, check_limits
-from planner.model import Atom, Constraint, ConstraintKind, Formula, Goal, Number, Problem
-from planner.model.formulas import conjunction
-from planner.normalise import to_adl, without_constraints
+from planner.compilations.adl import to_adl
+from planner.compilations.constraints import without_constraints
+from planner.compilations.relevance import relevant_part
+from planner.compilations.soft_goals import forgone, granted, granted_by, granting, staged
+from planner.errors import InputError, did_you_mean
+from planner.lightweight import Final, dataclass, replace
+from planner.limits import Budget, Finishing, check_limits
+from planner.model import (
+    OPEN,
+    And,
+    Atom,
+    Constraint,
+    ConstraintKind,
+    DomainModel,
+    Equals,
+    Forall,
+    Formula,
+    Goal,
+    Imply,
+    Not,
+    Number,
+    Or,
+    Problem,
+    Term,
+    Variable,
+    When,
+)
+from planner.model.actions import added, deleted
+from planner.model.formulas import TRUE, conjunction, conjuncts
 from planner.plan import Status, Step, StoppedBy
-from planner.records import dataclass, replace
-from planner.repair.bans import actions_of, barred, without_actions
-from planner.repair.covering import Covered
-from planner.repair.created import claimed, untried, with_spare
-from planner.repair.restoring import RESTORED, Restored, Restoring
-from planner.repair.sparing import Sparing
-from planner.repair.values import Values
-from planner.resolve import resolve_classical
-from planner.validate import Simulation, validate
-from planner.validate.state import State
+from planner.portfolio.incumbent import unsupported
+from planner.problem_kinds import resolve_classical
+from planner.repair.forbidden_steps import actions_of, barred, without_actions
+from planner.repair.repair_search import STOPS, Choice, Chooser, Found, Prices, claimed, stopped_by, untried, with_spare
+from planner.semantics.actions import staleness_of
+from planner.semantics.conditions import State
+from planner.semantics.simulation import Simulation
+from planner.validation.validate import validate
+
+
+class Covered:
+    """The facts that some of `items` covers: these are facts, and patterns with open arguments."""
+
+    def __init__(self, items: Iterable[Atom]) -> None:
+        self.items = tuple(items)
+        self._facts: set[Atom] = set()
+        self._open: dict[str, list[Atom]] = {}
+        for item in self.items:
+            if OPEN in item.args:
+                self._open.setdefault(item.predicate, []).append(item)
+            else:
+                self._facts.add(item)
+
+    def __contains__(self, fact: Atom) -> bool:
+        return fact in self._facts or any(item.matches(fact) for item in self._open.get(fact.predicate, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Sparing:
+    """Leaves alone all but the items that were `written`: facts, and patterns with open arguments."""
+
+    written: tuple[Atom, ...]
+
+    def without_rewriting(self, problem: Problem) -> Problem:
+        """Return `problem` in which no action changes in place what was not written.
+
+        An item is changed in place by `modifies`, and also where it is provided though it holds already, if others go
+        stale with it: a document that is drafted anew.
+        """
+        domain = problem.domain
+        sources = {pattern.predicate for each in domain.predicates.values() for pattern in each.stale_with}
+        actions = {}
+        for action in domain.actions.values():
+            guards = [guard for effect in action.effects for guard in self._guards(effect, sources)]
+            actions[action.name] = action
+            if guards:
+                requires = conjunction([*conjuncts(action.requires), *guards])
+                actions[action.name] = replace(action, requires=requires)
+        return replace(problem, domain=replace(domain, actions=actions))
+
+    def _guards(self, effect: When, sources: Collection[str]) -> Iterator[Formula]:
+        """Yield what must hold before `effect`, so that it changes nothing in place that was not written."""
+        kept = [self._is_written(item) for item in effect.modifies if OPEN not in item.args]
+        provided = [fact for fact in added(effect.provides) if fact.predicate in sources]
+        kept += [Or((Not(fact), self._is_written(fact))) for fact in provided]
+        for guard in kept:
+            found = guard if effect.requires == TRUE else Imply(effect.requires, guard)
+            yield Forall(effect.variables, found) if effect.variables else found
+
+    def _is_written(self, item: Atom) -> Formula:
+        """Return that `item`, whose arguments may be variables, is one that was written."""
+        same = [each for each in self.written if each.predicate == item.predicate]
+        pairs = [
+            [(mine, other) for mine, other in zip(item.args, each.args, strict=True) if other != OPEN] for each in same
+        ]
+        return Or(tuple([And(tuple([Equals(mine, other) for mine, other in each])) for each in pairs]))
+
+    def relevant(self, problem: Problem, facts: Iterable[Atom]) -> tuple[Problem, list[Atom]]:
+        """Return `problem` with the actions that its goal needs, and those of `facts` that these may end.
+
+        Facts that were written do not count; those that are returned are to hold at the end, which needs actions, too.
+        """
+        found = relevant_part(problem)
+        written = Covered(self.written)
+        own = [fact for fact in facts if fact not in written]
+        while True:
+            ending = _ended_by(found.domain)
+            kept = [fact for fact in own if fact.predicate in ending]
+            goal = conjunction([*conjuncts(problem.goal.hard), *kept])
+            wider = relevant_part(replace(problem, goal=replace(problem.goal, hard=goal)))
+            if len(wider.domain.actions) == len(found.domain.actions):
+                return found, kept
+            found = wider
+
+
+def _ended_by(domain: DomainModel) -> set[str]:
+    """Return the predicates of facts that some action of `domain` may end."""
+    found: set[str] = set()
+    for action in domain.actions.values():
+        for effect in action.effects:
+            opened = [item for item in effect.modifies if OPEN in item.args]
+            ended = [*deleted(effect.provides), *opened]
+            written = [*added(effect.provides), *ended, *effect.modifies]
+            found.update(fact.predicate for fact in (*ended, *staleness_of(domain).of(written)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The facts of `state`, that of the time; what an item of `exempt` covers does not count."""
+
+    domain: DomainModel
+    state: State
+    exempt: Covered
+
+    def held(self, fact: Atom) -> bool:
+        """Return whether `fact` held."""
+        return fact in self.state
+
+    def wish(self, item: Atom) -> Formula:
+        """Return that what `item` covers is as it was: what held does, and nothing else.
+
+        Raises `InputError` for an item that the domain does not have.
+        """
+        predicate = self.domain.predicates.get(item.predicate)
+        if predicate is None or len(predicate.parameters) != len(item.args):
+            hint = did_you_mean(item.predicate, self.domain.predicates)
+            raise InputError(f"{item} is no item of domain '{self.domain.name}'", hint=hint)
+        held = [fact for fact in sorted(self.state.matching(item), key=str) if not self._is_exempt(fact)]
+        if OPEN not in item.args:
+            exempt = self._is_exempt(item)
+            return And() if exempt else item if held else Not(item)
+        variables = {
+            place: Variable(f"?any{place}", parameter.types)
+            for place, parameter in enumerate(predicate.parameters)
+            if item.args[place] == OPEN
+        }
+        names = {place: variable.name for place, variable in variables.items()}
+        atom = Atom(item.predicate, tuple([names.get(place, arg) for place, arg in enumerate(item.args)]))
+        allowed = tuple([_same(names, pattern) for pattern in (*held, *self._exempt_within(item))])
+        nothing_else = Forall(tuple(variables.values()), Imply(atom, Or(allowed)) if allowed else Not(atom))
+        return conjunction([*held, nothing_else])
+
+    def _is_exempt(self, fact: Atom) -> bool:
+        return fact in self.exempt
+
+    def _exempt_within(self, item: Atom) -> Iterator[Atom]:
+        """Yield the exempt patterns that may cover facts that `item` covers."""
+        for pattern in self.exempt.items:
+            if pattern.predicate == item.predicate and all(
+                OPEN in (mine, theirs) or mine == theirs for mine, theirs in zip(item.args, pattern.args, strict=True)
+            ):
+                yield pattern
+
+
+def _same(names: dict[int, Term], pattern: Atom) -> Formula:
+    """Return that the variables of these `names`, by place, are what `pattern` has there."""
+    return And(tuple([Equals(name, arg) for place, name in names.items() if (arg := pattern.args[place]) != OPEN]))
+
+
+def collecting(plain: Problem, wishes: Sequence[Formula], kept: Sequence[Atom]) -> Choice:
+    """Return the choice of which `wishes` hold in the end, as all of `kept` do; a penalty is one that is given up."""
+    special = granting(wishes, [0] * len(wishes), 0)
+    steps: dict[str, tuple[Step, ...]] = {action.name: () for action in special}
+    penalties = {forgone(place): 1 for place in range(len(wishes))}
+    return Choice(staged(plain, special, conjunction(kept), len(wishes), first_only=True), steps, penalties)
+
+
+def settled(holding: Iterable[bool]) -> list[str]:
+    """Return the names of the special actions that find each wish as this says, without any step before them."""
+    return [granted(place) if holds else forgone(place) for place, holds in enumerate(holding)]
+
+
+SECONDS: Final = 5.0
+"""So long steps are searched that restore everything, where there is no limit; else half of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """Steps that a search has found, and what it has proved: of the `hopeless` wishes, none can come true."""
+
+    steps: tuple[Step, ...]
+    proved: bool
+    stopped_by: StoppedBy
+    hopeless: frozenset[int] = frozenset()
+
+
+RESTORED: Final = Restored((), proved=True, stopped_by=StoppedBy.EXHAUSTED)
+"""There is nothing to be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restoring:
+    """One search in the `plain` problem: as few of `wishes` as can be are to fail, and none of `kept` may.
+
+    `holding` says which of the wishes hold now.
+    """
+
+    plain: Problem
+    wishes: Sequence[Formula]
+    kept: Sequence[Atom]
+    holding: Sequence[bool]
+    budget: Budget
+
+    def restored(self) -> Restored:
+        """Return the steps.
+
+        Those that restore everything are a plan for an ordinary goal. Where there are none, or it is not proved that
+        none are cheaper, each wish is granted or given up.
+        """
+        try:
+            return self._restored()
+        except STOPS as stop:
+            return Restored((), proved=False, stopped_by=stopped_by(stop))
+
+    def _restored(self) -> Restored:
+        every = range(len(self.wishes))
+        steps, proved = self._together(every)
+        if proved and steps is not None:
+            return Restored(tuple(steps), proved=True, stopped_by=StoppedBy.EXHAUSTED)
+        chooser = Chooser(collecting(self.plain, self.wishes, self.kept), self.budget)
+        possible = granted_by(action.step.action for action in chooser.task.actions)
+        hopeless = frozenset(every) - possible
+        if hopeless:
+            steps, proved = self._together(sorted(possible))
+            if proved and steps is not None:
+                return Restored(tuple(steps), proved=True, stopped_by=StoppedBy.EXHAUSTED, hopeless=hopeless)
+        start = None if steps is None else chooser.named([*steps, *settled(place in possible for place in every)])
+        found = chooser.fewest(start or chooser.named(settled(self.holding)))
+        taken = tuple([step for _, step in chooser.steps(found.plan or ())])
+        return Restored(taken, found.proved, found.stopped_by, hopeless)
+
+    def _together(self, places: Sequence[int]) -> tuple[list[Step] | None, bool]:
+        """Return steps after which the wishes at `places` hold, and whether nothing that costs less does that."""
+        left = self.budget.remaining
+        goal = Goal(conjunction([*(self.wishes[place] for place in places), *self.kept]))
+        budget = self.budget.part(SECONDS if left is None else left / 2)
+        try:
+            chooser = Chooser(Choice(replace(self.plain, goal=goal), {}), budget)
+            found: Found = chooser.best(Prices())
+        except STOPS:
+            self.budget.check()
+            return None, False
+        return (None if found.plan is None else [step for _, step in chooser.steps(found.plan)]), found.proved
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from enum import Enum
 
-from planner.annotations import Final
-from planner.records import dataclass
+from planner.lightweight import Final, dataclass
 from planner.search.astar import astar
-from planner.search.bfws import bfws
-from planner.search.breadth import breadth_first
-from planner.search.greedy import greedy
+from planner.search.best_first_width import bfws
+from planner.search.breadth_first import breadth_first
+from planner.search.greedy_best_first import greedy
 from planner.search.mcts import mcts
-from planner.search.run import Ending, Run, Search
-from planner.search.space import Space
-from planner.search.symbolic import symbolic
-from planner.search.uniform import uniform_cost
-from planner.search.weighted import weighted
+from planner.search.search_run import Ending, Run, Search
+from planner.search.symbolic.search import symbolic_search
+from planner.search.uniform_cost import uniform_cost
+from planner.search.weighted_astar import weighted
+from planner.task.state_space import Space
 
 
 class Counts(Enum):
@@ -56,7 +55,7 @@ REGISTRY: Final[dict[str, Algorithm]] = {
     "mcts": Algorithm(mcts, "hff", counts=Counts.BOTH),
     "uniform": Algorithm(uniform_cost),
     "breadth": Algorithm(breadth_first),
-    "symbolic": Algorithm(symbolic),
+    "symbolic": Algorithm(symbolic_search),
 }
 
 __all__ = ["REGISTRY", "Algorithm", "Counts", "Ending", "Run", "Search", "Space"]

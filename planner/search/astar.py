@@ -7,11 +7,11 @@ bound that it inherits from its parent, and many wait there for ever.
 
 from __future__ import annotations
 
-from planner.annotations import Any, Final, Protocol
-from planner.search.queues import LastIn
-from planner.search.run import Ending, Estimate, Knowing, Run, Steps, path
-from planner.search.space import Space
-from planner.task import INFINITY, State
+from planner.lightweight import Any, Final, Protocol
+from planner.search.open_lists import LastIn
+from planner.search.search_run import Ending, Estimate, Knowing, Run, Steps, path
+from planner.task.ground_task import INFINITY, State
+from planner.task.state_space import Space
 
 PAUSE: Final = 8
 """Expansions between two pauses."""
@@ -42,7 +42,7 @@ class PathMax:
         return value, value
 
 
-def astar(space: Space, estimate: Estimate | Knowing, run: Run) -> Steps:  # noqa: C901 - one loop without calls: this is where the time goes
+def astar(space: Space, estimate: Estimate | Knowing, run: Run) -> Steps:
     """Search for the cheapest plan; all plans cheaper than `run.limit` are excluded when it ends."""
     source: Any = estimate if isinstance(estimate, Knowing) else PathMax(estimate, space.costs)
     costs, inherit, evaluate = space.costs, source.inherit, source.evaluate

@@ -9,19 +9,163 @@ when the root is, the best plan is proved optimal.
 What was not tried in a state is one arm of its bandit, beside those that were: states are widened step by step (Coulom,
 2007), by preferred actions first and then the others, in an order drawn from a seed. A tree is grown for each of a row
 of falling weights of the estimate, until it has a better plan; all of them share what is known of the states.
+
+The tree of a Monte-Carlo search and its transposition table, as lists by the number of a node.
+
+A state has one number and is in a tree once, so nodes are states. The table outlives the trees.
+
+Which arm of a bandit to pull: the least value, less the more the less often it was pulled (UCB1: Auer, 2002).
+
+Values are set against their spread among the arms, so that costs of all sizes are explored alike (Schulte and Keller,
+2014). The logarithms are made in one way here and in machine code, so that both choose alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Sequence
+from math import log, sqrt
 
-from planner.annotations import Final
-from planner.search.bandit import Draw, choose
-from planner.search.run import DEAD_END, Advice, Ending, Estimate, Run, Steps, advice
-from planner.search.search_tree import NO_NODE, ROOT, Table, new_tree
-from planner.search.space import Space
-from planner.search.weighted import falling
-from planner.task import INFINITY, State
+from planner.lightweight import Final, dataclass, field
+from planner.search.search_run import DEAD_END, Advice, Ending, Estimate, Run, Steps, advice
+from planner.search.weighted_astar import falling
+from planner.task.ground_task import INFINITY, State
+from planner.task.state_space import Space
+
+ROOT: Final = 0
+NO_NODE: Final = -1
+"""No parent, no child, no sibling, no action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The transposition table: what is known of the N states that were reached, whatever tree they are in.
+
+    The number of a state is that of its node; the initial state is `ROOT`.
+    """
+
+    number: dict[State, int] = field(default_factory=dict)
+    state: list[State] = field(default_factory=list)
+    """[N]"""
+    estimate: list[int] = field(default_factory=list)
+    """[N] What it costs to reach the goal, as estimated; `DEAD_END` where that is impossible."""
+    actions: list[list[int]] = field(default_factory=list)
+    """[N] Those that can be applied, in the order in which they are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTree:
+    """A tree over N states; those that are not in it yet cost `INFINITY`."""
+
+    parent: list[int]
+    """[N] `NO_NODE` for the root."""
+    action: list[int]
+    """[N] What leads here from the parent."""
+    cost: list[int]
+    """[N] Of the way from the root."""
+    value: list[int]
+    """[N] What the way on to the goal costs, as estimated by now."""
+    visits: list[int]
+    """[N] Simulations that came by, and one for the node itself."""
+    tried: list[int]
+    """[N] How many of the actions were tried."""
+    settled: list[bool]
+    """[N] Whether no plan through here can be better than the best one."""
+    child: list[int]
+    """[N] The latest child, or `NO_NODE`."""
+    sibling: list[int]
+    """[N] The child of the same parent that came before, or `NO_NODE`."""
+
+    def grow(self) -> None:
+        """Add a node that is not reached yet."""
+        for each in (self.parent, self.action, self.child, self.sibling):
+            each.append(NO_NODE)
+        for each in (self.value, self.visits, self.tried):
+            each.append(0)
+        self.cost.append(INFINITY)
+        self.settled.append(False)
+
+    def children(self, node: int) -> Iterator[int]:
+        """Go through the children of `node`, the latest first."""
+        child = self.child[node]
+        while child != NO_NODE:
+            yield child
+            child = self.sibling[child]
+
+    def link(self, child: int, parent: int) -> None:
+        """Make `child` the latest one of `parent`, and of nobody else."""
+        before = self.parent[child]
+        if before != NO_NODE:
+            self._unlink(child, before)
+        self.parent[child] = parent
+        self.sibling[child] = self.child[parent]
+        self.child[parent] = child
+
+    def _unlink(self, child: int, parent: int) -> None:
+        if self.child[parent] == child:
+            self.child[parent] = self.sibling[child]
+            return
+        for other in self.children(parent):
+            if self.sibling[other] == child:
+                self.sibling[other] = self.sibling[child]
+                return
+
+
+def new_tree(nodes: int) -> SearchTree:
+    """Return a tree over so many states, none of which is in it."""
+    tree = SearchTree([], [], [], [], [], [], [], [], [])
+    for _ in range(nodes):
+        tree.grow()
+    return tree
+
+
+EXPLORATION: Final = 0.1
+"""How much a lack of pulls counts against the spread of values."""
+LOGARITHMS: Final = [0.0, *[log(number) for number in range(1, 1024)]]
+"""Natural logarithms of small numbers; those of others are made of them."""
+LOGARITHM_OF_2: Final = log(2)
+MULTIPLIER: Final = 0x1E3779B97F4A7C15
+LOW_BITS: Final = (1 << 62) - 1
+
+
+def choose(values: Sequence[int], pulls: Sequence[int], total: int) -> int:
+    """Return the place of the arm to pull, the first of the best, after `total` pulls of all arms."""
+    least = min(values)
+    spread = float(max(values) - least) or 1.0
+    wide = logarithm(total)
+    scores = [
+        float(value - least) / spread - EXPLORATION * sqrt(wide / many)
+        for value, many in zip(values, pulls, strict=True)
+    ]
+    return scores.index(min(scores))
+
+
+def logarithm(number: int) -> float:
+    """Return about the natural logarithm of a positive number."""
+    halvings = 0
+    while number >= len(LOGARITHMS):
+        number >>= 1
+        halvings += 1
+    return LOGARITHMS[number] + float(halvings) * LOGARITHM_OF_2
+
+
+class Draw:
+    """Random numbers from a seed (a linear congruential generator), the same as in machine code."""
+
+    def __init__(self, seed: int) -> None:
+        self._last = seed & LOW_BITS
+
+    def below(self, many: int) -> int:
+        """Return a number from 0 to `many` - 1."""
+        self._last = (self._last * MULTIPLIER + 1) & LOW_BITS
+        return (self._last >> 24) % many
+
+    def shuffle(self, items: list[int]) -> list[int]:
+        """Put `items` into a random order, in place, and return them."""
+        for last in range(len(items) - 1, 0, -1):
+            place = self.below(last + 1)
+            items[last], items[place] = items[place], items[last]
+        return items
+
 
 UNTRIED: Final = -2
 """The arm that stands for all actions that were not tried."""

@@ -7,16 +7,9 @@ brute_force(problem), transition_system(problem)           every reachable state
 worlds(problem)                                            the ways in which what is unknown may turn out
 """
 
-from planner.model.hidden import worlds
-from planner.testing.brute import (
-    TooManyStates,
-    TransitionSystem,
-    brute_force,
-    brute_force_plan,
-    transition_system,
-)
-from planner.testing.builder import PlanBuilder, plan, steps_from
-from planner.testing.cases import Case, check_cases
+from planner.model.unknown_facts import worlds
+from planner.testing.brute import TooManyStates, TransitionSystem, brute_force, brute_force_plan, transition_system
+from planner.testing.cases import Case, PlanBuilder, check_cases, plan, steps_from
 from planner.testing.random_constraints import with_random_constraints, with_random_wishes
 from planner.testing.random_formulas import Features
 from planner.testing.random_problems import ALL, STRIPS, problems, random_problem, random_task

@@ -10,15 +10,15 @@ from itertools import count
 from planner.errors import ForethoughtError
 from planner.model import Atom, Number, Problem
 from planner.plan import Plan, Step
-from planner.validate import Simulation
-from planner.validate.constraints import Watches
+from planner.semantics.constraints import Watches
+from planner.semantics.simulation import Simulation
 
 Steps = tuple[Step, ...]
 StateKey = tuple[frozenset[Atom], frozenset[Atom]]
 """What a state is to the plan checker: its facts, and the actions that have run as far as any `after` asks."""
 
 
-class TooManyStates(ForethoughtError):  # noqa: N818 - named for what happened, as the limits are
+class TooManyStates(ForethoughtError):
     """A problem has more reachable states than the caller wanted to look at."""
 
 

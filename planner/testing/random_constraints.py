@@ -20,7 +20,7 @@ from planner.model import (
     SoftGoal,
     TypeHierarchy,
 )
-from planner.model.constraints import Happening
+from planner.model.actions import Happening
 from planner.testing.random_formulas import Features, FormulaDrawer, Readable
 
 UTILITIES: Final[tuple[Number, ...]] = (1, 2, 5, 8, Decimal("2.5"))

@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from planner.budget import Budget
+from planner.limits import Budget
 from planner.model import (
     OPEN,
     TRUE,
@@ -36,14 +36,14 @@ from planner.model import (
     When,
 )
 from planner.model.formulas import conjunction
+from planner.semantics.simulation import Simulation
 from planner.testing.brute import reachable
 from planner.testing.random_formulas import TYPES, Features, FormulaDrawer, Readable, Scope, fits, instances
-from planner.validate import Simulation
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from planner.task import Task
+    from planner.task.ground_task import Task
 
 OBJECT_TYPES: Final = (("thing",), ("box",), ("box",), ("cart",), ("cart",), ("hybrid",), ("box", "cart"))
 ALL: Final = Features()
@@ -66,19 +66,19 @@ STRIPS: Final = Features(
 
 def random_problem(seed: int | random.Random, features: Features = ALL) -> Problem:
     """Return a random problem; the same seed and features give the same problem."""
-    return _ProblemDrawer(random.Random(seed) if isinstance(seed, int) else seed, features).problem()  # noqa: S311 - tests
+    return _ProblemDrawer(random.Random(seed) if isinstance(seed, int) else seed, features).problem()
 
 
 def random_task(seed: int | random.Random, features: Features = ALL) -> Task:
     """Return a random problem, ground."""
-    from planner.grounding import ground  # noqa: PLC0415 - the only use of grounding here
+    from planner.grounding.ground import ground
 
     return ground(random_problem(seed, features), Budget())
 
 
 def problems(features: Features = ALL) -> SearchStrategy[Problem]:
     """Return a Hypothesis strategy for random problems; needs hypothesis, which the extra `test` installs."""
-    from hypothesis import strategies  # noqa: PLC0415 - only those who test have it
+    from hypothesis import strategies
 
     return strategies.randoms(use_true_random=False).map(lambda rng: random_problem(rng, features))
 

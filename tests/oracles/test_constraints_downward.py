@@ -7,7 +7,7 @@ import random
 import downward
 
 from planner import Status, solve, validate
-from planner.pddl.export import export
+from planner.language.pddl.export import export
 from planner.testing import Features, random_problem, with_random_constraints
 
 TASKS = 60

@@ -14,7 +14,7 @@ import pytest
 from downward import optimal_plans
 
 from planner import Domain, Status, created_by, solve, validate, with_placeholders
-from planner.pddl.export import export
+from planner.language.pddl.export import export
 from planner.testing import TooManyStates
 
 pytestmark = pytest.mark.usefixtures("counted_clock")

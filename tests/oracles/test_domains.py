@@ -9,11 +9,10 @@ import pytest
 from downward import optimal_plans
 
 from planner import with_placeholders
+from planner.language.pddl.export import determinize, export
+from planner.lightweight import replace
 from planner.model import Problem
-from planner.pddl.export import export
-from planner.pddl.outcomes import determinize
-from planner.records import replace
-from planner.validate import validate
+from planner.validation.validate import validate
 
 DOMAINS = Path(__file__).parents[2] / "domains"
 MOST_CREATED = 3

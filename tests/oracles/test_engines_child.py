@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from unified_planning.environment import get_environment
 
-from planner.engines import solve_with
 from planner.errors import EngineError
 from planner.model import Action, Atom, DomainModel, Goal, Predicate, Problem
 from planner.plan import Status, StoppedBy
 from planner.solve import solve
+from planner.unified_planning import solve_with
 
 FAKES = """
 import os, subprocess, sys, time

@@ -9,7 +9,6 @@ from itertools import pairwise
 import pytest
 from engines_random import Draw, cheapest, states
 
-from planner.engines import solve_with
 from planner.errors import InputError
 from planner.model import (
     OPEN,
@@ -34,7 +33,8 @@ from planner.model import (
 )
 from planner.plan import Status, StoppedBy
 from planner.solve import solve
-from planner.validate import validate
+from planner.unified_planning import solve_with
+from planner.validation.validate import validate
 
 ROOM, ROBOT = Variable("?to", ("room",)), Variable("?robot", ("robot",))
 

@@ -31,9 +31,9 @@ from unified_planning.shortcuts import (
 )
 from unified_planning.test.examples import get_example_problems
 
-from planner.engines.incoming import from_unified_planning
 from planner.plan import Step
-from planner.validate import Simulation
+from planner.semantics.simulation import Simulation
+from planner.unified_planning.incoming import from_unified_planning
 
 EXAMPLES = get_example_problems()
 SUPPORTED = [

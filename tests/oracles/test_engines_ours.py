@@ -29,9 +29,8 @@ from unified_planning.shortcuts import (
 )
 from unified_planning.test.examples import get_example_problems
 
-from planner.engines import NAMES, register
-from planner.engines.kinds import SUPPORTED
-from planner.engines.others import features
+from planner.unified_planning import NAMES, register
+from planner.unified_planning.problem_features import SUPPORTED, features
 
 EXAMPLES = get_example_problems()
 TAKEN = sorted(name for name, case in EXAMPLES.items() if set(case.problem.kind.features) <= SUPPORTED)
@@ -253,7 +252,8 @@ def test_soft_goals_go_through_the_meta_engine() -> None:
 def test_a_configuration_file_registers_it(tmp_path: Path) -> None:
     config = tmp_path / "up.ini"
     config.write_text(
-        "[engine forethought]\nmodule_name: planner.engines.ours\nclass_name: ForethoughtEngine\n", encoding="utf-8"
+        "[engine forethought]\nmodule_name: planner.unified_planning.engine\nclass_name: ForethoughtEngine\n",
+        encoding="utf-8",
     )
     environment = Environment()
     environment.factory.configure_from_file(str(config))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from htn.hddl import parse_domain, parse_problem, read
-from htn.hddl.writer import write_domain, write_problem
+from htn.language.hddl import parse_domain, parse_problem, read
+from htn.language.hddl.writer import write_domain, write_problem
 from htn.model import HtnProblem
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from htn.derive import as_htn
-from htn.hddl import write
+from htn.compilations.methods_from_actions import as_htn
+from htn.language.hddl import write
 from planner import load, with_placeholders
-from planner.loading.shipped import shipped_names
+from planner.language.loading.python_files import shipped_names
 from planner.model import Problem
 
 up = pytest.importorskip("unified_planning.shortcuts", reason="unified-planning is not installed")

@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 from unified_planning.environment import get_environment
 
-from benchmarks.planners.environments import interpreter_of, peers_folder
-from htn.derive import as_htn
-from htn.hddl import parse_domain, parse_problem, read, write
+from benchmarks.planners.base import interpreter_of, peers_folder
+from htn import problem_kind
+from htn.compilations.methods_from_actions import as_htn
+from htn.language.hddl import parse_domain, parse_problem, read, write
 from htn.model import HtnProblem
 from htn.solve import solve as solve_htn
-from htn.testing import USUAL, HtnFeatures, random_htn
-from htn.verify import validate
+from htn.testing.random_problems import USUAL, HtnFeatures, random_htn
+from htn.verification.validate import validate
 from planner import load
 from planner.errors import EngineError
 from planner.model import Problem
@@ -46,7 +47,7 @@ FAKES = """
 from unified_planning.model import ProblemKind
 from unified_planning.plans import HierarchicalPlan, SequentialPlan
 from unified_planning.plans.hierarchical_plan import Decomposition
-from planner.engines.ours import ForethoughtEngine
+from planner.unified_planning.engine import ForethoughtEngine
 
 FEATURES = {"HIERARCHICAL", "TASK_ORDER_TOTAL", "TASK_ORDER_PARTIAL", "METHOD_PRECONDITIONS", "ACTIONS_COST",
             "INT_NUMBERS_IN_ACTIONS_COST", "PLAN_LENGTH"}
@@ -193,8 +194,8 @@ def derived() -> list[Problem]:
 
 
 def parse_classical(domain: str, problem: str) -> Problem:
-    from planner.pddl import parse_domain as parse_plain_domain
-    from planner.pddl import parse_problem as parse_plain_problem
+    from planner.language.pddl import parse_domain as parse_plain_domain
+    from planner.language.pddl import parse_problem as parse_plain_problem
 
     return parse_plain_problem(problem, parse_plain_domain(domain))
 
@@ -220,4 +221,4 @@ def test_aries_solves_derived_methods_written_in_hddl(tmp_path: Path) -> None:
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["status"] == "solved", told
     problem = parse_problem(texts["problem.hddl"], parse_domain(texts["domain.hddl"]))
-    assert problem.validate(problem.read_plan(told["plan"])).valid
+    assert problem_kind.validate(problem, problem_kind.read_plan(problem, told["plan"])).valid

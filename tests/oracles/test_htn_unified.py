@@ -14,17 +14,18 @@ from unified_planning.model.htn import HierarchicalProblem
 from unified_planning.shortcuts import OneshotPlanner, PlanValidator
 from unified_planning.test.examples import get_example_problems
 
+from htn import problem_kind
 from htn.grounding.ground import ground
-from htn.hddl import parse_domain, parse_problem, read
+from htn.language.hddl import parse_domain, parse_problem, read
 from htn.model import HtnProblem
 from htn.solve import solve
 from planner import load
-from planner.budget import Budget
-from planner.engines import register
-from planner.engines.incoming import from_unified_planning
-from planner.engines.outgoing.problem import to_unified_planning
+from planner.limits import Budget
 from planner.model import TRUE
 from planner.plan import Status
+from planner.unified_planning import register
+from planner.unified_planning.incoming import from_unified_planning
+from planner.unified_planning.outgoing.problem import to_unified_planning
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")  # its own
 
@@ -121,6 +122,6 @@ def test_the_engine_solves_what_is_shipped(name: str) -> None:
         result = engine.solve(outgoing.problem)
     assert result.status is Outcome.SOLVED_OPTIMALLY
     plan = outgoing.plan(result.plan)
-    verdict = problem.validate(plan)
+    verdict = problem_kind.validate(problem, plan)
     assert (verdict.valid, verdict.cost) == (True, plan.cost)
     assert plan.cost == solve(problem, mode="optimal", time_limit=20).cost

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from executor import Agent, Executor, RunStatus, World
-from executor.agent.filling import Filler
-from executor.language import Meter
-from executor.language.client import BLOCKED, Client
-from executor.language.settings import Settings
+from executor.agent.fill_parameters import Filler
+from executor.language_model import Meter
+from executor.language_model.client import BLOCKED, Client
+from executor.language_model.settings import Settings
 from executor.testing import SimulatedWorld
 from planner import Domain, load, validate
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.language.pddl.export import Export, Level, export
 from planner.model import (
     Action,
     And,
@@ -31,8 +32,7 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.pddl.export import Export, Level, export
-from planner.validate import validate
+from planner.validation.validate import validate
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.pddl import read
-from planner.pddl.export import export
+from planner.language.pddl import read
+from planner.language.pddl.export import export
 from planner.plan import Status
 from planner.solve import solve
 from planner.testing import random_problem

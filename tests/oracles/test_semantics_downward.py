@@ -13,11 +13,11 @@ from dataclasses import replace
 import pytest
 from downward import optimal_plans
 
-from planner.pddl.export import export
+from planner.language.pddl.export import export
 from planner.plan import Status
 from planner.solve import solve
 from planner.testing import Features, TooManyStates, brute_force, random_problem
-from planner.validate import validate
+from planner.validation.validate import validate
 
 BLOCK = 20
 TASKS = int(os.environ.get("ORACLE_TASKS", "40"))

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import UnsupportedError
+from planner.language.pddl.export import export
 from planner.model import Metric
-from planner.pddl.export import export
 from planner.testing import Features, TooManyStates, brute_force, random_problem
-from planner.validate import validate
+from planner.validation.validate import validate
 
 FEATURES = Features(conditional=False, universal=False, axioms=False, quantified=False)
 TASKS = int(os.environ.get("ORACLE_TASKS", "40"))

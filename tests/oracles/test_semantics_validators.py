@@ -15,9 +15,9 @@ from downward import binaries
 from random_plans import random_plan, spoiled
 
 from benchmarks.validators import fast_downward, unified_planning
-from planner.pddl.export import export
+from planner.language.pddl.export import export
 from planner.testing import Features
-from planner.validate import validate
+from planner.validation.validate import validate
 
 TASKS = int(os.environ.get("ORACLE_TASKS", "40"))
 BLOCK = 20

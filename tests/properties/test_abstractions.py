@@ -13,28 +13,25 @@ from hypothesis import strategies as st
 from search_twins import closed, finished, is_goal, perfect, random_task, reachable, replayed
 
 import planner
-from planner.abstractions.moves import moves
-from planner.abstractions.partition import best_order, shared, stolen
-from planner.abstractions.patterns import grown, interesting
-from planner.abstractions.projection import exclusion, factors, project
-from planner.abstractions.space import DEAD
-from planner.budget import never
-from planner.compiled import astar, library, partitions
-from planner.compiled import moves as compiled_moves
-from planner.compiled.abstractions import Projections
-from planner.compiled.arrays import empty_index, index, words, zeros
-from planner.compiled.astar import CompiledAstar
-from planner.compiled.board import Board
-from planner.compiled.moves import packed_moves
-from planner.compiled.packing import packing
-from planner.compiled.partitions import Partitions
-from planner.compiled.sharing import room_for
 from planner.heuristics import REGISTRY
-from planner.kernels.abstractions import IN_ORDER, INDEPENDENT, STOLEN
-from planner.kernels.data import INFINITE, NOTHING
-from planner.kernels.scp import scp
-from planner.search.run import Ending, Run
-from planner.task import INFINITY, bits
+from planner.heuristics.abstractions import abstractions_compiled as compiled_moves
+from planner.heuristics.abstractions import cost_partitioning_compiled
+from planner.heuristics.abstractions.abstract_states_kernel import IN_ORDER, INDEPENDENT, STOLEN
+from planner.heuristics.abstractions.abstractions_compiled import Projections, packed_moves
+from planner.heuristics.abstractions.cost_partitioning import best_order, shared, stolen
+from planner.heuristics.abstractions.cost_partitioning_compiled import Partitions, room_for
+from planner.heuristics.abstractions.cost_partitioning_kernel import scp
+from planner.heuristics.abstractions.projections import DEAD, exclusion, factors, grown, interesting, moves, project
+from planner.jit import library
+from planner.jit.arrays import empty_index, index, words, zeros
+from planner.jit.common_kernel import INFINITE, NOTHING
+from planner.limits import never
+from planner.search import astar_compiled
+from planner.search.astar_compiled import CompiledAstar
+from planner.search.search_run import Ending, Run
+from planner.search.task_compiled import Board
+from planner.task.ground_task import INFINITY, bits
+from planner.task.packed_task_compiled import packing
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)
@@ -191,7 +188,10 @@ def test_searches_that_renew_their_abstractions_find_the_cheapest_plan(seed):
     best = perfect(task)[frozenset(task.initial)]
     for heuristic in ("scp", "scp+lmcut"):
         run, renewed = Run(), []
-        with patch.multiple(astar, FIRST_RENEWAL=1, RENEWING=1), patch.multiple(partitions, SAMPLES=3, PATTERN=1):
+        with (
+            patch.multiple(astar_compiled, FIRST_RENEWAL=1, RENEWING=1),
+            patch.multiple(cost_partitioning_compiled, SAMPLES=3, PATTERN=1),
+        ):
             search = CompiledAstar(Board(task, PLAIN), heuristic, work=20, room=1)
             with patch.object(Partitions, "renew", counted(Partitions.renew, renewed)):
                 assert finished(search.steps(run)) is Ending.EXHAUSTED
@@ -208,7 +208,7 @@ def test_a_search_by_lm_cut_goes_on_with_the_abstractions_of_another(seed, befor
     board, run, other = Board(task, PLAIN), Run(), Run()
     steps = CompiledAstar(board, "lmcut", work=20, room=1).steps(run)
     ended = any(next(steps, "done") == "done" for _ in range(before))
-    with patch.multiple(partitions, SAMPLES=3, PATTERN=1):
+    with patch.multiple(cost_partitioning_compiled, SAMPLES=3, PATTERN=1):
         assert finished(CompiledAstar(board, "scp", work=20, room=1).steps(other)) is Ending.EXHAUSTED
     assert ended or finished(steps) is Ending.EXHAUSTED
     assert run.limit == run.lower_bound == best
@@ -229,7 +229,7 @@ def test_it_tells_that_it_went_by_both():
         board, run = Board(task_of(seed), PLAIN), Run()
         steps = CompiledAstar(board, "lmcut", work=1, room=1).steps(run)
         next(steps, None)
-        with patch.multiple(partitions, SAMPLES=3, PATTERN=1):
+        with patch.multiple(cost_partitioning_compiled, SAMPLES=3, PATTERN=1):
             finished(CompiledAstar(board, "scp").steps(Run()))
         for _ in steps:
             pass
@@ -270,7 +270,7 @@ def test_what_estimates_much_and_takes_little_comes_first():
 
 @pytest.mark.parametrize("name", ["MOST_STATES", "BUILDING", "REFINING", "SHARING", "MOST_VALUES"])
 def test_where_little_is_allowed_there_is_an_estimate_nevertheless(name, monkeypatch):
-    monkeypatch.setattr(partitions, name, 0)
+    monkeypatch.setattr(cost_partitioning_compiled, name, 0)
     task = random_task(3)
     board = Board(task, PLAIN)
     made = Partitions(board, samples=5)

@@ -9,18 +9,18 @@ from functools import partial
 import pytest
 from budget_twins import cheapest_within, limited_problem, routes
 
-from planner.budget import Budget
-from planner.budgets.allowance import allowances, cost_allowance
-from planner.budgets.strategy import _labels, others, searching
-from planner.budgets.surrogates import Spending
-from planner.grounding import ground
+from planner.grounding.ground import ground
+from planner.limits import Budget
 from planner.model import COST, FALSE, Action, Atom, DomainModel, Goal, Predicate, Problem
 from planner.plan import Status
+from planner.portfolio.workplace import Workplace
+from planner.resources import resources
+from planner.resources.label_setting import allowances, cost_allowance
+from planner.resources.resource_portfolio import Spending, _labels, others, searching
 from planner.search import Run, Space
 from planner.solve import solve
 from planner.testing import ALL, STRIPS, TooManyStates
-from planner.validate import resources, validate
-from planner.workplace import Workplace
+from planner.validation.validate import validate
 
 CONFIGURATIONS = [
     {"mode": "anytime"},

@@ -10,18 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import finished, random_task, unit_costs
 
-from planner.budget import never
-from planner.candidates.commuting import Commuting
-from planner.candidates.explore import Explored
-from planner.candidates.exploring import Race, Tiered
-from planner.candidates.listing import Listing
-from planner.compiled import library
-from planner.compiled.board import Board
-from planner.compiled.explored import CompiledExplored
 from planner.heuristics import REGISTRY
+from planner.jit import library
+from planner.limits import never
+from planner.portfolio.workplace import Workplace
 from planner.search import Ending, Run, Space
-from planner.task import INFINITY
-from planner.workplace import Workplace
+from planner.search.task_compiled import Board
+from planner.task.ground_task import INFINITY
+from planner.topk.exploration import Explored, Race, Tiered
+from planner.topk.exploration_compiled import CompiledExplored
+from planner.topk.listing import Listing
+from planner.topk.partial_order_reduction import Commuting
 
 seeds = st.integers(0, 10**9)
 SEQUENCES = 1_000

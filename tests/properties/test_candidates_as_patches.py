@@ -9,15 +9,16 @@ import random
 
 import pytest
 
+from executor.events.run_state import RunState
 from executor.plans.action_plan import ActionPlan, texts_of
-from executor.record.state import RunState
-from executor.recovery.candidates import Candidates
 from executor.recovery.options import Options
+from executor.recovery.replanning import Candidates
 from planner import k_best
+from planner.lightweight import replace
 from planner.plan import exact_sum
-from planner.records import replace
+from planner.semantics.simulation import Simulation
 from planner.testing import ALL, random_problem
-from planner.validate import Simulation, validate
+from planner.validation.validate import validate
 
 SEEDS = 60
 

@@ -11,10 +11,11 @@ import pytest
 from budget_twins import limited_problem
 
 from planner import candidates
+from planner.compilations.soft_goals import valued
 from planner.plan import Plan
+from planner.semantics.simulation import Simulation
 from planner.testing import ALL, random_problem, with_random_constraints, with_random_wishes
-from planner.validate import Simulation, checker
-from planner.wishes import valued
+from planner.validation.validate import checker
 
 SEQUENCES = 80
 PLAIN = replace(ALL, axioms=False)

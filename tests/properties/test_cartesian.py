@@ -9,24 +9,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import is_goal, random_task, reachable
 
-from planner.abstractions.aims import Aim, aims, before, everything
-from planner.abstractions.cartesian import Cartesian as Boxes
-from planner.abstractions.cartesian import goes, refined, space_of
-from planner.abstractions.moves import moves
-from planner.abstractions.space import DEAD
-from planner.budget import never
-from planner.compiled import cartesian, library
-from planner.compiled.arrays import index, words
-from planner.compiled.board import Board
-from planner.compiled.cartesian import Cartesian, packed_box, room_for, unpacked_box
-from planner.compiled.moves import packed_moves
-from planner.compiled.packing import packing
-from planner.kernels import numbers as n
-from planner.kernels import refinement as kernel
-from planner.kernels.data import INFINITE
-from planner.kernels.projections import ABSTRACTIONS, GROUPS, STATES
-from planner.kernels.scp import Lookup, locate
-from planner.task import INFINITY, Task
+from planner.heuristics.abstractions import abstractions_compiled
+from planner.heuristics.abstractions import refinement_kernel as kernel
+from planner.heuristics.abstractions.abstractions_compiled import (
+    Cartesian,
+    packed_box,
+    packed_moves,
+    room_for,
+    unpacked_box,
+)
+from planner.heuristics.abstractions.cartesian import Aim, aims, before, everything, goes, refined, space_of
+from planner.heuristics.abstractions.cartesian import Cartesian as Boxes
+from planner.heuristics.abstractions.cost_partitioning_kernel import Lookup, locate
+from planner.heuristics.abstractions.projections import DEAD, moves
+from planner.heuristics.abstractions.projections_kernel import ABSTRACTIONS, GROUPS, STATES
+from planner.jit import common_kernel as n
+from planner.jit import library
+from planner.jit.arrays import index, words
+from planner.jit.common_kernel import INFINITE
+from planner.limits import never
+from planner.search.task_compiled import Board
+from planner.task.ground_task import INFINITY, Task
+from planner.task.packed_task_compiled import packing
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)
@@ -189,7 +193,7 @@ def test_boxes_are_kept_as_they_are(seed):
     draw = random.Random(seed)
     made = made_of(random_task(seed))
     made.sizes[:] = [draw.choice([2, 5, 31, 32, 33, 70]) for _ in made.sizes]
-    form = cartesian.form_of(made, [1])
+    form = abstractions_compiled.form_of(made, [1])
     box = tuple(frozenset(draw.sample(range(size), draw.randint(0, size))) for size in made.sizes)
     assert unpacked_box(packed_box(box, form), form, made) == box
     full = packed_box(everything(made), form)
@@ -198,7 +202,7 @@ def test_boxes_are_kept_as_they_are(seed):
 
 @pytest.mark.parametrize("name", ["MOST_EDGES", "ROOM"])
 def test_where_little_is_allowed_there_is_an_abstraction_or_none(name, monkeypatch):
-    monkeypatch.setattr(cartesian, name, 0)
+    monkeypatch.setattr(abstractions_compiled, name, 0)
     task = random_task(3)
     made = maker(task)
     for _ in made.make(10**6):

@@ -6,9 +6,9 @@ import itertools
 import random
 
 from planner import Domain, Status, solve
-from planner.budget import Budget
-from planner.declare import always, before, forbidden, never
 from planner.explain.conflicts import Kind, conflicts, demanding, demands_of
+from planner.language.declare import always, before, forbidden, never
+from planner.limits import Budget
 from planner.model import COST
 from planner.testing import Features, random_problem, with_random_constraints
 

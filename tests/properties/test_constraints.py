@@ -10,16 +10,11 @@ import pytest
 from constraint_twin import is_kept
 
 from planner import Domain, Status, Step, solve, validate
+from planner.compilations import constraints
+from planner.compilations.constraints import without_constraints
 from planner.model import And, Atom, Constraint, ConstraintKind, Done, Not, Or
-from planner.normalise import counters, without_constraints
-from planner.testing import (
-    ALL,
-    TooManyStates,
-    brute_force_plan,
-    random_problem,
-    with_random_constraints,
-)
-from planner.validate import Simulation
+from planner.semantics.simulation import Simulation
+from planner.testing import ALL, TooManyStates, brute_force_plan, random_problem, with_random_constraints
 
 MOST_WALKS = 60
 LONGEST = 4
@@ -57,7 +52,7 @@ def after(state, step):
 def test_a_compiled_constraint_and_the_plan_checker_filter_plans(block, monkeypatch):
     kept = broken = 0
     if block == 5:
-        monkeypatch.setattr(counters, "FEW", 1)
+        monkeypatch.setattr(constraints, "FEW", 1)
     for seed in range(60 * block, 60 * block + 60):
         problem = constrained(seed)
         compiled = [without_constraints(problem, plainly=plainly) for plainly in (False, True)]

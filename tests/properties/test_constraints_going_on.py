@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from constraint_twin import is_kept
 
+from planner.semantics.constraints import Watches
+from planner.semantics.simulation import Simulation
 from planner.testing import ALL, random_problem, with_random_constraints
-from planner.validate import Simulation
-from planner.validate.constraints import Watches
 
 MOST_WALKS = 60
 LONGEST = 4

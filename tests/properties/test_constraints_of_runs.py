@@ -9,12 +9,12 @@ import pytest
 from constraint_twin import is_kept
 
 from executor import Executor, Recovery, RunStatus
-from executor.record.events import Rung
+from executor.events.events import Rung
 from executor.testing import Fault, FaultKind, SimulatedWorld
 from planner import Domain, at_most, before, done, mandatory, never_after, solve, sometime
 from planner.plan import Step
-from planner.validate import Simulation
-from planner.validate.constraints import Watches
+from planner.semantics.constraints import Watches
+from planner.semantics.simulation import Simulation
 
 LADDER = Recovery(rungs=(Rung.PATCH, Rung.REPLAN), time_limit=5)
 

@@ -9,13 +9,13 @@ import creation_twin
 import pytest
 from constraint_twin import is_kept
 
-from htn.derive import as_htn
+from htn.compilations.methods_from_actions import as_htn
 from planner import Status, created_by, for_steps, partial_order, solve, validate, with_placeholders
+from planner.language.pddl.plans import read_plan, write_plan
+from planner.lightweight import replace
 from planner.model import Goal, Metric
-from planner.pddl.plans import read_plan, write_plan
 from planner.plan import Step
 from planner.plan_json import steps_from
-from planner.records import replace
 from planner.testing import TooManyStates, with_random_constraints
 
 pytestmark = pytest.mark.usefixtures("counted_clock")

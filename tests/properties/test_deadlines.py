@@ -24,12 +24,14 @@ from planner.model import (
     SoftGoal,
     Variable,
 )
-from planner.order import makespan
 from planner.plan import Plan, Status
+from planner.resources import resources
+from planner.scheduling.schedule import makespan
+from planner.semantics.simulation import Simulation
 from planner.solve import solve
 from planner.testing import ALL, STRIPS, random_problem
 from planner.testing.brute import successors
-from planner.validate import Simulation, resources, validate
+from planner.validation.validate import validate
 
 DURATIONS = (None, Decimal(0), Decimal(1), Decimal("2.5"), Decimal(7))
 LENGTH, MOST = 4, 300

@@ -27,8 +27,8 @@ from planner import (
     never_after,
     sometime,
 )
-from planner.declare.marks import ActionFields
-from planner.declare.syntax import NotationError, parse_literal
+from planner.language.declare.marks import ActionFields
+from planner.language.declare.syntax import NotationError, parse_literal
 
 
 class Room(Entity): ...

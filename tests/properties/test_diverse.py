@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from htn.testing import random_htn
+from htn.testing.random_problems import random_htn
 from planner import StoppedBy, candidates, causal_links, diverse
-from planner.kinds import classical_of
+from planner.problem_kinds import classical_of
 from planner.testing import Features, random_problem
 
 pytestmark = pytest.mark.usefixtures("counted_clock")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import Domain, Metric, Problem, read_documents, write_json, write_yaml
-from planner.declare.signatures import default_parameters
-from planner.declare.syntax import is_atom_name
+from planner.language.declare.syntax import is_atom_name
+from planner.language.declare.vocabulary import default_parameters
 from planner.model import (
     COST,
     OPEN,

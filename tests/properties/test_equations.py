@@ -11,10 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from search_twins import finished, perfect, random_task
 
-from planner.compiled import library
-from planner.equations import Equation, disproof, is_odd, shows, weights
-from planner.mutexes import Pruning
-from planner.task import INFINITY, Task
+from planner.jit import library
+from planner.pruning.h2 import Pruning
+from planner.pruning.state_equation import Equation, disproof, is_odd, shows, weights
+from planner.task.ground_task import INFINITY, Task
 from planner.testing import Features
 from planner.testing import random_task as random_declared
 

@@ -7,15 +7,17 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, assume, given, settings
 
-from planner.budget import Budget
-from planner.explain import Change, Diagnosis, explain_plan, explain_unsolvable
-from planner.explain.items import Items
+from planner.compilations.normal_form import normalise
+from planner.explain.assumptions import Items
+from planner.explain.plan_steps import explain_plan
+from planner.explain.smallest_change import Change
+from planner.explain.unsolvable import Diagnosis, explain_unsolvable
+from planner.limits import Budget
 from planner.model import COST, Goal, Problem
 from planner.model.formulas import atoms_in, conjuncts
-from planner.normalise import normalise
 from planner.testing import Features, TooManyStates, brute_force, brute_force_plan, problems
 from planner.testing.random_formulas import instances
-from planner.validate import validate
+from planner.validation.validate import validate
 
 STATES = 200
 SMALL = Features(objects=3, actions=3)

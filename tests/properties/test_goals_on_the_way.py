@@ -10,7 +10,7 @@ from itertools import islice
 import pytest
 
 from executor import Executor, Recovery, RunStatus
-from executor.record.events import Rung, StepEnded
+from executor.events.events import Rung, StepEnded
 from executor.testing import SimulatedWorld
 from planner import solve
 from planner.model import And, Goal

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from htn.hddl import parse_domain, parse_problem, read
-from htn.hddl.writer import write_domain, write_problem
+from htn.language.hddl import parse_domain, parse_problem, read
+from htn.language.hddl.writer import write_domain, write_problem
 from htn.model import HtnProblem, Network
-from htn.testing import ORDERED, WILD, HtnFeatures, htn_problems
+from htn.testing.random_problems import ORDERED, WILD, HtnFeatures, htn_problems
 from planner.errors import PddlError
+from planner.lightweight import replace
 from planner.model import ROOT_TYPE
-from planner.records import replace
 
 TASKS = Path(__file__).parents[3] / "shared" / "data" / "ipc2020-htn"
 NO_PROBLEM = "satellite2.hddl"

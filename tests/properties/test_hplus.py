@@ -10,12 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from search_twins import action, fact_names, finished, perfect, random_task, replayed
 
-from planner.budget import never
 from planner.heuristics.hplus import relaxed_plans
-from planner.heuristics.relaxed import relax
+from planner.heuristics.relaxation import relax
+from planner.limits import never
 from planner.search import Ending, Run, Space
-from planner.search.unbinding import in_order, unbinding
-from planner.task import INFINITY, ConditionalEffect, Task
+from planner.search.relaxed_plans import in_order, unbinding
+from planner.task.ground_task import INFINITY, ConditionalEffect, Task
 
 seeds = st.integers(0, 10**9)
 

@@ -5,9 +5,9 @@ from htn_brute import Progression, Sequences, TooManyNetworks, World, accepts, c
 from hypothesis import given, settings
 
 from htn.model import HtnProblem
-from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, htn_problems, random_htn
+from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, htn_problems, random_htn
 from planner.model import TypeHierarchy
-from planner.validate import validate
+from planner.validation.validate import validate
 
 KINDS = [ORDERED, PARTIAL, HtnFeatures(classical=WILD)]
 

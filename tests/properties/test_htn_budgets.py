@@ -9,15 +9,15 @@ from decimal import Decimal
 import pytest
 from htn_brute import TooManyNetworks, cheapest
 
-from htn.declare import Methods
+from htn.language.declare import Methods
 from htn.solve import solve
-from htn.testing import PARTIAL, USUAL, HtnFeatures, random_htn
-from htn.verify import validate
+from htn.testing.random_problems import PARTIAL, USUAL, HtnFeatures, random_htn
+from htn.verification.validate import validate
 from planner import Domain
 from planner.model import COST
 from planner.plan import Status
+from planner.resources import resources
 from planner.testing import with_random_wishes
-from planner.validate import resources
 
 SEQUENCES = HtnFeatures(partial=False)
 AMOUNTS = (0, 1, 2, 3, Decimal("0.5"))

@@ -11,10 +11,10 @@ from htn_candidate_twin import HtnTraces, is_wasteful, plans
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from htn.testing import ORDERED, PARTIAL, USUAL, WILD, HtnFeatures, random_htn
-from htn.verify import validate
+from htn.testing.random_problems import ORDERED, PARTIAL, USUAL, WILD, HtnFeatures, random_htn
+from htn.verification.validate import validate
 from planner import StoppedBy, candidates
-from planner.records import replace
+from planner.lightweight import replace
 from planner.testing import with_random_constraints, with_random_wishes
 
 pytestmark = pytest.mark.usefixtures("counted_clock")

@@ -8,13 +8,12 @@ from itertools import product
 import pytest
 
 from htn.grounding.ground import GroundHtn, ground
-from htn.search.arrays import Board
-from htn.search.guide import Guide
-from htn.testing import ORDERED, PARTIAL, random_htn
-from planner.budget import Budget
-from planner.compiled.arrays import index, words
-from planner.kernels.data import INFINITE
-from planner.kernels.kernel import ENTRIES
+from htn.search.ground_hierarchy import Board
+from htn.search.search_guide import Guide
+from htn.testing.random_problems import ORDERED, PARTIAL, random_htn
+from planner.jit.arrays import index, words
+from planner.jit.common_kernel import ENTRIES, INFINITE
+from planner.limits import Budget
 
 SEEDS = range(80)
 LEFT = range(6)

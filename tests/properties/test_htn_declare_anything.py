@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
-from htn.declare import Methods
+from htn.language.declare import Methods
 from planner import Domain, Entity, ForethoughtError, read_documents
 
 

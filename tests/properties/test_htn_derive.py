@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from htn_brute import TooManyNetworks, accepts, cheapest, cheapest_steps
 
-from htn.derive import as_htn, derived_methods, mixed
+from htn.compilations.methods_from_actions import as_htn, derived_methods, mixed
 from htn.model import HtnDomain, HtnProblem, Method, Task, sequence
-from htn.testing import ORDERED, random_htn
+from htn.testing.random_problems import ORDERED, random_htn
 from planner import Domain, When
 from planner.model import TRUE, And, Atom, Equals, Not, Problem, Variable
 from planner.plan import Step
 from planner.testing import ALL, STRIPS, Features, brute_force, random_problem
-from planner.validate import validate
+from planner.validation.validate import validate
 
 SMALL = [
     replace(STRIPS, actions=3, objects=3),

@@ -3,12 +3,12 @@
 import pytest
 from htn_brute import cheapest
 
-from htn.lifted import DepthFirst
-from htn.lifted.machine import machine
-from htn.lifted.trees import plan_by
-from htn.testing import ORDERED, PARTIAL, HtnFeatures, random_htn
-from htn.verify import validate
-from planner.search.run import Ending
+from htn.lifted.compiled_problem import machine
+from htn.lifted.depth_first import DepthFirst
+from htn.lifted.plan_extraction import plan_by
+from htn.testing.random_problems import ORDERED, PARTIAL, HtnFeatures, random_htn
+from htn.verification.validate import validate
+from planner.search.search_run import Ending
 
 SEEDS = range(70)
 SEQUENCES = HtnFeatures(partial=False)

@@ -5,8 +5,8 @@ from htn_brute import TooManyNetworks, cheapest
 
 from htn.model import HtnProblem
 from htn.solve import solve
-from htn.testing import ORDERED, HtnFeatures, random_htn
-from htn.verify import validate
+from htn.testing.random_problems import ORDERED, HtnFeatures, random_htn
+from htn.verification.validate import validate
 from planner.plan import Result, Status
 
 SEEDS = range(100)

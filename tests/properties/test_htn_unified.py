@@ -9,13 +9,14 @@ from unified_planning.engines import UPSequentialSimulator
 from unified_planning.model.htn import HierarchicalProblem
 from unified_planning.plans import HierarchicalPlan
 
+from htn import problem_kind
 from htn.solve import solve
-from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
-from htn.verify import validate
-from planner.engines.incoming import from_unified_planning
-from planner.engines.outgoing.forms import GoalUnreachableError
-from planner.engines.outgoing.problem import to_unified_planning
+from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
+from htn.verification.validate import validate
 from planner.plan import Status
+from planner.unified_planning.incoming import from_unified_planning
+from planner.unified_planning.outgoing.forms import GoalUnreachableError
+from planner.unified_planning.outgoing.problem import to_unified_planning
 
 KINDS = {
     "partial": PARTIAL,
@@ -55,7 +56,7 @@ def test_ground(seed: int, kind: str) -> None:
     problem = random_htn(seed, KINDS[kind])
     before = solve(problem, time_limit=SECONDS)
     try:
-        outgoing = problem.to_unified_planning(is_ground=True)
+        outgoing = problem_kind.to_unified_planning(problem, is_ground=True)
     except GoalUnreachableError:
         assert before.status is Status.UNSOLVABLE
         return

@@ -10,20 +10,19 @@ from htn_brute import TooManyNetworks, accepts, cheapest_steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from htn.language.plan_text import plan_from_data, read_plan, write_plan
 from htn.model import HtnProblem, Network
 from htn.plan import Decomposition, Node
-from htn.plan_files import plan_from_data
-from htn.plans import read_plan, write_plan
-from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
-from htn.verify import completed, thorough, validate
-from htn.verify.line import Line
-from htn.verify.sequence import decomposition_of, judged
-from planner.budget import Budget
+from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
+from htn.verification.chart_parsing import decomposition_of, judged
+from htn.verification.total_order import Line
+from htn.verification.validate import completed, thorough, validate
+from planner.lightweight import replace
+from planner.limits import Budget
 from planner.model.formulas import substitute
 from planner.plan import Plan, Step
-from planner.records import replace
-from planner.validate import Simulation
-from planner.validate import validate as validate_steps
+from planner.semantics.simulation import Simulation
+from planner.validation.validate import validate as validate_steps
 
 ANYWHERE = HtnFeatures(anywhere=True)
 KINDS = pytest.mark.parametrize("features", [ORDERED, PARTIAL, ANYWHERE], ids=["ordered", "partial", "anywhere"])

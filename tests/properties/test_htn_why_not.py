@@ -3,14 +3,13 @@
 import pytest
 from htn_brute import TooManyNetworks, cheapest
 
-from htn.explain import explain_plan, why_not
-from htn.explain.choices import FirstChoices
-from htn.explain.impossible import impossible
-from htn.explain.observed import observed
-from htn.explain.reach import Reach
-from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
+from htn.explain.impossible_tasks import Reach, impossible
+from htn.explain.observed_dead_ends import FirstChoices, observed
+from htn.explain.plan_steps import explain_plan
+from htn.explain.unsolvable import why_not
+from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from planner import solve
-from planner.budget import Budget
+from planner.limits import Budget
 
 KINDS = [ORDERED, PARTIAL, HtnFeatures(classical=WILD)]
 

@@ -4,16 +4,16 @@ import pytest
 from htn_brute import cheapest
 
 from htn.grounding.ground import ground
-from htn.lifted import DepthFirst
-from htn.lifted.machine import machine
-from htn.lifted.trees import moves_by, plan_by
-from htn.search.arrays import Board
-from htn.search.trees import plan_of, tree_of
-from htn.search.windows import Windows
-from htn.testing import HtnFeatures, random_htn
-from htn.verify import validate
-from planner.budget import Budget
-from planner.kernels.kernel import ENTRIES
+from htn.lifted.compiled_problem import machine
+from htn.lifted.depth_first import DepthFirst
+from htn.lifted.plan_extraction import moves_by, plan_by
+from htn.search.ground_hierarchy import Board
+from htn.search.plan_extraction import plan_of, tree_of
+from htn.search.plan_neighborhood import Windows
+from htn.testing.random_problems import HtnFeatures, random_htn
+from htn.verification.validate import validate
+from planner.jit.common_kernel import ENTRIES
+from planner.limits import Budget
 from planner.search import Ending, Run
 
 SEQUENCES = HtnFeatures(partial=False, steps=8)

@@ -9,8 +9,8 @@ import pytest
 from htn_brute import TooManyNetworks, cheapest
 
 from htn.solve import solve
-from htn.testing import PARTIAL, USUAL, HtnFeatures, random_htn
-from htn.verify import validate
+from htn.testing.random_problems import PARTIAL, USUAL, HtnFeatures, random_htn
+from htn.verification.validate import validate
 from planner.model import Metric
 from planner.plan import Status
 from planner.testing import with_random_constraints, with_random_wishes

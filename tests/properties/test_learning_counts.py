@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.faults.carry import RUN, carry_out
-from benchmarks.faults.setting import CRASHES, setting
+from benchmarks.faults.fault_run import RUN, carry_out
+from benchmarks.faults.fault_setting import CRASHES, setting
 from executor import Experience, Journal, learn
-from executor.record.status import StepStatus
-from executor.steps.perform import NEVER_BEGUN
+from executor.events.events import StepStatus
+from executor.loop.attempt import NEVER_BEGUN
 
 DONE = {StepStatus.SUCCEEDED, StepStatus.COMPENSATED}
 

@@ -9,9 +9,9 @@ import random_plans
 import repair_twins
 
 from planner.plan import Status, Step
-from planner.repair import mend
+from planner.repair.mending import mend
 from planner.testing import STRIPS, Features, TooManyStates
-from planner.validate import validate
+from planner.validation.validate import validate
 
 FEATURES = [Features(objects=3), STRIPS, Features(objects=3, decimals=True), Features(actions=4, axioms=False)]
 

@@ -7,16 +7,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from search_twins import closed, finished, perfect, random_task, reachable, replayed
 
-from planner import strategy
-from planner.compiled import library
-from planner.compiled.astar import CompiledAstar
-from planner.compiled.board import Board
-from planner.mutexes import Pruning, pruned
+from planner.jit import library
+from planner.portfolio import portfolio
+from planner.portfolio.workplace import Workplace
+from planner.pruning.h2 import Pruning, pruned
 from planner.search import Ending, Run, Space
-from planner.task import INFINITY, Task
+from planner.search.astar_compiled import CompiledAstar
+from planner.search.task_compiled import Board
+from planner.task.ground_task import INFINITY, Task
 from planner.testing import Features
 from planner.testing import random_task as random_declared
-from planner.workplace import Workplace
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)
@@ -36,9 +36,9 @@ def proved(task: Task) -> tuple[Run, Ending]:
     """What the search for a proof comes to if it is looked at once for what no plan needs."""
     run = Run()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strategy, "PATIENCE", 0.0)
-        patch.setattr(strategy, "FEWER", 0.999)
-        return run, finished(strategy.proving(Workplace(task, Space(task), run, lambda: None)))
+        patch.setattr(portfolio, "PATIENCE", 0.0)
+        patch.setattr(portfolio, "FEWER", 0.999)
+        return run, finished(portfolio.proving(Workplace(task, Space(task), run, lambda: None)))
 
 
 def has_pair(mutexes, state) -> bool:

@@ -9,11 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.faults.carry import carry_out
-from benchmarks.faults.setting import setting
-from executor.record.answers import RETRY
-from executor.record.events import Answered, FactsSeen, StepEnded, StepStarted
-from executor.record.status import StepStatus
+from benchmarks.faults.fault_run import carry_out
+from benchmarks.faults.fault_setting import setting
+from executor.events.answers import RETRY
+from executor.events.events import Answered, FactsSeen, StepEnded, StepStarted, StepStatus
 from executor.testing import Fault, FaultKind
 
 FAULTS = [

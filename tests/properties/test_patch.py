@@ -11,10 +11,11 @@ import repair_twins
 
 from planner.model import Atom
 from planner.plan import Status
-from planner.repair import patch
+from planner.repair.patching import patch
+from planner.semantics.simulation import Simulation
 from planner.testing import STRIPS, Features, TooManyStates
 from planner.testing.random_formulas import instances
-from planner.validate import Simulation, validate
+from planner.validation.validate import validate
 
 FEATURES = [Features(objects=3), STRIPS, Features(objects=3, decimals=True), Features(actions=4, axioms=False)]
 

@@ -10,9 +10,11 @@ from random_plans import changes
 
 from planner.model import COST
 from planner.plan import Status
-from planner.repair import mend, patch
+from planner.repair.mending import mend
+from planner.repair.patching import patch
+from planner.semantics.simulation import Simulation
 from planner.testing import STRIPS, Features, TooManyStates
-from planner.validate import Simulation, validate
+from planner.validation.validate import validate
 
 
 def walk(problem, rng):

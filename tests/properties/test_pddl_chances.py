@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import pddl
 from planner.errors import UnsupportedError
-from planner.uncertain.declared import Declared
+from planner.language import pddl
+from planner.policies.evaluation import Declared
 
 FACTS = ("p", "q", "r")
 Effect = tuple

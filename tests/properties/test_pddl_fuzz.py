@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fuzz_readers import MUTATIONS, Reader, Report, fuzz, readers, run_one, wrapped
 
-pytestmark = pytest.mark.filterwarnings("ignore::planner.pddl.lenient.FileWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::planner.language.pddl.syntax.FileWarning")
 
 NAMES = ("pddl-domain", "pddl-problem", "pddl-file", "hddl-domain", "hddl-problem", "condition", "plan", "yaml", "json")
 

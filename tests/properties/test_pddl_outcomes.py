@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import UnsupportedError
+from planner.language.pddl import parse_domain, parse_problem
+from planner.language.pddl.export import Export, export
 from planner.model import Atom, Problem
-from planner.pddl import parse_domain, parse_problem
-from planner.pddl.export import Export, export
 from planner.plan import Step
+from planner.policies.evaluation import Declared
+from planner.semantics.simulation import Simulation
 from planner.testing import Features, random_problem
-from planner.uncertain.declared import Declared
-from planner.validate import Simulation
 
 UNCERTAIN = Features(uncertain=True)
 LIMIT = 150

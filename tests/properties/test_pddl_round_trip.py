@@ -14,6 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pddl_trees import canonical_domain, canonical_problem
 
+from planner.language.pddl import parse_domain, parse_problem, read
+from planner.language.pddl.syntax import _COMMENT, _WORD, _split, read_text
+from planner.language.pddl.writer import write_domain, write_problem
 from planner.model import (
     Action,
     And,
@@ -36,10 +39,6 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.pddl import parse_domain, parse_problem, read
-from planner.pddl.text import read_text
-from planner.pddl.trees import _COMMENT, _WORD, _split
-from planner.pddl.writer import write_domain, write_problem
 
 TASKS = Path(__file__).parents[3] / "shared" / "data" / "ipc-classical"
 

@@ -6,9 +6,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_plans import random_plan, spoiled
 
-from executor.checks import check_plan, errors_in
+from executor.plan_check.check import check_plan, errors_in
 from executor.plans.action_plan import ActionPlan
-from planner.validate import validate
+from planner.validation.validate import validate
 
 
 @settings(max_examples=60)

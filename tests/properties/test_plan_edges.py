@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from random_plans import random_plan, spoiled
 
 from executor.plans.action_plan import ActionPlan
-from executor.plans.conflicts import possible_accesses
-from executor.plans.edges import order_of
+from executor.plans.partial_order import order_of, possible_accesses
+from planner.lightweight import replace
 from planner.model import DataParameter, From
 from planner.model.actions import added
-from planner.order.orderings import item_orderings
-from planner.records import replace
+from planner.partial_order.causal_links import item_orderings
+from planner.semantics.simulation import Simulation
 from planner.testing import Features
-from planner.validate import Simulation, validate
+from planner.validation.validate import validate
 
 
 def linearisation(before, rng):

@@ -10,8 +10,8 @@ from functools import cache
 import pytest
 import random_plans
 
-from htn.declare import Methods
-from htn.hddl.writer import write_problem
+from htn.language.declare import Methods
+from htn.language.hddl.writer import write_problem
 from planner import (
     DocumentError,
     Domain,
@@ -24,14 +24,14 @@ from planner import (
     write_json,
     write_yaml,
 )
-from planner.engines.outgoing.problem import to_unified_planning
+from planner.compilations.adl import to_adl
+from planner.language.pddl import parse_domain, parse_problem
+from planner.language.pddl.export import export
 from planner.model import Atom
-from planner.normalise import to_adl
-from planner.pddl import parse_domain, parse_problem
-from planner.pddl.export import export
 from planner.plan import Plan
+from planner.semantics.simulation import Simulation
 from planner.testing import Features, TooManyStates, random_problem, transition_system
-from planner.validate import Simulation
+from planner.unified_planning.outgoing.problem import to_unified_planning
 
 MOST_STATES = 80
 

@@ -10,9 +10,9 @@ from planner import Domain
 from planner.model import Problem
 from planner.plan import Step
 from planner.repair.regression import Unclear, furthest
+from planner.semantics.simulation import Simulation
 from planner.testing.brute import TooManyStates, brute_force_plan
 from planner.testing.random_problems import random_problem
-from planner.validate import Simulation
 
 SEEDS = range(120)
 

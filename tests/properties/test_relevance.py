@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from planner.budget import Budget
-from planner.grounding import ground
-from planner.grounding.plain import plain_task
+from planner.compilations.relevance import relevant_part
+from planner.grounding.ground import ground, plain_task
+from planner.limits import Budget
 from planner.model import Action, And, Atom, DomainModel, Goal, Not, Predicate, Problem
-from planner.normalise import relevant_part
 from planner.testing import TooManyStates, brute_force, random_problem
 
 

@@ -9,16 +9,15 @@ from itertools import pairwise
 import pytest
 
 from planner import Domain, Status, Step, Written, mend, patch, undo
-from planner.budget import Budget
-from planner.grounding import ground
+from planner.grounding.ground import ground
+from planner.limits import Budget
 from planner.model import Atom
-from planner.repair.bounds import least_cost
-from planner.repair.covering import Covered
-from planner.repair.lookahead import lookahead
+from planner.repair.repair_search import least_cost, lookahead
+from planner.repair.undoing import Covered
 from planner.search import Space
 from planner.testing.brute import TooManyStates, brute_force_plan
 from planner.testing.random_problems import random_problem
-from planner.validate import validate
+from planner.validation.validate import validate
 
 
 def tasks(seeds):

@@ -5,8 +5,8 @@ from itertools import chain, combinations
 
 import pytest
 
-from executor.looking.beliefs import Beliefs
-from executor.record.facts import Note, Provenance
+from executor.events.events import Note, Provenance
+from executor.observe.beliefs import Beliefs
 from planner import Domain
 from planner.model import And, Atom, Exists, Forall, Imply, Not, Or, Variable
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 from planner import Problem, Status, solve, validate
+from planner.lightweight import replace
 from planner.model import Object
 from planner.model.formulas import substitute
-from planner.records import replace
-from planner.reuse import PlanCache, shape_of
+from planner.reuse.plan_cache import PlanCache, shape_of
 from planner.testing import ALL, random_problem, with_random_constraints, with_random_wishes
 
 

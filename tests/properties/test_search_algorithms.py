@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import finished, perfect, random_task, replayed, unit_costs
 
-from planner.budget import never
 from planner.heuristics import REGISTRY as HEURISTICS
+from planner.limits import never
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
-from planner.task import INFINITY
+from planner.task.ground_task import INFINITY
 
 seeds = st.integers(0, 10**9)
 PAIRS = [

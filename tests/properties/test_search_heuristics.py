@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from search_twins import is_goal, perfect, random_task, reachable
 
-from planner.budget import never
 from planner.heuristics import REGISTRY
-from planner.search.run import Knowing
-from planner.search.space import Space
-from planner.task import INFINITY, bits
+from planner.limits import never
+from planner.search.search_run import Knowing
+from planner.task.ground_task import INFINITY, bits
+from planner.task.state_space import Space
 
 seeds = st.integers(0, 10**9)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planner.plan import Status
 from planner.solve import solve
 from planner.testing import TooManyStates, brute_force, random_problem
-from planner.validate import validate
+from planner.validation.validate import validate
 
 CONFIGURATIONS = [
     {"mode": "anytime"},

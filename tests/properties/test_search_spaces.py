@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from search_twins import closed, is_goal, random_task, reachable
 
-from planner.closure import Closure
-from planner.search.space import Space
-from planner.search.successors import decision_tree, try_all
-from planner.task import bits, facts_of
+from planner.task.ground_task import Closure, bits, facts_of
+from planner.task.state_space import Space, decision_tree, try_all
 
 seeds = st.integers(0, 10**9)
 

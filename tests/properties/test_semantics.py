@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.compilations.normal_form import negation_normal
 from planner.model import Metric
-from planner.normalise.conditions import negation_normal
+from planner.semantics.simulation import Simulation
 from planner.testing import Features, problems, random_problem
 from planner.testing.brute import reachable
 from planner.testing.random_formulas import FormulaDrawer, Readable
-from planner.validate import Simulation
 
 
 def check_successors(problem, limit):

@@ -12,14 +12,12 @@ from order_twin import ordered_pairs, reduced
 from random_plans import random_plan
 
 from planner.model import Atom, Not
-from planner.order import causal_links, partial_order, purposes
-from planner.order.accesses import accesses
-from planner.order.links import links_between
-from planner.order.orderings import orderings
-from planner.order.patterns import Patterns, overlap
+from planner.partial_order.causal_links import causal_links, links_between, orderings, partial_order, purposes
+from planner.partial_order.read_write_sets import Patterns, accesses, overlap
 from planner.plan import Plan
+from planner.semantics.simulation import Simulation
 from planner.testing import ALL, with_random_constraints, with_random_wishes
-from planner.validate import Simulation, validate
+from planner.validation.validate import validate
 
 
 def linearisation(graph, rng):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from planner.pddl import parse_domain, parse_problem
-from planner.pddl.export import export
+from planner.language.pddl import parse_domain, parse_problem
+from planner.language.pddl.export import export
 from planner.testing import Features, TooManyStates, problems, random_problem, transition_system
 
 MOST_STATES = 60

@@ -9,17 +9,18 @@ from search_twins import action as made
 from search_twins import applied, fact_names, finished, is_goal, perfect, random_task, reachable, replayed
 from stubborn_twin import interfere, kept, loose_task
 
-from planner.compiled import library, stubborn
-from planner.compiled.arrays import index, words, zeros
-from planner.compiled.astar import CompiledAstar
-from planner.compiled.board import Board
-from planner.compiled.packing import packing
-from planner.compiled.stubborn import interferences, stubborn_tables
-from planner.kernels import numbers as n
-from planner.kernels.stubborn import prune
-from planner.mutexes import pruned
+from planner.jit import common_kernel as n
+from planner.jit import library
+from planner.jit.arrays import index, words, zeros
+from planner.pruning import stubborn_sets_compiled
+from planner.pruning.h2 import pruned
+from planner.pruning.stubborn_sets_compiled import interferences, stubborn_tables
+from planner.pruning.stubborn_sets_kernel import prune
 from planner.search import Ending, Run
-from planner.task import INFINITY, Task, facts_of
+from planner.search.astar_compiled import CompiledAstar
+from planner.search.task_compiled import Board
+from planner.task.ground_task import INFINITY, Task, facts_of
+from planner.task.packed_task_compiled import packing
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)
@@ -131,8 +132,8 @@ def test_what_is_independent_is_done_in_one_order():
 
 @pytest.mark.parametrize(("few", "much"), [(20, 10**9), (10**9, 20)])
 def test_pruning_that_leaves_nothing_out_is_given_up(few, much, monkeypatch):
-    monkeypatch.setattr("planner.kernels.stubborn.FEW", few)
-    monkeypatch.setattr("planner.kernels.stubborn.MUCH", much)
+    monkeypatch.setattr("planner.pruning.stubborn_sets_kernel.FEW", few)
+    monkeypatch.setattr("planner.pruning.stubborn_sets_kernel.MUCH", much)
     steps = [(each, each + way) for each in range(50) for way in (-1, 1) if 0 <= each + way < 50]
     walk = [made(each, precondition=[a], adds=[b], deletes=[a]) for each, (a, b) in enumerate(steps)]
     task = Task(fact_names(50), (tuple(range(50)),), (0,), (49,), walk)
@@ -146,9 +147,9 @@ def test_where_facts_are_derived_or_too_much_interferes_nothing_is_left_out(monk
     assert Board(derived, PLAIN).stubborn is None
     task = switches(3)
     assert Board(task, PLAIN).stubborn is not None
-    monkeypatch.setattr(stubborn, "MOST_ACTIONS", 2)
+    monkeypatch.setattr(stubborn_sets_compiled, "MOST_ACTIONS", 2)
     assert Board(task, PLAIN).stubborn is None
     monkeypatch.undo()
-    monkeypatch.setattr(stubborn, "MOST_INTERFERING", 3)
+    monkeypatch.setattr(stubborn_sets_compiled, "MOST_INTERFERING", 3)
     entangled = [made(each, precondition=[0], adds=[1], deletes=[0]) for each in range(3)]
     assert Board(Task(fact_names(2), ((0, 1),), (0,), (1,), entangled), PLAIN).stubborn is None

@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 from search_twins import finished, perfect, random_task, replayed
 
 from planner.search import Ending, Run, Space
-from planner.symbolic import order
-from planner.task import INFINITY
+from planner.search.symbolic import transition_relations
+from planner.task.ground_task import INFINITY
 
 pytest.importorskip("oxidd")
-from planner.symbolic.coding import Coding
-from planner.symbolic.pruned import symbolic_search
-from planner.symbolic.relations import relations
+from planner.search.symbolic.bidirectional import symbolic_search
+from planner.search.symbolic.transition_relations import Coding, relations
 
 seeds = st.integers(0, 10**9)
 ROOM = 1 << 24
@@ -22,7 +21,7 @@ ROOM = 1 << 24
 
 @pytest.fixture(autouse=True)
 def few_exchanges(monkeypatch):
-    monkeypatch.setattr(order, "FEW_EXCHANGES", 20)
+    monkeypatch.setattr(transition_relations, "FEW_EXCHANGES", 20)
 
 
 def search(task, *, run=None) -> Run:

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from search_twins import action, finished, perfect, random_task, reachable, replayed
 from symmetries_twin import classes, copied_task, is_symmetry, orbit
 
-from planner.compiled import library
-from planner.compiled.arrays import words
-from planner.compiled.astar import KINDS, CompiledAstar
-from planner.compiled.board import Board
-from planner.compiled.partitions import Partitions
-from planner.kernels.orbits import stand_in
-from planner.kernels.scp import scp
+from planner.heuristics.abstractions.cost_partitioning_compiled import Partitions
+from planner.heuristics.abstractions.cost_partitioning_kernel import scp
+from planner.jit import library
+from planner.jit.arrays import words
 from planner.model import Atom, Not
-from planner.mutexes import pruned
+from planner.pruning.h2 import pruned
+from planner.pruning.symmetries import Structure, interchanges
+from planner.pruning.symmetries_kernel import stand_in
 from planner.search import Ending, Run
-from planner.symmetries import Structure, interchanges
-from planner.task import INFINITY, Task
+from planner.search.astar_compiled import KINDS, CompiledAstar
+from planner.search.task_compiled import Board
+from planner.task.ground_task import INFINITY, Task
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)
@@ -30,8 +30,8 @@ seeds = st.integers(0, 10**9)
 @pytest.fixture(autouse=True)
 def small_numbers(monkeypatch):
     """Plain kernels are slow: orders are made for few states. And LM-cut uses few symmetries, too."""
-    monkeypatch.setattr("planner.compiled.partitions.SAMPLES", 5)
-    monkeypatch.setattr("planner.compiled.astar.FEW_SYMMETRIES", 1)
+    monkeypatch.setattr("planner.heuristics.abstractions.cost_partitioning_compiled.SAMPLES", 5)
+    monkeypatch.setattr("planner.search.astar_compiled.FEW_SYMMETRIES", 1)
 
 
 def searched(task: Task, heuristic: str, entries=PLAIN, **sizes) -> Run:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.budget import Budget
-from planner.grounding import ground
-from planner.grounding.tables import ActionTable, either, same
+from planner.grounding.action_tables import ActionTable, either, same
+from planner.grounding.ground import ground
+from planner.limits import Budget
 from planner.testing import random_problem
 
-SIZE = "planner.grounding.tables.LEAST_ROWS"
+SIZE = "planner.grounding.action_tables.LEAST_ROWS"
 
 
 def described(task):

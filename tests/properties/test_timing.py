@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from order_twin import ordered_pairs
 from random_plans import random_plan
 
-from planner.order import makespan, schedule, starts
 from planner.plan import Plan
-from planner.validate import validate
+from planner.scheduling.schedule import makespan, schedule, starts
+from planner.validation.validate import validate
 
 DURATIONS = (None, Decimal(0), Decimal(1), Decimal("2.5"), Decimal(7))
 

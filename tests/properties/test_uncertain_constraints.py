@@ -11,10 +11,10 @@ from uncertain_twin import most
 
 from planner import Objective, Status, decide, evaluate, executions
 from planner.model import Goal
+from planner.policies.evaluation import Declared
+from planner.semantics.constraints import Watches
 from planner.testing import Features, random_problem, with_random_constraints, with_random_wishes
 from planner.testing.brute import key_of
-from planner.uncertain.declared import Declared
-from planner.validate.constraints import Watches
 
 UNCERTAIN = Features(uncertain=True, objects=3, actions=3)
 LIMIT = 250

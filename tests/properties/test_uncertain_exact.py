@@ -9,15 +9,14 @@ from itertools import islice
 import pytest
 from uncertain_twin import declared_options, least, success, utility
 
-from planner.budget import Budget
+from planner.limits import Budget
 from planner.model import COST, TRUE, Goal, SoftGoal
+from planner.policies.decision import Aim, Hopes, Objective
+from planner.policies.evaluation import Declared
+from planner.policies.lao_star import Bounds, everything, promising
+from planner.policies.markov_decision_process import Graph, process_of
 from planner.testing import Features, random_problem
 from planner.testing.brute import reachable
-from planner.uncertain.aims import Aim, Hopes, Objective
-from planner.uncertain.declared import Declared
-from planner.uncertain.exact import Bounds, everything, promising
-from planner.uncertain.graph import Graph
-from planner.uncertain.process import process_of
 
 LIMIT = 80
 UNCERTAIN = Features(uncertain=True, decimals=True)

@@ -6,12 +6,12 @@ import pytest
 from uncertain_aims import UNCERTAIN, WAYS, aim_of, never
 
 from planner import Status, decide, evaluate
-from planner.search.bandit import Draw
+from planner.policies import policy_mcts
+from planner.policies.lao_star import Bounds, everything
+from planner.policies.markov_decision_process import Graph
+from planner.policies.policy_mcts import Mcts, losses, simulated
+from planner.search.mcts import Draw
 from planner.testing import random_problem
-from planner.uncertain import mcts
-from planner.uncertain.exact import Bounds, everything
-from planner.uncertain.graph import Graph
-from planner.uncertain.mcts import Mcts, losses, simulated
 
 LIMIT = 300
 
@@ -77,7 +77,7 @@ def test_the_best_lies_between_what_is_known_and_what_is_hoped_for(seed, way, si
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(300, 310))
 def test_many_choices_are_widened_step_by_step(seed, way, monkeypatch):
-    monkeypatch.setattr(mcts, "WIDE", 1)
+    monkeypatch.setattr(policy_mcts, "WIDE", 1)
     aim = aim_of(seed, way)
     expected = exact(aim)
     values, bounds = found(aim, 16)

@@ -8,15 +8,14 @@ import pytest
 from uncertain_aims import WAYS, aim_of
 
 from planner import Status, decide, evaluate, load
-from planner.budget import Budget
-from planner.grounding import ground
+from planner.grounding.ground import ground
+from planner.limits import Budget
+from planner.policies.lao_star import Bounds, everything
+from planner.policies.markov_decision_process import Graph
+from planner.policies.replanning import Regression, replanned
 from planner.search import Space
-from planner.task import facts_of
+from planner.task.ground_task import facts_of
 from planner.testing import Features, random_problem
-from planner.uncertain.exact import Bounds, everything
-from planner.uncertain.graph import Graph
-from planner.uncertain.regressed import Regression
-from planner.uncertain.replanning import replanned
 
 LIMIT = 300
 

@@ -8,14 +8,14 @@ from decimal import Decimal
 
 import pytest
 
-from planner.budget import Budget
+from planner.lightweight import replace
+from planner.limits import Budget
 from planner.model import OPEN, Case
-from planner.records import replace
-from planner.task import bits
+from planner.policies.evaluation import Declared
+from planner.policies.markov_decision_process import process_of
+from planner.task.ground_task import bits
 from planner.testing import Features, random_problem
 from planner.testing.brute import key_of
-from planner.uncertain.declared import Declared
-from planner.uncertain.process import process_of
 
 UNCERTAIN = Features(uncertain=True, after=False)
 

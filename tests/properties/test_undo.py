@@ -11,9 +11,10 @@ import repair_twins
 
 from planner.model import OPEN, Atom, Goal
 from planner.plan import Status
-from planner.repair import Written, undo
+from planner.repair.undoing import Written, undo
+from planner.semantics.simulation import Simulation
 from planner.testing import STRIPS, Features, TooManyStates
-from planner.validate import Simulation, validate
+from planner.validation.validate import validate
 
 FEATURES = [Features(objects=3), STRIPS, Features(objects=3, decimals=True), Features(actions=4, axioms=False)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from executor import Executor, RunStatus
 from executor.testing import SimulatedWorld
-from executor.testing.looks import ALL, NOBODY
+from executor.testing.simulated_observers import ALL, NOBODY
 from planner import Domain
 from planner.testing import brute_force, worlds
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from planner import Status, solve, validate
+from planner.compilations.soft_goals import valued
 from planner.model import Goal
 from planner.testing import (
     ALL,
@@ -17,7 +18,6 @@ from planner.testing import (
     with_random_constraints,
     with_random_wishes,
 )
-from planner.wishes import valued
 
 
 def wishful(seed):

@@ -10,7 +10,7 @@ from executor import RunStatus, World
 from executor.agent.agent import Agent
 from executor.agent.proposals import Standing
 from executor.errors import Unreachable
-from executor.language import Origin, Part
+from executor.language_model import Origin, Part
 from executor.testing import ScriptedModel
 from planner import Domain, validate
 from planner.errors import InputError

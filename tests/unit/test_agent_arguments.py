@@ -11,7 +11,7 @@ from executor.agent.agent import Agent
 from executor.testing import SimulatedWorld
 from planner import load
 from planner.errors import InputError
-from planner.records import replace
+from planner.lightweight import replace
 
 PROBLEM = load("assistant", "one-page")
 WORLD = SimulatedWorld(PROBLEM).world

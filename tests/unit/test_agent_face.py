@@ -12,8 +12,8 @@ from executor.agent import events as told
 from executor.agent.agent import Agent
 from executor.agent.proposals import Standing
 from executor.errors import RunError
-from executor.language import Allowance, Origin, Part
-from executor.record.events import RunEnded, RunStarted, StepEnded, StepStarted
+from executor.events.events import RunEnded, RunStarted, StepEnded, StepStarted
+from executor.language_model import Allowance, Origin, Part
 from executor.testing import ScriptedModel, SimulatedWorld
 from planner import Domain, load, validate
 

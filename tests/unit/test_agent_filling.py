@@ -9,11 +9,11 @@ import pytest
 from pydantic import BaseModel, Field
 
 from executor import ActionResult, Executor, RunStatus, World
-from executor.agent.filling import Filler
-from executor.language import Allowance, Meter, Origin
+from executor.agent.fill_parameters import Filler
+from executor.language_model import Allowance, Meter, Origin
 from executor.testing import ScriptedModel
 from planner import Domain, From
-from planner.records import replace
+from planner.lightweight import replace
 
 
 class Address(BaseModel):

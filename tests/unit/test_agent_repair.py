@@ -8,8 +8,8 @@ import pytest
 
 from executor import RunStatus
 from executor.agent.agent import Agent
-from executor.agent.basing import based
 from executor.agent.proposals import Standing
+from executor.agent.run_goals import based
 from executor.testing import ScriptedModel, SimulatedWorld, run_virtual
 from planner import load, validate
 from planner.errors import InputError, PlanError

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from executor import ActionResult, Executor, RunStatus, World
 from executor.agent.agent import Agent
-from executor.record.events import Answered, Asked
-from executor.steps.origins import has_text
+from executor.events.events import Answered, Asked
+from executor.loop.parameters import has_text
 from executor.testing import ScriptedModel
 from planner import Atom, Domain, From, read_documents, write_yaml
 from planner.errors import DeclarationError, DocumentError

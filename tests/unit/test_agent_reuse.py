@@ -7,13 +7,14 @@ import asyncio
 import pytest
 
 from executor.agent.agent import Agent
+from executor.agent.goal_reading.cache import Readings
 from executor.agent.proposals import Standing
-from executor.agent.reading import Readings
 from executor.testing import Fault, FaultKind, ScriptedModel, SimulatedWorld, run_virtual
 from planner import Status, load, validate
 from planner.errors import InputError
-from planner.records import replace
-from planner.reuse import PlanCache, template
+from planner.lightweight import replace
+from planner.reuse.plan_cache import PlanCache
+from planner.reuse.templates import template
 
 SENTENCE = "Sum up the survey."
 SUM_UP = {"meanings": [{"goal": ["summarised(survey)"]}], "thought": "a summary"}

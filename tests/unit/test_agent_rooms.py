@@ -8,10 +8,10 @@ import pytest
 
 from executor import Agent, Allowance, Journal, RunStatus, World
 from executor.agent import events as told
-from executor.agent.joining import joined
 from executor.agent.proposals import Standing
-from executor.language import Origin
-from executor.record.events import GoalChanged, StepEnded, StepStarted
+from executor.agent.propose import joined
+from executor.events.events import GoalChanged, StepEnded, StepStarted
+from executor.language_model import Origin
 from executor.testing import AdversarialModel, ScriptedModel
 from planner import Domain
 from planner.model.formulas import conjuncts

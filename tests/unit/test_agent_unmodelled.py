@@ -9,10 +9,10 @@ import pytest
 
 from executor import Executor, RunStatus, StepStatus, World
 from executor.agent.agent import Agent
-from executor.agent.basing import based
 from executor.agent.proposals import Standing
-from executor.agent.unmodelled import Improvised, Improviser
-from executor.language import Purpose
+from executor.agent.run_goals import based
+from executor.agent.unmodelled_requests.improvise import Improvised, Improviser
+from executor.language_model import Purpose
 from executor.testing import AdversarialModel, ScriptedModel
 from planner import Domain, validate
 from planner.model import Problem

@@ -10,11 +10,11 @@ import pytest
 from executor import ActionResult, Agent, Executor, World
 from executor.agent.why import By, why
 from executor.errors import RunError
-from executor.record.events import StepEnded
+from executor.events.events import StepEnded
 from executor.testing import ScriptedModel
 from planner import Domain, From
 from planner.errors import InputError
-from planner.records import replace
+from planner.lightweight import replace
 
 
 def post(*said, **options) -> tuple[Agent, list]:

@@ -10,20 +10,16 @@ from random import Random
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.adversary.carry import Counting, carry_out
-from benchmarks.adversary.command import campaign
-from benchmarks.adversary.cunning import CunningModel
-from benchmarks.adversary.setting import WAYS, setting
-from benchmarks.adversary.table import adversary_table
-from benchmarks.adversary.verdict import judged
-from benchmarks.adversary.wild_plans import wild_plan
+from benchmarks.adversary.adversary_campaign import adversary_table, campaign, judged
+from benchmarks.adversary.adversary_models import CunningModel, wild_plan
+from benchmarks.adversary.adversary_run import WAYS, Counting, carry_out, setting
 from benchmarks.cli import app
-from benchmarks.sentences.meant import problem_of
-from executor.agent.reading.answer import Meanings
+from benchmarks.sentences.sentence_replay import problem_of
+from executor.agent.goal_reading.goal_problem import Meanings
 from executor.agent.vocabulary import vocabulary
-from executor.language import Allowance, Origin, Part, Purpose, Request, Usage
+from executor.language_model import Allowance, Origin, Part, Purpose, Request, Usage
 from executor.testing import ScriptedModel
-from planner.records import replace
+from planner.lightweight import replace
 
 PROBLEM = problem_of("assistant/with-chart")
 ASKED = Request(

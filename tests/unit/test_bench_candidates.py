@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.candidates.listers import LISTERS
-from benchmarks.candidates.measure import Listed, table
 from benchmarks.cli import app
 from benchmarks.process import Limits, Run
+from benchmarks.topk_comparison import LISTERS, Listed, table
 
 DOMAIN = """(define (domain ways) (:requirements :action-costs) (:predicates (there)) (:functions (total-cost))
   (:action near :parameters () :precondition () :effect (and (there) (increase (total-cost) 2)))

@@ -9,12 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.foreign.cases import SIZES, shipped, spoilt, spoilt_plans
-from benchmarks.foreign.measure import Measured, foreign_table, measure, untrue
-from benchmarks.foreign.mistakes import MISTAKES
-from executor.agent.foreign import Repaired, RepairStatus, repaired
+from benchmarks.foreign_plans.foreign_plan_cases import MISTAKES, SIZES, shipped, spoilt, spoilt_plans
+from benchmarks.foreign_plans.foreign_plan_repair import Measured, foreign_table, measure, untrue
+from executor.agent.foreign_plans.repair import Repaired, RepairStatus, repaired
 from planner import load, solve, validate
-from planner.records import replace
+from planner.lightweight import replace
 
 
 @pytest.fixture(scope="module")

@@ -12,16 +12,16 @@ from typer.testing import CliRunner
 
 from benchmarks.cli import app
 from benchmarks.planners import Answer, Outcome, installed, missing, planner_of
-from benchmarks.planners.environments import VARIABLE, interpreter_of, peers_folder, version_in_own
+from benchmarks.planners.base import VARIABLE, interpreter_of, peers_folder, version_in_own
 from benchmarks.planners.guests import Guest
 from benchmarks.process import Limits, Run, run_limited
 from benchmarks.records import read_records
-from benchmarks.tools.declare import declared
-from benchmarks.tools.others import measure_others
-from benchmarks.tools.profiles import generate
+from benchmarks.tools.tool_benchmark import measure_others
+from benchmarks.tools.tool_library import declared
+from benchmarks.tools.tool_profiles import generate
 from planner import solve
-from planner.pddl.export import export
-from planner.pddl.plans import write_plan
+from planner.language.pddl.export import export
+from planner.language.pddl.plans import write_plan
 
 LIMITS = Limits(cpu_seconds=20, memory_gib=2.0)
 JUPYDDL = """

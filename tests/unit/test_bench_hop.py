@@ -19,7 +19,7 @@ from benchmarks.hop.towers import Towers
 from benchmarks.hop.trees import chosen, decomposed, plan_text
 from benchmarks.planners import Outcome, missing, planner_of
 from benchmarks.planners import aries_guest as aries
-from benchmarks.planners.environments import VARIABLE
+from benchmarks.planners.base import VARIABLE
 from benchmarks.process import Limits, run_limited
 from benchmarks.suite import HDDL
 from benchmarks.validators.ours import check

@@ -12,16 +12,15 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.page import report_page
+from benchmarks.html_report import report_page
 from benchmarks.pddltext import features, read_expression
 from benchmarks.planners import Answer, Job, Outcome, planner_of
 from benchmarks.planners.base import PROBLEM_FILE, languages
 from benchmarks.process import Limits, Run
 from benchmarks.records import Record, done, read_records
+from benchmarks.report import length_score, shortest_plans, track_tables
 from benchmarks.run import Attempt, Settings, carry_out, plan_length
-from benchmarks.scores import length_score, shortest_plans
 from benchmarks.suite import BenchmarkTask, Selection, load_suite
-from benchmarks.tracks import track_tables
 from benchmarks.validators.ours import check
 from planner.errors import DocumentError
 

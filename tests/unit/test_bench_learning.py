@@ -7,9 +7,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.learning.carry import ORACLE, WAYS, paid
-from benchmarks.learning.setting import STAGES, TOOLS, setting
-from benchmarks.learning.table import learning_table
+from benchmarks.learning_runs import ORACLE, STAGES, TOOLS, WAYS, learning_table, paid, setting
 from planner import expected_costs, solve
 
 

@@ -6,11 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.overhead.command import HEAD, MODELS
-from benchmarks.overhead.crowd import crowd
+from benchmarks.overhead.executor_overhead import HEAD, MODELS, crowd
 from benchmarks.overhead.memory import here
-from benchmarks.overhead.setting import PLANS, Setting
-from benchmarks.overhead.timing import Timed, medians, once
+from benchmarks.overhead.overhead_setting import PLANS, Setting, Timed, medians, once
 from planner import validate
 
 

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.page import report_page
+from benchmarks.html_report import LogAxis, Point, cactus, element, label, report_page, scatter, text, whole_ticks
 from benchmarks.planners import Outcome
-from benchmarks.plots import LogAxis, Point, cactus, scatter, whole_ticks
 from benchmarks.records import Record, done, proved, write_records
-from benchmarks.svg import element, label, text
 from planner.errors import DocumentError
 
 SVG = "{http://www.w3.org/2000/svg}"

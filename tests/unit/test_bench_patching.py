@@ -6,8 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.patching.cases import SIZES, broken_plans
-from benchmarks.patching.measure import Measured, in_order, measure, patching_table
+from benchmarks.patch_comparison import SIZES, Measured, broken_plans, in_order, measure, patching_table
 from planner import validate
 
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.compare import compare, contradiction
-from benchmarks.ground import OURS, THEIRS, ground_report
 from benchmarks.planners import Outcome
+from benchmarks.rates import OURS, THEIRS, ground_report
 from benchmarks.records import Record, done, proved
-from benchmarks.report import by_task, checks, domain_table, full_report, outcomes, ratio_table, ratios
-from benchmarks.tables import Table, markdown
+from benchmarks.report import Table, by_task, checks, domain_table, full_report, markdown, outcomes, ratio_table, ratios
 
 O, S, T, U = Outcome.OPTIMAL, Outcome.SOLVED, Outcome.TIME, Outcome.UNSOLVABLE  # noqa: E741 - they make a table
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.savings.errands import errands, without_references
-from benchmarks.savings.measure import WAYS, carried_out
-from benchmarks.sentences.meant import problem_of
+from benchmarks.savings import WAYS, carried_out, errands, without_references
+from benchmarks.sentences.sentence_replay import problem_of
 
 
 def test_errands_come_again_and_are_the_same_for_the_same_seed() -> None:

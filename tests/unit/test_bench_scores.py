@@ -9,15 +9,22 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.choice import FEATURES, Choice
 from benchmarks.cli import app
+from benchmarks.compare import FEATURES, Choice
 from benchmarks.pddltext import features, read_expression
 from benchmarks.planners import Outcome
 from benchmarks.rates import rate_tables
 from benchmarks.records import Record, done, proved, write_records
-from benchmarks.report import score_tables, totals_table
-from benchmarks.scores import agile_score, best_costs, read_costs, satisficing_score
-from benchmarks.tasks import in_order, task_table
+from benchmarks.report import (
+    agile_score,
+    best_costs,
+    in_order,
+    read_costs,
+    satisficing_score,
+    score_tables,
+    task_table,
+    totals_table,
+)
 from planner.errors import DocumentError
 
 O, S, T, U, N = (  # noqa: E741 - they make a table

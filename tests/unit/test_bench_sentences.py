@@ -10,10 +10,8 @@ from typer.testing import CliRunner
 
 from benchmarks.cli import app
 from benchmarks.sentences import injections
-from benchmarks.sentences.meant import meant, problem_of, same, same_words, words_of
-from benchmarks.sentences.recorded import Sentence, recorded
-from benchmarks.sentences.table import injections_table
-from benchmarks.sentences.verdict import judged
+from benchmarks.sentences.sentence_replay import Sentence, meant, problem_of, recorded, same, same_words, words_of
+from benchmarks.sentences.sentence_verdict import injections_table, judged
 
 SHOWN = {
     "Send the memo to Cleo.",

@@ -8,10 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.simulations.converging import converged, converged_table, is_near
-from benchmarks.simulations.improving import Improved, improved, improved_table
+from benchmarks.mcts_convergence import Improved, converged, converged_table, improved, improved_table, is_near
 from benchmarks.suite import load_suite
-from benchmarks.uncertain.cases import CASES
+from benchmarks.uncertain.uncertain_campaign import CASES
 from planner import decide
 
 DOMAIN = "(define (domain d) (:predicates (a) (b)) (:action go :parameters () :precondition (a) :effect (b)))"
@@ -20,7 +19,7 @@ PROBLEM = "(define (problem p) (:domain d) (:init (a)) (:goal (b)))"
 
 @pytest.fixture(autouse=True)
 def _shortly(monkeypatch):
-    monkeypatch.setattr("benchmarks.simulations.converging.RATE_SECONDS", 0.05)
+    monkeypatch.setattr("benchmarks.mcts_convergence.RATE_SECONDS", 0.05)
 
 
 def test_simulations_come_near_the_best_policy():

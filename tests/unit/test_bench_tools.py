@@ -14,18 +14,16 @@ from typer.testing import CliRunner
 from benchmarks.cli import app
 from benchmarks.suite import load_suite
 from benchmarks.tools.certify import exhaustive, reachable, regression, relaxed_cost, relevant, works
-from benchmarks.tools.declare import declared
-from benchmarks.tools.library import Tool
-from benchmarks.tools.measure import Measured, judged, measure
-from benchmarks.tools.profiles import CONTENDED, PROFILES, generate
-from benchmarks.tools.table import tools_table
+from benchmarks.tools.tool_benchmark import Measured, judged, measure, tools_table
+from benchmarks.tools.tool_library import Tool, declared
+from benchmarks.tools.tool_profiles import CONTENDED, PROFILES, generate
 from planner import Plan, Result, Status, Step, StoppedBy, solve
-from planner.budget import Budget, never
 from planner.errors import DocumentError
-from planner.grounding import ground
+from planner.grounding.ground import ground
 from planner.heuristics import REGISTRY as HEURISTICS
-from planner.pddl import read
-from planner.task import bits
+from planner.language.pddl import read
+from planner.limits import Budget, never
+from planner.task.ground_task import bits
 from planner.testing import brute_force
 
 SIZES = (10, 30, 100, 300, 1000)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.uncertain.cases import CASES
-from benchmarks.uncertain.measure import carried_out, executions_table, optima_table, solved_exactly
-from benchmarks.uncertain.replanning import as_intended, as_wished
+from benchmarks.uncertain.uncertain_campaign import (
+    CASES,
+    as_intended,
+    as_wished,
+    carried_out,
+    executions_table,
+    optima_table,
+    solved_exactly,
+)
 from planner import Objective, Status, decide, evaluate
 
 SMALL = {

@@ -13,12 +13,26 @@ from typer.testing import CliRunner
 from benchmarks.cli import app
 from benchmarks.planners import Outcome
 from benchmarks.records import Record
-from benchmarks.unsolvable.made import made
-from benchmarks.unsolvable.puzzles import circle, crates, crossing, lamps, line, pegs, ring, tiles
-from benchmarks.unsolvable.resources import bridges, colours, cover, packing, tour
-from benchmarks.unsolvable.table import contradictions, part_of, proofs, ratios
-from benchmarks.unsolvable.taken import Taken, all_taken
-from benchmarks.unsolvable.written import Written
+from benchmarks.unsolvable.unsolvable_campaign import contradictions, part_of, proofs, ratios
+from benchmarks.unsolvable.unsolvable_tasks import (
+    Taken,
+    Written,
+    all_taken,
+    bridges,
+    circle,
+    colours,
+    cover,
+    crates,
+    crossing,
+    lamps,
+    line,
+    made,
+    packing,
+    pegs,
+    ring,
+    tiles,
+    tour,
+)
 from planner import Problem, load
 from planner.errors import DocumentError
 from planner.testing import brute_force_plan

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from planner.budget import Budget, LimitReached
-from planner.check import Finding, Level, check_domain, check_problem
+from planner.limits import Budget, LimitReached
+from planner.lint.check import check_domain, check_problem
+from planner.lint.findings import Finding, Level
 from planner.model import (
     TRUE,
     Action,

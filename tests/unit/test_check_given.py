@@ -14,13 +14,13 @@ from jsonschema import Draft202012Validator
 
 import domains
 from planner import Domain, load, solve
-from planner.check import check_problem
-from planner.documents import read_documents, write_json, write_yaml
-from planner.documents.schema import json_schema
-from planner.documents.yaml_text import parse_yaml
 from planner.errors import InputError
+from planner.language.documents import read_documents, write_json, write_yaml
+from planner.language.documents.schema import json_schema
+from planner.language.documents.text_formats import parse_yaml
+from planner.language.pddl.syntax import FileWarning
+from planner.lint.check import check_problem
 from planner.model import Atom
-from planner.pddl.lenient import FileWarning
 from planner.plan import Status
 
 YAML = """

@@ -10,9 +10,9 @@ from executor import ActionPlan, ActionResult, Executor, Facts, Seen, StepStatus
 from executor.lint.check import check_world
 from executor.testing import run_virtual
 from planner import Domain
-from planner.check import Level
 from planner.cli import main
 from planner.errors import DeclarationError
+from planner.lint.findings import Level
 
 OBSERVERS = {
     "at(robot, _)": lambda robot: "lab" if robot else None,

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from planner import load, validate
-from planner.cli import Exit, limits, main, root
+from planner.cli import Exit, interrupt, main, root
 from planner.cli.plans import plan_from
 from planner.heuristics import REGISTRY as HEURISTICS
-from planner.loading.shipped import shipped_names
+from planner.language.loading.python_files import shipped_names
 from planner.search import REGISTRY as SEARCHES
 
 DOMAIN = """
@@ -97,7 +97,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "latin").write_bytes("(caf\xe9)".encode("latin-1"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
 
     def run_in_process(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as ended:
@@ -401,7 +401,7 @@ def test_a_plan_file_that_cannot_be_written_is_told_before_the_search(
     def searched(*_: object, **_others: object) -> None:
         raise AssertionError("the search was begun")
 
-    monkeypatch.setattr(import_module("planner.load"), "load", searched)
+    monkeypatch.setattr(import_module("planner.language.loading.load"), "load", searched)
     assert run("solve", "courier.yaml", "--plan-file", str(tmp_path))[2] == f"Error: {tmp_path}: Is a directory\n"
     monkeypatch.setattr("os.access", lambda *_: False)
     assert run("solve", "courier.yaml", "--plan-file", "new")[2] == "Error: new: Permission denied\n"

@@ -8,8 +8,8 @@ import shlex
 import pytest
 
 from planner import StoppedBy
-from planner.budget import LimitReached
-from planner.cli import Exit, choosing, limits, main
+from planner.cli import Exit, candidates, interrupt, main
+from planner.limits import LimitReached
 
 ERRANDS = """
 domain: errands
@@ -51,7 +51,7 @@ def run(tmp_path, monkeypatch, capsys):
     """Run a command line in a folder with the domain; return the exit code, stdout and stderr."""
     (tmp_path / "errands.yaml").write_text(ERRANDS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
 
     def run_in_process(line):
         with pytest.raises(SystemExit) as ended:
@@ -116,7 +116,7 @@ def test_data_of_work_that_was_broken_off(run, monkeypatch, stop, code, stopped_
     def broken_off(*_):
         raise stop
 
-    monkeypatch.setattr(choosing, "_loaded", broken_off)
+    monkeypatch.setattr(candidates, "_loaded", broken_off)
     found, out, err = run("solve errands.yaml --candidates 2 --json")
     assert found is code
     assert err == "no candidates: the work was broken off\n"

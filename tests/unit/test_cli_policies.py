@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner import Policy, load
-from planner.cli import Exit, limits, main
+from planner.cli import Exit, interrupt, main
 
 BRIDGE = """
 domain: bridge
@@ -36,7 +36,7 @@ def solve(tmp_path, monkeypatch, capsys):
     """Return a function that runs the command beside `bridge.yaml`: its exit code, stdout and stderr."""
     (tmp_path / "bridge.yaml").write_text(BRIDGE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
 
     def call(*words):
         with pytest.raises(SystemExit) as stop:

@@ -23,15 +23,14 @@ import pytest
 import typer
 from alarms import alarmed
 
-import planner.cli.progress as progress_module
+import planner.cli.solve as progress_module
 from planner import Plan, Problem, Progress, Result, Statistics, Status, Step, StoppedBy, load
-from planner.budget import Alarm
-from planner.cli import Exit, limits, main, others, root
+from planner.cli import Exit, interrupt, main, plugin_commands, root
+from planner.cli.exit_codes import exit_of, judge
 from planner.cli.interrupt import interruptible
-from planner.cli.outcome import exit_of, judge
-from planner.cli.progress import Watch, shown
-from planner.cli.solve import attempt, verdict
+from planner.cli.solve import Watch, attempt, shown, verdict
 from planner.errors import EngineError, InputError, NoPlan
+from planner.limits import Alarm
 
 CORRIDOR = """
 domain: corridor
@@ -293,7 +292,7 @@ def test_what_was_found_before_an_interrupt_is_printed(
         raise AssertionError("the second signal raises")
 
     monkeypatch.setattr(import_module("planner.solve"), "solve", interrupted)
-    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(SystemExit) as ended:
         main(["solve", str(corridor)])
@@ -350,7 +349,7 @@ def test_a_bug_is_one_message_and_a_traceback_only_on_demand(
     def broken(*_: object, **_others: object) -> None:
         raise RuntimeError("one fact too many")
 
-    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
     monkeypatch.setattr("planner.cli.solve.limit_memory", broken)
     with pytest.raises(SystemExit) as ended:
         main(["solve", str(corridor)])
@@ -447,8 +446,10 @@ def extra(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     monkeypatch.setitem(sys.modules, "elsewhere", apps)
 
     def install(app: str) -> None:
-        entries = [EntryPoint("extra", f"elsewhere:{app}", others.GROUP)]
-        monkeypatch.setattr(others, "entry_points", lambda *, group: entries if group == others.GROUP else [])
+        entries = [EntryPoint("extra", f"elsewhere:{app}", plugin_commands.GROUP)]
+        monkeypatch.setattr(
+            plugin_commands, "entry_points", lambda *, group: entries if group == plugin_commands.GROUP else []
+        )
 
     return install
 
@@ -499,8 +500,8 @@ def test_help_says_what_other_packages_commands_do(
 def test_a_command_that_cannot_be_loaded_harms_no_other(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entries = [EntryPoint("extra", "no_such_package:app", others.GROUP)]
-    monkeypatch.setattr(others, "entry_points", lambda **_: entries)
+    entries = [EntryPoint("extra", "no_such_package:app", plugin_commands.GROUP)]
+    monkeypatch.setattr(plugin_commands, "entry_points", lambda **_: entries)
     with pytest.raises(SystemExit) as ended:
         main(["--help"])
     assert (ended.value.code or 0) == 0
@@ -521,7 +522,7 @@ def test_a_signal_while_a_plan_is_written_does_not_lose_it(
         return written(result)
 
     monkeypatch.setattr(module, "ipc_text", disturbed)
-    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
     with pytest.raises(SystemExit) as ended:
         main(["solve", str(corridor), "--json", "--plan-file", str(tmp_path / "plan")])
     assert ended.value.code == 0
@@ -559,7 +560,10 @@ def test_a_limit_that_arrives_while_a_class_is_created_keeps_its_code(error: Bas
 
 @pytest.mark.parametrize(
     ("arguments", "late"),
-    [(["run", "courier"], "executor.command.carry"), (["repair", "courier", "desk", "plan"], "executor.agent.foreign")],
+    [
+        (["run", "courier"], "executor.cli.execute"),
+        (["repair", "courier", "desk", "plan"], "executor.agent.foreign_plans.repair"),
+    ],
     ids=["run", "repair"],
 )
 def test_the_limit_holds_while_the_executor_is_loaded(arguments: list[str], late: str) -> None:

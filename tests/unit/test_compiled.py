@@ -12,39 +12,36 @@ import pytest
 from search_twins import applied, closed, finished, is_goal, perfect, random_task, reachable, replayed, successors
 from uncertain_aims import WAYS, aim_of, board_of, compiled
 
+from htn import kernels
 from htn.grounding import instances
 from htn.grounding.ground import ground as ground_htn
-from htn.search.arrays import Board as HtnBoard
-from htn.search.partial import Partial
+from htn.search.decomposition_kernel import BLIND, DEFERRED, EAGER
+from htn.search.ground_hierarchy import Board as HtnBoard
 from htn.search.progression import Progression
-from htn.testing import HtnFeatures, random_htn
-from planner.budget import Budget
-from planner.compiled import library
-from planner.compiled.arrays import empty_index, words, zeros
-from planner.compiled.astar import KINDS, CompiledAstar
-from planner.compiled.board import Board
-from planner.compiled.guide import Guide
-from planner.compiled.lazy import CompiledLazy, with_more_types
-from planner.compiled.mcts import CompiledMcts
-from planner.compiled.packing import WORD_BITS, packing
-from planner.compiled.relaxed import exploration, missing_at_first, packed_relaxation
-from planner.compiled.searches import compiled_search
-from planner.compiled.space import packed_space
-from planner.compiled.width import CompiledWidth
+from htn.search.task_networks import Partial
+from htn.testing.random_problems import HtnFeatures, random_htn
 from planner.heuristics import REGISTRY
-from planner.heuristics.relaxed import AXIOM, relax
-from planner.kernels import levels
-from planner.kernels.data import INFINITE, NOTHING, Registry
-from planner.kernels.decompose import BLIND, DEFERRED, EAGER
-from planner.kernels.registry import number_of
-from planner.kernels.relaxed import h_max
-from planner.kernels.states import apply, holds
-from planner.kernels.successors import applicable
-from planner.kernels.types import Types, first_slot
+from planner.heuristics.relaxation import AXIOM, relax
+from planner.heuristics.relaxation_compiled import exploration, missing_at_first, packed_relaxation
+from planner.heuristics.relaxation_kernel import h_max
+from planner.heuristics.search_guide_compiled import Guide
+from planner.jit import containers_kernel, library
+from planner.jit.arrays import empty_index, words, zeros
+from planner.jit.common_kernel import INFINITE, NOTHING, Registry
+from planner.limits import Budget
+from planner.portfolio.compiled_searches import compiled_search
+from planner.portfolio.workplace import Workplace
 from planner.search import Space
-from planner.search.run import Ending, Run
-from planner.task import INFINITY, Task, bits
-from planner.workplace import Workplace
+from planner.search.astar_compiled import KINDS, CompiledAstar
+from planner.search.best_first_width_compiled import CompiledWidth
+from planner.search.lazy_best_first_compiled import CompiledLazy, with_more_types
+from planner.search.mcts_compiled import CompiledMcts
+from planner.search.open_lists_kernel import Types, first_slot
+from planner.search.search_run import Ending, Run
+from planner.search.task_compiled import Board
+from planner.task.ground_task import INFINITY, Task, bits
+from planner.task.packed_states_kernel import applicable, apply, holds, number_of
+from planner.task.packed_task_compiled import WORD_BITS, packed_space, packing
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 SEEDS = range(80)
@@ -53,7 +50,7 @@ SEEDS = range(80)
 @pytest.fixture(autouse=True)
 def few_samples(monkeypatch):
     """Plain kernels are slow: orders are made for few states."""
-    monkeypatch.setattr("planner.compiled.partitions.SAMPLES", 5)
+    monkeypatch.setattr("planner.heuristics.abstractions.cost_partitioning_compiled.SAMPLES", 5)
 
 
 def searched(task: Task, heuristic: str, entries, **sizes) -> Run:
@@ -158,8 +155,8 @@ def test_width_search_finds_a_plan_where_there_is_one(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_searches_for_a_first_plan_take_turns(seed, monkeypatch):
-    monkeypatch.setattr("planner.compiled.searches.UNIT", 1)
-    monkeypatch.setattr("planner.compiled.searches.TURN", 0.0)
+    monkeypatch.setattr("planner.portfolio.compiled_searches.UNIT", 1)
+    monkeypatch.setattr("planner.portfolio.compiled_searches.TURN", 0.0)
     task, run = random_task(seed), Run(by=("greedy", "hff"))
     best = perfect(task)[frozenset(task.initial)]
     steps = compiled_search(Board(task, PLAIN), "greedy", "hff", [1] * len(task.actions), landmarks=True)(run)
@@ -249,16 +246,19 @@ def test_a_queue_by_levels_gives_the_least_first(dearest):
     for _ in range(4_000):
         if draw.random() < 0.4:
             limit = draw.randrange(dearest + 1)
-            fact, least = levels.pop(room, limit), min((value[each] for each in waiting), default=dearest)
+            fact, least = (
+                containers_kernel.pop_level(room, limit),
+                min((value[each] for each in waiting), default=dearest),
+            )
             assert value[fact] == least < limit if fact != NOTHING else least >= limit
             waiting.discard(fact)
         else:
             fact = draw.randrange(len(value))
             value[fact] = draw.randrange(value[fact] + 1) if fact in waiting else draw.randrange(2 * dearest)
-            levels.push(room, fact)
+            containers_kernel.push_level(room, fact)
             waiting.add(fact)
         if draw.random() < 0.01:
-            levels.forget(room)
+            containers_kernel.forget(room)
             waiting.clear()
     assert waiting == {fact for fact in range(len(value)) if room.following[fact] != NOTHING}
 
@@ -273,8 +273,8 @@ def test_a_limit_excludes_dearer_plans():
 
 @pytest.mark.parametrize("dear", [10**13, 10**19])
 def test_great_costs_prove_nothing_false(dear, monkeypatch):
-    monkeypatch.setattr(library, "_loaded", [PLAIN])
-    monkeypatch.setattr("planner.tiers.PATIENCE_LOADED", 0.0)
+    monkeypatch.setattr(library, "_loaded", {"planner": PLAIN})
+    monkeypatch.setattr("planner.portfolio.tiers.PATIENCE_LOADED", 0.0)
     for seed in range(30):
         task = random_task(seed)
         actions = tuple([replace(action, cost=action.cost * dear) for action in task.actions])
@@ -308,11 +308,12 @@ def decomposed(seed: int, entries, kind: int) -> Run:
 def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
     pytest.importorskip("numba")
     environment = os.environ | {"FORETHOUGHT_CACHE": str(tmp_path)}
-    subprocess.run([sys.executable, "-m", "planner.compiled.build"], env=environment, check=True, timeout=900)
+    subprocess.run([sys.executable, "-m", "planner.jit.build"], env=environment, check=True, timeout=900)
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
-    monkeypatch.setattr(library, "_loaded", [])
-    entries = library.loaded()
+    monkeypatch.setattr(library, "_loaded", {})
+    entries = kernels.entries()
     assert entries is not None
+    assert entries.keys() >= {*library.names(), *library.names("htn")}
     for seed in SEEDS:
         task = random_task(seed)
         for heuristic in KINDS:
@@ -322,8 +323,8 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
                 twin.limit, twin.expanded, twin.evaluated, twin.generated,
             )  # fmt: skip
         mine, twin = improved(task, entries), improved(task, PLAIN)
-        for run, kernels in ((mine, entries), (twin, PLAIN)):
-            finished(CompiledWidth(guide(task, kernels)).steps(run))
+        for run, used in ((mine, entries), (twin, PLAIN)):
+            finished(CompiledWidth(guide(task, used)).steps(run))
         assert (mine.plan, mine.limit, mine.evaluated) == (twin.plan, twin.limit, twin.evaluated)
         mine, twin = simulated(task, entries), simulated(task, PLAIN)
         assert (mine.plan, mine.limit, mine.evaluated, mine.simulations) == (
@@ -344,18 +345,18 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
         assert (ground.root, [*ground.methods], [*ground.task.actions]) == (
             twin.root, [*twin.methods], [*twin.task.actions],
         )  # fmt: skip
-    for name in (library.SHARED, f"{min(library.ENTRIES)}.o"):
-        monkeypatch.setattr(library, "_loaded", [])
+    for name in (library.SHARED, f"{min(library.names())}.o"):
+        monkeypatch.setattr(library, "_loaded", {})
         assert library.loaded() is not None
         assert searched(task, "lmcut", library.loaded()).limit == searched(task, "lmcut", PLAIN).limit
         damaged = library.folder() / name
         if damaged.exists():  # there may be no linker
             damaged.write_bytes(damaged.read_bytes()[:-1])
-    monkeypatch.setattr(library, "_loaded", [])
+    monkeypatch.setattr(library, "_loaded", {})
     assert library.loaded() is None
 
 
 def test_without_machine_code_there_is_none_to_load(tmp_path, monkeypatch):
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
-    monkeypatch.setattr(library, "_loaded", [])
+    monkeypatch.setattr(library, "_loaded", {})
     assert library.loaded() is None

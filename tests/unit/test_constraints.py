@@ -7,7 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from htn.declare import Methods
+from htn import problem_kind
+from htn.language.declare import Methods
 from planner import (
     Domain,
     Plan,
@@ -26,11 +27,12 @@ from planner import (
     undo,
     validate,
 )
-from planner.budget import Budget
-from planner.grounding import ground
+from planner.compilations.constraints import without_constraints
+from planner.compilations.relevance import relevant_part
+from planner.grounding.ground import ground
+from planner.limits import Budget
 from planner.model import Atom, Constraint, ConstraintKind, Done, Not, Or
-from planner.normalise import relevant_part, without_constraints
-from planner.repair import Written
+from planner.repair.undoing import Written
 from planner.testing import steps_from
 
 ALWAYS, SOMETIME, AT_MOST, BEFORE, NEVER_AFTER = ConstraintKind
@@ -262,8 +264,8 @@ def test_decompositions_keep_constraints():
     bound = replace(made, classical=replace(made.classical, constraints=(Constraint(BEFORE, Atom("rang"), at("r3")),)))
     result = solve(bound)
     assert (result.status, result.cost) == (Status.OPTIMAL, 3)
-    assert bound.validate(result.expect_plan()).valid
-    assert "breaks the constraint" in bound.validate(solve(made).expect_plan()).reason
+    assert problem_kind.validate(bound, result.expect_plan()).valid
+    assert "breaks the constraint" in problem_kind.validate(bound, solve(made).expect_plan()).reason
 
 
 def test_constraints_on_facts_declared_unknown_are_refused_everywhere() -> None:

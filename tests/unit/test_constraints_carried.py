@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from executor.checks.run import check_plan
+from executor.plan_check.check import check_plan
 from executor.plans.action_plan import ActionPlan, stated
-from htn.derive import as_htn
-from htn.hddl.files import write
+from htn import problem_kind
+from htn.compilations.methods_from_actions import as_htn
+from htn.language.hddl.writer import write
 from planner import (
     Domain,
     Problem,
@@ -21,10 +22,10 @@ from planner import (
     sometime,
     with_placeholders,
 )
-from planner.engines.outgoing.problem import to_unified_planning
+from planner.language.pddl.export import export
 from planner.model import Atom
-from planner.pddl.export import export
 from planner.plan import Step
+from planner.unified_planning.outgoing.problem import to_unified_planning
 
 
 def walks() -> Domain:
@@ -67,7 +68,7 @@ TARGETS = {
     "strips": lambda problem: (found := export(problem, "strips")).domain + found.problem,
     "hddl": hddl,
     "unified-planning": lambda problem: str(to_unified_planning(problem).problem),
-    "unified-planning-htn": lambda problem: str(as_htn(problem).to_unified_planning().problem),
+    "unified-planning-htn": lambda problem: str(problem_kind.to_unified_planning(as_htn(problem)).problem),
 }
 
 

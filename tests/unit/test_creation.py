@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from htn.derive import as_htn
+from htn.compilations.methods_from_actions import as_htn
 from planner import (
     Domain,
     Entity,
@@ -33,12 +33,12 @@ from planner import (
     with_placeholders,
     write_yaml,
 )
-from planner.budget import Budget
 from planner.cli import main
+from planner.language.pddl.export import export
+from planner.lightweight import replace
+from planner.limits import Budget
 from planner.model import Atom, Object, Problem
-from planner.pddl.export import export
 from planner.plan import Plan, Step
-from planner.records import replace
 from planner.testing import brute_force, plan, steps_from
 
 DESK = """\

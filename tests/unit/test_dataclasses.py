@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from planner import records
+from planner import lightweight
 
 
 def point(module):
@@ -73,7 +73,7 @@ CASES = [
 
 @pytest.mark.parametrize(("make", "args", "options"), CASES)
 def test_instances_are_as_those_of_the_standard_module(make, args, options):
-    ours, theirs = make(records), make(dataclasses)
+    ours, theirs = make(lightweight), make(dataclasses)
     mine, other = ours(*args, **options), theirs(*args, **options)
     assert repr(mine).rpartition(".")[2] == repr(other).rpartition(".")[2]
     assert [getattr(mine, name) for name in ours.__slots__] == [getattr(other, name) for name in theirs.__slots__]
@@ -100,20 +100,20 @@ def refusal(instance, name):
 def test_wrong_arguments_are_refused(make):
     for args, options in [((1, 2, 3, 4), {}), ((), {"unknown": 1})]:
         with pytest.raises(TypeError):
-            make(records)(*args, **options)
+            make(lightweight)(*args, **options)
 
 
 def test_equal_ones_are_found_again():
-    Point = point(records)  # noqa: N806 - a class
+    Point = point(lightweight)  # noqa: N806 - a class
     assert Point(1) == Point(1, notes=["b"])
     assert len({Point(1), Point(1, 2, ["b"]), Point(1, 3)}) == 2
     assert Point(1).notes is not Point(1).notes
 
 
 def test_copies_with_changes():
-    Point = point(records)  # noqa: N806 - a class
+    Point = point(lightweight)  # noqa: N806 - a class
     mine = Point(1, 5, ["a"])
-    for replace in (records.replace, dataclasses.replace):
+    for replace in (lightweight.replace, dataclasses.replace):
         assert replace(mine, y=6) == Point(1, 6)
         assert replace(mine, y=6).notes is mine.notes
         with pytest.raises(TypeError):
@@ -123,7 +123,7 @@ def test_copies_with_changes():
 
 
 def test_the_functions_of_the_standard_module_take_ours():
-    ours, theirs = point(records), point(dataclasses)
+    ours, theirs = point(lightweight), point(dataclasses)
     assert dataclasses.is_dataclass(ours)
     assert [each.name for each in dataclasses.fields(ours)] == [each.name for each in dataclasses.fields(theirs)]
     assert [each.type for each in dataclasses.fields(ours)] == [each.type for each in dataclasses.fields(theirs)]
@@ -141,7 +141,7 @@ def test_instances_are_copied_and_pickled():
 @pytest.mark.parametrize("module", ["dataclasses", "pathlib", "re", "typing"])
 def test_reading_and_grounding_do_without_what_is_slow_to_import(module):
     code = (
-        "import sys; before = set(sys.modules); import planner.pddl, planner.grounding;"
+        "import sys; before = set(sys.modules); import planner.language.pddl, planner.grounding.ground;"
         f"print({module!r} in set(sys.modules) - before)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -23,10 +23,10 @@ from planner.model import (
     SoftGoal,
     Variable,
 )
-from planner.order import makespan
 from planner.plan import Status
+from planner.scheduling.schedule import makespan
 from planner.solve import solve
-from planner.validate import validate
+from planner.validation.validate import validate
 
 WHO, WHAT = Variable("?who", ("carrier",)), Variable("?what", ("parcel",))
 HERE, THERE = Atom("here", ("?what",)), Atom("there", ("?what",))

@@ -26,10 +26,10 @@ from planner import (
     executions,
     solve,
 )
+from planner.lightweight import replace
 from planner.model import COST
-from planner.records import replace
 from planner.testing import STRIPS, random_problem
-from planner.validate import validate
+from planner.validation.validate import validate
 
 SEARCHES = ("lao", "vi")
 

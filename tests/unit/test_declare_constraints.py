@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from htn.declare import Methods
+from htn.language.declare import Methods
 from planner import (
     TRUE,
     And,
@@ -35,8 +35,8 @@ from planner import (
     write_json,
     write_yaml,
 )
-from planner.documents.constraints import KINDS
 from planner.errors import DeclarationError
+from planner.language.documents.conditions import KINDS
 from planner.model import OPEN, CostFunction
 from planner.model.domain import resources
 

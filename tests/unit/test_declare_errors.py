@@ -7,7 +7,8 @@ from typing import Annotated
 
 import pytest
 
-from planner import Constraint, ConstraintKind, Domain, Entity, InputError, UnsupportedError, declare
+from planner import Constraint, ConstraintKind, Domain, Entity, InputError, UnsupportedError
+from planner.language import declare
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "declaration_errors.txt"
 

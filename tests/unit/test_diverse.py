@@ -9,10 +9,9 @@ from random import Random
 import pytest
 
 from planner import Domain, InputError, StoppedBy, diverse, k_best, rank, validate
-from planner.candidates.differing import LISTED
-from planner.candidates.dispersion import dispersed
-from planner.candidates.distances import Counter, distance
-from planner.cli import limits, main
+from planner.cli import interrupt, main
+from planner.topk.diverse import LISTED
+from planner.topk.top_k import Counter, dispersed, distance
 
 
 def parts(ways, count=2, dear=0):
@@ -157,7 +156,7 @@ goal: ["have(p)", "have(q)"]
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
     """Run the command on a file; return the exit code, stdout and stderr."""
-    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
     path = tmp_path / "parts.yaml"
     path.write_text(FILE)
 

@@ -29,7 +29,7 @@ from planner import (
     write_json,
     write_yaml,
 )
-from planner.documents.schema import ActionDocument, DomainDocument, ProblemDocument
+from planner.language.documents.schema import ActionDocument, DomainDocument, ProblemDocument
 from planner.model import From, When
 from planner.model.formulas import TRUE
 

@@ -14,8 +14,8 @@ from planner import (
     validate,
     write_yaml,
 )
+from planner.lightweight import replace
 from planner.model import Goal
-from planner.records import replace
 from planner.testing import brute_force_plan
 
 

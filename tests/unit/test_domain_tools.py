@@ -6,7 +6,7 @@ import pytest
 
 from domains.tools.instances import hurry, one_question, outage, problems
 from planner import Status, decide, evaluate, makespan, resources, solve, validate
-from planner.records import replace
+from planner.lightweight import replace
 
 
 def test_less_money_is_more_trouble() -> None:

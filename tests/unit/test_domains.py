@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 
 from planner import load, solve
-from planner.budget import Budget
-from planner.check import check_domain, check_problem
-from planner.check.findings import Level
-from planner.explain import explain_plan, explain_unsolvable
-from planner.loading.shipped import GROUP, shipped_names
+from planner.explain.plan_steps import explain_plan
+from planner.explain.unsolvable import explain_unsolvable
+from planner.language.loading.python_files import GROUP, shipped_names
+from planner.limits import Budget
+from planner.lint.check import check_domain, check_problem
+from planner.lint.findings import Level
 from planner.model import DomainModel
 from planner.plan import Plan
 from planner.testing import check_cases, steps_from
-from planner.validate import validate
+from planner.validation.validate import validate
 
 ROOT = Path(__file__).parents[2]
 ALL = sorted(path.name for path in (ROOT / "domains").iterdir() if (path / "__init__.py").exists())

@@ -13,7 +13,7 @@ import pytest
 
 from planner.cli import Exit
 from planner.errors import PddlError
-from planner.pddl import text
+from planner.language.pddl import syntax
 
 KINDS = ("pddl", "hddl", "yaml", "json")
 GIBIBYTES = 8
@@ -90,20 +90,20 @@ def test_a_pipe_that_nobody_writes_to_ends_with_the_time_limit(given: Path) -> N
 
 
 def test_a_text_longer_than_any_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "MOST_BYTES", 3 << 20)
+    monkeypatch.setattr(syntax, "MOST_BYTES", 3 << 20)
     path = tmp_path / "long.pddl"
     path.write_text("; a line\n" * 350_000)
     with pytest.raises(PddlError, match="more than 3 MiB"):
-        text.read_text(path)
+        syntax.read_text(path)
     path.write_text("; a line\n" * 300_000)
-    assert len(text.read_text(path)) == 2_700_000
+    assert len(syntax.read_text(path)) == 2_700_000
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
 def test_long_texts_of_all_encodings_are_read_whole(tmp_path: Path, encoding: str) -> None:
     written = "é word\n" * 400_000
     (tmp_path / "text").write_text(written, encoding=encoding)
-    assert text.read_text(tmp_path / "text") == written
+    assert syntax.read_text(tmp_path / "text") == written
 
 
 COMMANDS = {

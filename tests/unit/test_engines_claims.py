@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from planner.engines.claims import judged
-from planner.engines.foreign import unknown_engine
-from planner.engines.jobs import Answer, Outcome
 from planner.errors import EngineError
 from planner.model import Action, Atom, DomainModel, Goal, Metric, Predicate, Problem
 from planner.plan import Statistics, Status, Step, StoppedBy
+from planner.unified_planning.foreign_engines import judged, unknown_engine
+from planner.unified_planning.jobs import Answer, Outcome
 
 PLAN = (Step("dear"),)
 

@@ -30,14 +30,14 @@ from unified_planning.shortcuts import (
 from unified_planning.shortcuts import Exists as ThereIs
 from unified_planning.shortcuts import Forall as ForAll
 
-from planner.engines.incoming import from_unified_planning
-from planner.engines.incoming.problem import Incoming
-from planner.engines.kinds import SUPPORTED, in_words
 from planner.errors import InputError, UnsupportedError
 from planner.model import OPEN, Atom, CostFunction, Equals, Exists, Metric, When
 from planner.model import Not as Negation
 from planner.plan import Step
-from planner.validate import Simulation
+from planner.semantics.simulation import Simulation
+from planner.unified_planning.incoming import from_unified_planning
+from planner.unified_planning.incoming.problem import Incoming
+from planner.unified_planning.problem_features import SUPPORTED, in_words
 
 
 class Shop:

@@ -7,14 +7,9 @@ from decimal import Decimal
 import pytest
 from engines_random import Draw, cheapest, states
 
-from planner.budget import Budget
-from planner.engines.incoming import from_unified_planning
-from planner.engines.outgoing.costs import tabulate
-from planner.engines.outgoing.problem import to_unified_planning
-from planner.engines.outgoing.propositional import propositional
-from planner.engines.outgoing.width import width
 from planner.errors import UnsupportedError
-from planner.grounding import ground
+from planner.grounding.ground import ground
+from planner.limits import Budget
 from planner.model import (
     FALSE,
     TRUE,
@@ -40,7 +35,12 @@ from planner.model import (
     When,
 )
 from planner.plan import Step
-from planner.validate import Simulation, validate
+from planner.semantics.simulation import Simulation
+from planner.unified_planning.incoming import from_unified_planning
+from planner.unified_planning.outgoing.forms import width
+from planner.unified_planning.outgoing.problem import tabulate, to_unified_planning
+from planner.unified_planning.outgoing.propositional import propositional
+from planner.validation.validate import validate
 
 
 @pytest.mark.parametrize("tree", [False, True])
@@ -258,6 +258,6 @@ def test_width_counts_what_is_multiplied_out(formula, conjunctions) -> None:
 
 
 def test_long_tables_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr("planner.engines.outgoing.costs.TABLE_LIMIT", 1)
+    monkeypatch.setattr("planner.unified_planning.outgoing.problem.TABLE_LIMIT", 1)
     with pytest.raises(UnsupportedError, match="a table of 2 entries"):
         tabulate(errand(cost=(Atom("toll", ("?from",)), 1)))

@@ -10,17 +10,16 @@ from types import SimpleNamespace
 import pytest
 from search_twins import finished
 
-from benchmarks.unsolvable.puzzles import lamps, pegs, ring, tiles
-from benchmarks.unsolvable.resources import bridges, cover, packing, tour
-from benchmarks.unsolvable.written import Written
-from planner import Problem, Status, StoppedBy, load, solve, strategy
-from planner.budget import Budget
-from planner.compiled import library
-from planner.equations import Equation, disproof, equation, shows, weights
-from planner.grounding import ground
-from planner.mutexes import Pruning
+from benchmarks.unsolvable.unsolvable_tasks import Written, bridges, cover, lamps, packing, pegs, ring, tiles, tour
+from planner import Problem, Status, StoppedBy, load, solve
+from planner.grounding.ground import ground
+from planner.jit import library
+from planner.limits import Budget
+from planner.portfolio import portfolio as strategy
+from planner.portfolio.workplace import NO_NUMBERS, Workplace
+from planner.pruning.h2 import Pruning
+from planner.pruning.state_equation import Equation, disproof, equation, shows, weights
 from planner.search import Ending, Run, Space
-from planner.workplace import NO_NUMBERS, Workplace
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 
@@ -111,7 +110,7 @@ def random_equation(rng: Random) -> Equation:
 
 @pytest.mark.parametrize("most", [10, 50])
 def test_large_tasks_are_left_alone(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.equations.columns.MOST", most)
+    monkeypatch.setattr("planner.pruning.state_equation.MOST", most)
     pruning = Pruning(ground(problem_of(packing(5), tmp_path), Budget()))
     assert (pruning.values.size > most) is (most == 10)
     assert finished(equation(pruning.values, pruning.pairs.needed, lambda _: True)) is None

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from executor import ActionPlan, ActionResult, Executor, Policy, RunStatus, StepStatus, Wait, World
-from executor.recovery.asking import HAPPENED, NOTHING
+from executor.events.answers import HAPPENED, NOTHING
 from executor.recovery.options import Options
 from executor.testing import run_virtual
 from planner import Domain

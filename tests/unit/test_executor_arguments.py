@@ -8,7 +8,8 @@ import logging
 import pytest
 
 from executor import Executor, Policy, Recovery, Rung, RunStatus, StepStatus, Wait, World
-from executor.checks import check_plan, read_plan
+from executor.plan_check.check import check_plan
+from executor.plan_check.plan_sources import read_plan
 from planner import Domain
 from planner.errors import InputError
 

@@ -10,7 +10,7 @@ import pytest
 
 from executor import CANNOT_SAY, ActionPlan, ActionResult, Executor, Memory, Metrics, Policy, RunStatus, Wait, World
 from executor.errors import DamagedError, JournalError, RunError
-from executor.record.status import StepStatus
+from executor.events.events import StepStatus
 from executor.testing import run_virtual
 from planner import Domain, From
 from planner.errors import InputError

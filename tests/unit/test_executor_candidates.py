@@ -8,8 +8,8 @@ from executor import ActionPlan, Executor, Journal, Policy, Recovery, Rung, RunS
 from executor.recovery import replanning
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
 from planner import Domain, InputError, PlanError, k_best, solve
+from planner.lightweight import replace
 from planner.plan import Plan, Step
-from planner.records import replace
 
 
 def trip(**prices):

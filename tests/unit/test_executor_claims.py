@@ -22,9 +22,10 @@ from executor import (
     Wait,
     World,
 )
-from executor.recovery.asking import RETRY
+from executor.events.answers import RETRY
 from executor.testing import run_virtual
-from htn.declare import Methods
+from htn import problem_kind
+from htn.language.declare import Methods
 from planner import Domain
 from planner.model import Atom
 
@@ -83,7 +84,7 @@ def test_what_is_listed_is_chosen_from_though_only_data_links_them(model):
     how = Methods(domain)
     how.task("pick")
     how.method("from_list", {}, task="pick()", subtasks=["rest()", "list_all()", "choose()"])
-    plan = ActionPlan.of(how.problem(tasks=["pick()"]).solve())
+    plan = ActionPlan.of(problem_kind.solve(how.problem(tasks=["pick()"])))
     assert [each.action for each in plan.steps] == ["rest", "list_all", "choose"]
     chooses = plan.steps[2].model_copy(update={"parameters": {"items": "{{s2.data.items}}"}})
     world = World(how.model)

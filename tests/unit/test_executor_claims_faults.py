@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.faults.carry import carry_out
-from benchmarks.faults.pool import classical, shipped
-from benchmarks.faults.setting import CRASHES, LATE, MODELS, PLAIN, SETTLED, TIMEOUT, Setting
-from benchmarks.faults.verdict import verdict
+from benchmarks.faults.fault_problems import classical, shipped
+from benchmarks.faults.fault_run import carry_out
+from benchmarks.faults.fault_setting import CRASHES, LATE, MODELS, PLAIN, SETTLED, TIMEOUT, Setting
+from benchmarks.faults.fault_verdict import verdict
 from executor.testing import Fault, FaultKind, Observe
-from executor.world.policy import Policy
-from planner.validate import Simulation
+from executor.tools.step_policy import Policy
+from planner.semantics.simulation import Simulation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from executor.plans.kinds import ExecutionModel
+    from executor.plans.execution_models import ExecutionModel
     from planner.plan import Plan
 
 pytestmark = pytest.mark.timeout(300)

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from executor import ActionPlan, Executor, Follower, Policy, RunStatus, Wait, World
-from executor.record.status import StepStatus
-from executor.steps import given_up
+from executor.events.events import StepStatus
+from executor.loop import attempt
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -182,7 +182,7 @@ def test_a_plain_handler_is_not_started_beside_itself():
 
     asyncio.run(Executor(world, ask=ask).run(letters("slow", "quick", model="dag")))
     assert most["slow"] == 1
-    assert any(works() for call, works in given_up._given_up if call.data == {"text": "slow"})
+    assert any(works() for call, works in attempt._given_up if call.data == {"text": "slow"})
 
 
 @pytest.mark.parametrize("keeps", [True, False])

@@ -24,7 +24,7 @@ from executor import (
     Wait,
     World,
 )
-from executor.language.protocol import Answer, Origin, Purpose
+from executor.language_model.protocol import Answer, Origin, Purpose
 from executor.testing import ScriptedModel, run_virtual
 from planner import Domain, InputError
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import pytest
 
 from executor import ActionPlan, ActionResult, Executor, RunStatus, World
-from executor.record.events import ParametersFilled, StepStarted
-from executor.steps.filling import Fillings, FillRequest
+from executor.events.events import ParametersFilled, StepStarted
+from executor.loop.parameters import Fillings, FillRequest
 from planner import FIXED, Domain, From, solve
 from planner.errors import PlanError
 

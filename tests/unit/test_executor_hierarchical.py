@@ -15,17 +15,17 @@ from domains.incident.instances import shop as outage
 from domains.travel.declarations import methods
 from domains.travel.instances import board, couple, trips
 from executor import ActionPlan, Executor, RunStatus, StepStatus, World
-from executor.looking.goal import Verdict, looked_at
-from executor.looking.observe import Lookout
-from executor.record.events import PlanChanged, Rung, RungTaken, StepStarted
-from executor.record.facts import Provenance
-from executor.record.state import RunState
-from executor.recovery.policy import Recovery
+from executor.events.events import PlanChanged, Provenance, Rung, RungTaken, StepStarted
+from executor.events.run_state import RunState
+from executor.observe.goal import Verdict, looked_at
+from executor.observe.observe import Lookout
+from executor.recovery.recovery_policy import Recovery
 from executor.testing import NOBODY, Crash, Fault, FaultKind, Observe, SimulatedWorld, run_virtual
-from htn.cases import plan_of
+from htn import problem_kind
+from htn.language.plan_text import tree_from_data
 from htn.model import HtnProblem
-from htn.plan_files import tree_from_data
-from htn.verify import validate
+from htn.testing.cases import plan_of
+from htn.verification.validate import validate
 from planner.errors import Location, PlanError
 from planner.model import Goal
 from planner.plan import Plan
@@ -45,13 +45,13 @@ def driven(problem, *faults, observe=None, **options):
 
 @cache
 def solved_by_name(name):
-    return PROBLEMS[name].solve(time_limit=None)
+    return problem_kind.solve(PROBLEMS[name], time_limit=None)
 
 
 def solved(problem):
     """Return the best plan of a problem; those of `PROBLEMS` are searched for once."""
     known = PROBLEMS.get(problem.name)
-    return solved_by_name(problem.name) if known == problem else problem.solve(time_limit=None)
+    return solved_by_name(problem.name) if known == problem else problem_kind.solve(problem, time_limit=None)
 
 
 def done(simulated):
@@ -223,7 +223,7 @@ def test_a_run_is_taken_up_with_its_tasks(tmp_path):
 
 def plan_with_tasks():
     problem = board()
-    return problem, ActionPlan.of(problem.solve(time_limit=None))
+    return problem, ActionPlan.of(problem_kind.solve(problem, time_limit=None))
 
 
 def test_plans_carry_their_tasks_as_data():

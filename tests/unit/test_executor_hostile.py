@@ -13,12 +13,12 @@ import pytest
 from pydantic import AfterValidator, BaseModel
 
 from executor import ActionResult, Executor, Metrics, Policy, RunStatus, Wait, World, summary
-from executor.steps.filling import Fillings
-from executor.world.containment import said, shown
-from executor.world.observers import Facts, Seen
+from executor.loop.parameters import Fillings
+from executor.tools.containment import said, shown
+from executor.tools.observers import Facts, Seen
 from planner import Domain, InputError
-from planner.budget import LimitReached
 from planner.cli.interrupt import interruptible
+from planner.limits import LimitReached
 from planner.plan import StoppedBy
 
 METHODS = ("__bool__", "__len__", "__str__", "__repr__", "__eq__", "__iter__", "__getattr__", "__hash__", "__format__")

@@ -9,11 +9,10 @@ import random
 import pytest
 
 from executor import CANNOT_SAY, ActionPlan, ActionResult, Executor, Recovery, RunStatus, StepStatus, World
-from executor.plans.deferral import defer, linearise
-from executor.record.events import Asked, StepStarted
-from executor.recovery.policy import Rung
+from executor.events.events import Asked, Rung, StepStarted
+from executor.loop.dispatch import defer, linearise
 from executor.testing import run_virtual
-from executor.world.policy import Policy
+from executor.tools.step_policy import Policy
 from planner import Domain
 
 MODELS = ("sequential", "parallel", "dag", "reactive")

@@ -3,8 +3,8 @@
 import pytest
 
 from executor import ActionPlan, ActionResult, Executor, Metrics, Policy, RunStatus, StepStatus, World
-from executor.checks import estimate
-from executor.recovery.asking import LATER
+from executor.plan_check.means import estimate
+from executor.recovery.ask_people import LATER
 from executor.testing import run_virtual
 from planner import Domain, PlanError
 

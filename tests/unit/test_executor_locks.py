@@ -59,7 +59,7 @@ class Hotel:
 @pytest.mark.parametrize("is_async", [True, False])
 @pytest.mark.parametrize(("patience", "status"), [(5, StepStatus.SUCCEEDED), (0.1, StepStatus.FAILED)])
 def test_a_handler_that_was_given_up_keeps_its_lock(monkeypatch, is_async, patience, status):
-    monkeypatch.setattr("executor.steps.perform.GRACE", 0.05)
+    monkeypatch.setattr("executor.loop.attempt.GRACE", 0.05)
     hotel = Hotel(is_async=is_async)
 
     async def main():

@@ -7,11 +7,11 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from executor import ActionPlan, ActionResult, Executor, RunStatus, Wait, World
-from executor.checks import check_plan
 from executor.lint.check import check_world
-from executor.steps.filling import Fillings
+from executor.loop.parameters import Fillings
+from executor.plan_check.check import check_plan
 from executor.testing import run_virtual
-from executor.world.promises import may_have
+from executor.tools.returned_values import may_have
 from planner import FIXED, Domain, From, Outcome, decide, k_best, solve
 from planner.errors import NoPlan, PlanError
 

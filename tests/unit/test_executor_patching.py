@@ -7,9 +7,9 @@ from typing import Annotated
 import pytest
 
 from executor import ActionPlan, ActionResult, Executor, Policy, Recovery, Rung, RunStatus, StepStatus, World
-from executor.record.events import PlanChanged
+from executor.events.events import PlanChanged
 from executor.testing import run_virtual
-from htn.declare import Methods
+from htn.language.declare import Methods
 from planner import Domain, From, solve
 
 MODELS = ("sequential", "parallel", "dag", "reactive")

@@ -24,7 +24,7 @@ from planner import (
     evaluate,
     solve,
 )
-from planner.records import replace
+from planner.lightweight import replace
 
 
 def desk(**more):

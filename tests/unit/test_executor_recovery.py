@@ -6,8 +6,8 @@ import json
 import pytest
 
 from executor import ActionPlan, ActionResult, Executor, Policy, Recovery, Rung, RunStatus, StepStatus, Wait, World
-from executor.record.events import RungTaken, StepEnded
-from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING
+from executor.events.answers import GIVE_UP, HAPPENED, NOTHING
+from executor.events.events import RungTaken, StepEnded
 from executor.testing import run_virtual
 from planner import Domain, InputError
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-import executor.record.stored
+import executor.events.stored_runs
 from executor import (
     DamagedError,
     DrivenError,
@@ -26,9 +26,9 @@ from executor import (
     World,
     learn,
 )
-from executor.command.runs import app
-from executor.journal import deletion
-from executor.record.stored import PLANNING
+from executor.cli.runs import app
+from executor.events.stored_runs import PLANNING
+from executor.journal import journal as deletion
 from executor.testing import run_virtual
 from planner import Domain
 from planner.errors import InputError
@@ -69,7 +69,7 @@ def path(tmp_path):
 def later(monkeypatch):
     """Have the clock that tells what has expired say that `AGE` seconds have passed."""
     now = time.time()
-    monkeypatch.setattr(executor.record.stored, "time", SimpleNamespace(time=lambda: now + AGE))
+    monkeypatch.setattr(executor.events.stored_runs, "time", SimpleNamespace(time=lambda: now + AGE))
 
 
 def test_a_deleted_run_is_gone_and_the_others_are_whole(path):
@@ -130,7 +130,7 @@ def test_a_run_that_is_lost_otherwise_is_still_noticed(path):
 
 def test_a_deletion_that_fails_leaves_the_run_as_it_was(path, monkeypatch):
     with Journal(filled(path, "a")) as journal:
-        monkeypatch.setattr(deletion.chain, "beginning", lambda *_: 1 / 0)
+        monkeypatch.setattr(deletion, "beginning", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             journal.delete("a")
         monkeypatch.undo()
@@ -166,7 +166,7 @@ def test_a_run_that_another_process_drives_stays(path):
         with Journal(path) as journal:
             with pytest.raises(DrivenError):
                 journal.delete("a")
-            assert executor.record.stored.delete_expired(journal, Retention(over=AGE / 2)) == ["b"]
+            assert executor.events.stored_runs.delete_expired(journal, Retention(over=AGE / 2)) == ["b"]
             assert names(journal) == ["a"]
     finally:
         other.communicate("")
@@ -185,7 +185,7 @@ def test_runs_expire_by_how_they_are(path):
     filled(path, "doubt", status="IN_DOUBT")
     with Journal(path) as journal:
         journal.create("never begun")
-        delete = executor.record.stored.delete_expired
+        delete = executor.events.stored_runs.delete_expired
         assert delete(journal, Retention()) == []
         assert delete(journal, Retention(over=2 * AGE, unfinished=2 * AGE)) == []
         assert delete(journal, Retention(over=AGE / 2)) == ["over"]
@@ -269,7 +269,7 @@ def test_a_run_does_not_fail_where_what_expired_cannot_be_deleted(path, monkeypa
     def fails(*_):
         raise JournalError(path, "it is locked", "wait")
 
-    monkeypatch.setattr("executor.engine.delete_expired", fails)
+    monkeypatch.setattr("executor.executor.delete_expired", fails)
     world, problem = one()
     caplog.set_level("WARNING")
     outcome = asyncio.run(Executor(world, path, retention=Retention(over=0)).run(problem))

@@ -11,8 +11,7 @@ from pydantic import BaseModel, computed_field
 
 from executor import ActionPlan, ActionResult, Executor, Metrics, RunStatus, StepStatus, Wait, World
 from executor.testing import run_virtual
-from executor.world.promises import may_have
-from executor.world.returned import result_of
+from executor.tools.returned_values import may_have, result_of
 from planner import Domain, InputError
 
 

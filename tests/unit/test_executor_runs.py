@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 
-import executor.planning
+import executor.plans.prepare
 from executor import (
     ActionPlan,
     Executor,
@@ -47,7 +47,7 @@ def slow_search(monkeypatch):
         return solve(problem, **options)
 
     monkeypatch.setattr(sys.modules["planner.solve"], "solve", search)
-    monkeypatch.setattr(executor.planning, "_check_options", lambda *_: None)
+    monkeypatch.setattr(executor.plans.prepare, "_check_options", lambda *_: None)
     return let
 
 

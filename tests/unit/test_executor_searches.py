@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 import pytest
 
-import executor.engine
-import executor.searches
+import executor.background_searches
+import executor.executor
 from executor import Executor, World
-from executor.record.state import RunState
-from executor.searches import MOST, search_in_turn, search_until_cancelled
+from executor.background_searches import MOST, search_in_turn, search_until_cancelled
+from executor.events.run_state import RunState
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -82,7 +82,7 @@ def test_the_loop_takes_in_one_plan_before_the_next_search_begins():
 
 
 def test_a_search_that_lasts_gets_company_and_all_leave_room_for_the_host(searches, monkeypatch):
-    monkeypatch.setattr(executor.searches, "ALONE", 0.0)
+    monkeypatch.setattr(executor.background_searches, "ALONE", 0.0)
 
     async def main():
         found = asyncio.gather(*[search_in_turn(searches.held) for _ in range(MANY)])
@@ -167,14 +167,14 @@ def test_the_state_of_a_run_is_made_outside_the_event_loop(monkeypatch):
 
 def test_many_runs_that_are_planned_at_once_are_planned_one_after_another(monkeypatch, searches):
     world, problem = one()
-    search = executor.engine.search_plan
+    search = executor.executor.search_plan
 
     def watched(*args, **kwargs):
         searches.short()
         with searches._at_work():
             return search(*args, **kwargs)
 
-    monkeypatch.setattr(executor.engine, "search_plan", watched)
+    monkeypatch.setattr(executor.executor, "search_plan", watched)
 
     async def main():
         made = Executor(world)

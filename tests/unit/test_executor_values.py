@@ -7,12 +7,11 @@ import pytest
 from pydantic import ValidationError
 
 from executor import ActionPlan, Executor, World
-from executor.errors import RunError
-from executor.journal.failures import JournalError
+from executor.errors import JournalError, RunError
 from executor.plans.action_plan import PlanStep
 from executor.testing import run_virtual
-from executor.world.context import Memory
-from executor.world.iterators import listed
+from executor.tools.context import Memory
+from executor.tools.isolated_values import listed
 from planner import Domain, InputError
 
 
@@ -49,7 +48,7 @@ def test_what_has_no_iterators_stays_the_same_object():
 
 
 def test_an_iterator_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr("executor.world.iterators.MOST", 10)
+    monkeypatch.setattr("executor.tools.isolated_values.MOST", 10)
     with pytest.raises(InputError, match="gives more than 10"):
         listed({"a": itertools.count()})
 

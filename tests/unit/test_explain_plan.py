@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from planner.declare import Domain, mandatory, never
 from planner.errors import PlanError
-from planner.explain import PlanExplanation, Service, explain_plan
+from planner.explain.plan_steps import PlanExplanation, Service, explain_plan
+from planner.language.declare import Domain, mandatory, never
 from planner.model import Problem
 from planner.plan import Plan, Step
 from planner.solve import solve
-from planner.testing.builder import steps_from
-from planner.validate import validate
+from planner.testing.cases import steps_from
+from planner.validation.validate import validate
 
 
 def courier() -> Problem:

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from planner.budget import Budget
-from planner.declare import Domain, When, forbidden, sometime
-from planner.explain import Cause, Diagnosis, explain_unsolvable
 from planner.explain.assumptions import DEAREST, PRICE, STEPS, fewest
-from planner.load import load
+from planner.explain.unreachable_goals import Cause
+from planner.explain.unsolvable import Diagnosis, explain_unsolvable
+from planner.language.declare import Domain, When, forbidden, sometime
+from planner.language.loading.load import load
+from planner.limits import Budget
 from planner.model import Problem
 from planner.plan import StoppedBy
 from planner.solve import solve
-from planner.validate import validate
+from planner.validation.validate import validate
 
 
 def office() -> Domain:

@@ -10,17 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.faults.carry import Carried, carry_out
-from benchmarks.faults.command import campaign
-from benchmarks.faults.pool import shipped
-from benchmarks.faults.setting import KINDS, MODELS, TIMEOUT, Setting, setting
-from benchmarks.faults.table import Judged, report
-from benchmarks.faults.verdict import REPEATS, Ending, Violation, verdict
-from executor.record.events import RunEnded
-from executor.record.failures import Tried
-from executor.record.status import RunStatus
+from benchmarks.faults.fault_campaign import Judged, campaign, report
+from benchmarks.faults.fault_problems import shipped
+from benchmarks.faults.fault_run import Carried, carry_out
+from benchmarks.faults.fault_setting import KINDS, MODELS, TIMEOUT, Setting, setting
+from benchmarks.faults.fault_verdict import REPEATS, Ending, Violation, verdict
+from executor.events.events import RunEnded, RunStatus
+from executor.events.failures import Tried
 from executor.testing import Fault, FaultKind, Observe
-from executor.world.policy import Policy
+from executor.tools.step_policy import Policy
 from planner.plan import Step
 
 RUNS = 150

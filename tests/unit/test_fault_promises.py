@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.faults.carry import carry_out
-from benchmarks.faults.command import campaign
-from benchmarks.faults.pool import shipped_orders
+from benchmarks.faults.fault_campaign import campaign
+from benchmarks.faults.fault_problems import shipped_orders
+from benchmarks.faults.fault_run import carry_out
+from benchmarks.faults.fault_setting import KINDS, ORDERS_MODELS, TIMEOUT, Setting
+from benchmarks.faults.fault_verdict import Ending, Violation, evidence_of, verdict
 from benchmarks.faults.promises import (
     Evidence,
     broken_promises,
@@ -19,15 +21,12 @@ from benchmarks.faults.promises import (
     successes_with_strangers,
     undone_by_final_steps,
 )
-from benchmarks.faults.setting import KINDS, ORDERS_MODELS, TIMEOUT, Setting
-from benchmarks.faults.verdict import Ending, Violation, evidence_of, verdict
-from executor.record.answers import HAPPENED, NOTHING
-from executor.record.events import Answered, Asked, PlanChanged, RunEnded, StepStarted
-from executor.record.status import RunStatus
+from executor.events.answers import HAPPENED, NOTHING
+from executor.events.events import Answered, Asked, PlanChanged, RunEnded, RunStatus, StepStarted
 from executor.testing import Fault, FaultKind, Observe
-from executor.testing.deeds import Call
-from executor.testing.looks import STRANGER, Sighting
-from executor.world.policy import Policy
+from executor.testing.simulated_handlers import Call
+from executor.testing.simulated_observers import STRANGER, Sighting
+from executor.tools.step_policy import Policy
 from planner.model import Atom
 from planner.plan import Step
 

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from executor.agent.foreign import RepairStatus, calls_in, repair, repaired
+from executor.agent.foreign_plans.formats import calls_in
+from executor.agent.foreign_plans.repair import RepairStatus, repair, repaired
 from planner import Domain, load, solve
 from planner.errors import InputError, PlanError
-from planner.validate import validate
+from planner.validation.validate import validate
 
 OFFICE = Domain("office")
 OFFICE.type("robot")

@@ -8,12 +8,12 @@ from decimal import Decimal
 import pytest
 from grounding_twin import check_grounding
 
-from planner.budget import Budget, LimitReached
 from planner.errors import InputError
-from planner.grounding import ground
-from planner.grounding.single import single_valued
+from planner.grounding.ground import ground
+from planner.grounding.single_valued_items import single_valued
+from planner.language.pddl import parse_domain, parse_problem
+from planner.limits import Budget, LimitReached
 from planner.model import Action, And, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable, When
-from planner.pddl import parse_domain, parse_problem
 from planner.plan import StoppedBy
 
 HEADER = "(define (domain d) (:requirements :adl :derived-predicates :action-costs) (:types a b - thing)"
@@ -121,7 +121,7 @@ CASES = {
 @pytest.mark.parametrize("least", [1, 10**9], ids=["in tables", "one by one"])
 @pytest.mark.parametrize("name", CASES)
 def test_the_task_does_what_the_declarations_say(name, least, monkeypatch):
-    monkeypatch.setattr("planner.grounding.tables.LEAST_ROWS", least)
+    monkeypatch.setattr("planner.grounding.action_tables.LEAST_ROWS", least)
     task = check_grounding(CASES[name])
     assert task.unreachable_goal is None
     assert task.actions

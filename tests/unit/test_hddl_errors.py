@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from htn.hddl import parse_domain, parse_problem
+from htn.language.hddl import parse_domain, parse_problem
 from planner.errors import PddlError
 
 DOMAIN = """\

@@ -11,8 +11,8 @@ import pytest
 
 from htn.model import HtnDomain, HtnProblem
 from planner import InputError, load, load_domain
-from planner.cli.exits import Exit
-from planner.loading.others import GROUP, languages
+from planner.cli.exit_codes import Exit
+from planner.language.loading.sources import PLUGIN_GROUP, languages
 
 DOMAIN = """(define (domain trips) (:types place) (:predicates (at ?x - place))
 (:task visit :parameters (?x - place))
@@ -107,7 +107,7 @@ def test_what_cannot_be_loaded(given: tuple[str, ...], message: str) -> None:
 def test_a_reader_that_cannot_be_imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = folder / "site" / "broken-1.0.dist-info"
     info.mkdir(parents=True)
-    text = f"[console_scripts]\na = b:c\n\n[{GROUP}]\n.hddl = there.is.none\n\n[other]\n.hddl = htn\n"
+    text = f"[console_scripts]\na = b:c\n\n[{PLUGIN_GROUP}]\n.hddl = there.is.none\n\n[other]\n.hddl = htn\n"
     (info / "entry_points.txt").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(folder / "site")
     with pytest.raises(InputError) as caught:
@@ -118,13 +118,13 @@ def test_a_reader_that_cannot_be_imported(folder: Path, monkeypatch: pytest.Monk
 
 def test_languages_are_those_that_the_standard_library_finds() -> None:
     found = {name: language.value for name, language in languages().items()}
-    assert found == {entry.name: entry.value for entry in entry_points(group=GROUP)}
-    assert found[".hddl"] == "htn.hddl"
+    assert found == {entry.name: entry.value for entry in entry_points(group=PLUGIN_GROUP)}
+    assert found[".hddl"] == "htn.language.hddl"
 
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("planner.load", "planner.loading.files"):
+    for module in ("planner.language.loading.load", "planner.language.loading.files"):
         monkeypatch.setattr(sys.modules[module], "languages", dict)
     with pytest.raises(InputError) as caught:
         load("d.hddl", "p.hddl")

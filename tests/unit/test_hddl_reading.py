@@ -6,11 +6,11 @@ import gc
 
 import pytest
 
-from htn.hddl import parse_domain, parse_problem
+from htn.language.hddl import parse_domain, parse_problem
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task
 from planner.errors import PddlError, UnsupportedError
+from planner.language.pddl import parse_domain as parse_pddl_domain
 from planner.model import TRUE, And, Atom, Equals, Forall, Metric, Not, Variable
-from planner.pddl import parse_domain as parse_pddl_domain
 
 BASE = """(:types place thing - object ship - (either place thing) town - place)
   (:predicates (at ?x - thing ?p - place) (ready ?x)) (:task visit :parameters (?p - place)) (:task rest)

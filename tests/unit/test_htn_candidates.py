@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from htn.declare import Methods
-from htn.testing import PARTIAL, WILD, HtnFeatures, random_htn
-from htn.verify import validate
+from htn.language.declare import Methods
+from htn.testing.random_problems import PARTIAL, WILD, HtnFeatures, random_htn
+from htn.verification.validate import validate
 from planner import Domain, StoppedBy, UnsupportedError, candidates, k_best, rank, solve
-from planner.cli import limits, main
+from planner.cli import interrupt, main
 
 
 def trip(tasks=("pack", "travel"), ordered=False, **options):
@@ -127,7 +127,7 @@ tasks: [travel]
 
 
 def test_the_command_lists_decompositions(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
     path = tmp_path / "trips.yaml"
     path.write_text(FILE)
     with pytest.raises(SystemExit) as ended:

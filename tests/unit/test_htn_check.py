@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from htn.hddl import parse_domain, parse_problem
+from htn import problem_kind
+from htn.language.hddl import parse_domain, parse_problem
 from planner import load
-from planner.budget import Budget
-from planner.check import Level
+from planner.limits import Budget
+from planner.lint.findings import Level
 
 CLEAN = """
 (define (domain errands) (:types item place)
@@ -51,7 +52,7 @@ CASES = {
 
 
 def test_a_clean_domain_has_no_findings():
-    assert parse_domain(CLEAN).check() == []
+    assert problem_kind.check_domain(parse_domain(CLEAN)) == []
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -61,7 +62,7 @@ def test_what_is_odd_is_found(name):
     for old, new in changes:
         assert old in text
         text = text.replace(old, new, 1)
-    assert [str(each) for each in parse_domain(text).check()] == [finding]
+    assert [str(each) for each in problem_kind.check_domain(parse_domain(text))] == [finding]
 
 
 def test_what_can_never_be_done_is_an_error():
@@ -70,9 +71,11 @@ def test_what_can_never_be_done_is_an_error():
         "(define (problem p) (:domain errands) (:objects i - item a b - place)"
         " (:htn :subtasks (collect i b)) (:init (at a) {}))"
     )
-    assert parse_problem(text.format("(open b)"), domain).check(Budget()) == []
+    assert problem_kind.check(parse_problem(text.format("(open b)"), domain), Budget()) == []
     (finding,) = [
-        each for each in parse_problem(text.format("(open a)"), domain).check(Budget()) if each.level is Level.ERROR
+        each
+        for each in problem_kind.check(parse_problem(text.format("(open a)"), domain), Budget())
+        if each.level is Level.ERROR
     ]
     assert str(finding) == (
         "error: task collect(i, b): it can never be done: fetch(i, b, a) needs open(b), which does not hold, and no"
@@ -123,7 +126,10 @@ def test_a_predicate_that_methods_alone_name(tmp_path, condition, facts, alone, 
     path = tmp_path / "trips.yaml"
     path.write_text(TRIPS.replace("CONDITION", condition).replace("FACTS", facts), encoding="utf-8")
     problem = load(path)
-    for given, expected in ((problem.domain.check(), alone), (problem.check(Budget()), finding)):
+    for given, expected in (
+        (problem_kind.check_domain(problem.domain), alone),
+        (problem_kind.check(problem, Budget()), finding),
+    ):
         found = [each for each in given if each.rule == "never-provided"]
         assert bool(found) is bool(expected)
         for each in found:
@@ -140,7 +146,7 @@ def test_a_declared_predicate_that_nothing_provides_is_worth_a_note_unless_missp
     )
     problem = "(define (problem p) (:domain errands) (:objects a - place i - item)"
     problem += " (:htn :subtasks (collect i a)) (:init (open a)))"
-    found = parse_problem(problem, parse_domain(text)).check(Budget())
+    found = problem_kind.check(parse_problem(problem, parse_domain(text)), Budget())
     assert [(each.level, each.place) for each in found if each.rule == "never-provided"] == [
         (Level.WARNING, "predicate opened"),
         (Level.NOTE, "predicate idle"),

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from htn_post import PLAN, ROUND, STEPS, crowd
 
-from htn.hddl.writer import write_domain, write_problem
-from htn.plans import write_plan
-from planner.cli import limits, main
-from planner.cli.exits import Exit
-from planner.pddl.plans import write_plan as write_steps
+from htn.language.hddl.writer import write_domain, write_problem
+from htn.language.plan_text import write_plan
+from planner.cli import interrupt, main
+from planner.cli.exit_codes import Exit
+from planner.language.pddl.plans import write_plan as write_steps
 from planner.plan import Plan
 
 TEXT = write_plan(PLAN)
@@ -66,7 +66,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     (tmp_path / "brackets").write_text("[" * 100_000, encoding="utf-8")
     (tmp_path / "latin").write_bytes("(caf\xe9)".encode("latin-1"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
 
     def run_in_process(*arguments: str) -> tuple[object, str, str]:
         with pytest.raises(SystemExit) as ended:

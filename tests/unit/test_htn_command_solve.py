@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 import planner
-from htn.model import HtnProblem
+from htn.portfolio import HEURISTICS, SEARCHES
 from htn.solve import solve
-from htn.strategy import HEURISTICS, SEARCHES
-from planner.cli import limits, main
-from planner.cli.exits import Exit
+from planner.cli import interrupt, main
+from planner.cli.exit_codes import Exit
 
 DOMAIN = """\
 (define (domain trips)
@@ -63,7 +62,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
 
     def run_in_process(*arguments: str) -> tuple[object, str, str]:
         with pytest.raises(SystemExit) as ended:
@@ -177,7 +176,7 @@ def test_an_interrupted_search_is_told(run, monkeypatch):
         options["cancel"].set()
         return solve(self, **options)
 
-    monkeypatch.setattr(HtnProblem, "solve", interrupted)
+    monkeypatch.setattr("htn.problem_kind.solve", interrupted)
     code, out, err = run("solve", "domain.hddl", "problem.hddl")
     assert (code, out) == (Exit.INTERRUPTED, "")
     assert "ended: cancellation" in err

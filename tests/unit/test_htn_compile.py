@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from htn_brute import TooManyNetworks, cheapest
 
-from htn.derive import as_htn
-from htn.hddl import parse_domain, parse_problem, write
+from htn.compilations.methods_from_actions import as_htn
+from htn.language.hddl import parse_domain, parse_problem, write
 from htn.model import HtnDomain, HtnProblem
 from planner import load, load_domain
 from planner.cli import main
 from planner.errors import UnsupportedError
-from planner.loading.shipped import shipped_names
+from planner.language.loading.python_files import shipped_names
+from planner.lightweight import replace
 from planner.model import DomainModel, Goal
 from planner.model.domain import creates_objects
-from planner.records import replace
 from planner.testing import Features, brute_force, random_problem
 
 TRIPS = """\

@@ -4,13 +4,14 @@ import pytest
 
 from executor import ActionPlan, Executor, RunStatus
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
-from htn.declare import Methods
-from htn.derive import as_htn
-from htn.documents import documents_of
+from htn import problem_kind
+from htn.compilations.methods_from_actions import as_htn
+from htn.language.declare import Methods
+from htn.language.documents import documents_of
 from planner import Domain, Entity, Status, load
-from planner.budget import Budget
-from planner.documents.emit import to_yaml
 from planner.errors import InputError
+from planner.language.documents.writer import to_yaml
+from planner.limits import Budget
 
 
 class Person(Entity):
@@ -60,7 +61,7 @@ def asked(*names, waiting=True, careful=False, extra=False, **options):
 
 def test_tasks_are_planned_with_placeholders():
     problem = asked("ann", "ben")
-    result = problem.solve()
+    result = problem_kind.solve(problem)
     assert result.status is Status.OPTIMAL
     assert str(result.plan).splitlines() == [
         "1. create_ticket(ann, new-ticket-1)",
@@ -70,44 +71,44 @@ def test_tasks_are_planned_with_placeholders():
         "5. configure(new-ticket-2)",
         "6. close(new-ticket-2, ben)",
     ]
-    assert problem.validate(result.plan).valid
+    assert problem_kind.validate(problem, result.plan).valid
     assert result.plan.problem is problem
-    again = problem.read_plan(problem.write_plan(result.plan))
-    assert problem.validate(again).valid
-    assert problem.explain_plan(again)
+    again = problem_kind.read_plan(problem, problem_kind.write_plan(result.plan))
+    assert problem_kind.validate(problem, again).valid
+    assert problem_kind.explain_plan(problem, again)
 
 
 def test_steps_alone_are_checked_with_what_they_create():
     problem = asked("ann")
-    plan = problem.solve().plan
+    plan = problem_kind.solve(problem).plan
     steps = type(plan)(plan.steps, problem)
-    assert problem.validate(steps).valid
-    assert not problem.validate(type(plan)(plan.steps[:2], problem)).valid
+    assert problem_kind.validate(problem, steps).valid
+    assert not problem_kind.validate(problem, type(plan)(plan.steps[:2], problem)).valid
 
 
 def test_preconditions_speak_of_what_exists():
-    result = asked("ann", "ben", careful=True).solve()
+    result = problem_kind.solve(asked("ann", "ben", careful=True))
     assert result.status is Status.OPTIMAL
     assert [step.action for step in result.plan.steps].count("create_ticket") == 2
-    rest = asked("ann", "ben", careful=True, extra=True).solve()
+    rest = problem_kind.solve(asked("ann", "ben", careful=True, extra=True))
     assert [step.action for step in rest.plan.steps] == ["send_away", "send_away"]
 
 
 def test_what_is_cheaper_without_creating_is_proved():
-    result = asked("ann", waiting=False).solve()
+    result = problem_kind.solve(asked("ann", waiting=False))
     assert result.status is Status.OPTIMAL
     assert [str(step) for step in result.plan.steps] == ["send_away(ann)"]
 
 
 def test_no_number_of_objects_helps_where_the_goal_is_out_of_reach():
     problem = asked("ann", waiting=False, goal=["waits(ann)"])
-    result = problem.solve()
+    result = problem_kind.solve(problem)
     assert result.status is Status.UNSOLVABLE
-    assert "waits(ann)" in str(problem.why_not(Budget(10)))
+    assert "waits(ann)" in str(problem_kind.explain_unsolvable(problem, Budget(10)))
 
 
 def test_a_domain_that_creates_has_no_findings():
-    assert [str(each) for each in asked("ann").check(Budget(10))] == []
+    assert [str(each) for each in problem_kind.check(asked("ann"), Budget(10))] == []
 
 
 def test_a_subtask_that_creates_says_what_it_calls_it():
@@ -122,11 +123,11 @@ def test_documents_keep_what_subtasks_create(tmp_path):
     path.write_text(to_yaml(documents_of(problem, domain=True)))
     read = load(path)
     assert read.domain == problem.domain
-    assert read.solve().cost == problem.solve().cost
+    assert problem_kind.solve(read).cost == problem_kind.solve(problem).cost
 
 
 def test_derived_methods_create():
-    result = as_htn(load("helpdesk", "new-account")).solve()
+    result = problem_kind.solve(as_htn(load("helpdesk", "new-account")))
     assert (result.status, result.cost) == (Status.OPTIMAL, 12)
 
 
@@ -143,7 +144,7 @@ def test_derived_methods_create():
 def test_hierarchical_runs_bind_what_they_create_and_repair_it(fault):
     problem = asked("ann", "ben")
     simulated = SimulatedWorld(problem, faults=[fault] if fault else [])
-    outcome = run_virtual(Executor(simulated.world).run(ActionPlan.of(problem.solve().plan)))
+    outcome = run_virtual(Executor(simulated.world).run(ActionPlan.of(problem_kind.solve(problem).plan)))
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
     closed = [act.step.args for act in simulated.acts if act.step and act.step.predicate == "close"]
     assert [owner for _, owner in closed] == ["ann", "ben"]
@@ -154,7 +155,7 @@ def test_what_was_created_in_part_is_not_created_again_for_the_task():
     fault = Fault(FaultKind.CHANGE_AFTER, "create_ticket(ben)", facts=("not open(ticket-2)",))
     problem = asked("ann", "ben")
     simulated = SimulatedWorld(problem, faults=[fault])
-    outcome = run_virtual(Executor(simulated.world).run(ActionPlan.of(problem.solve().plan)))
+    outcome = run_virtual(Executor(simulated.world).run(ActionPlan.of(problem_kind.solve(problem).plan)))
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
     done = [str(act.step) for act in simulated.acts if act.step and "ben" in act.step.args]
     assert done == ["create_ticket(ben, ticket-2)", "send_away(ben)"]

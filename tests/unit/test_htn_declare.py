@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from htn_brute import cheapest_steps
 
-from htn.declare import Methods
+from htn.language.declare import Methods
 from htn.model import HtnProblem, Method, Network, Subtask, Task, sequence
 from planner import Domain, Entity, InputError, load, load_domain
-from planner.declare import PredicateRef
+from planner.language.declare import PredicateRef
 from planner.model import TRUE, And, Atom, Equals, Exists, Goal, Not, Or, Problem, Variable
 from planner.plan import Step
 
@@ -277,7 +277,7 @@ def test_methods_of_a_finished_model(office: Domain) -> None:
 
 
 FILE = """
-from htn.declare import Methods
+from htn.language.declare import Methods
 from planner import Domain
 
 office = Domain("office", types=["room"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from htn.declare import Methods
+from htn.language.declare import Methods
 from planner import Domain, Entity, InputError, UnsupportedError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "htn_declaration_errors.txt"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from htn_brute import cheapest_steps
 
-from htn.derive import as_htn, derived_methods
-from htn.documents import documents_of
+from htn.compilations.methods_from_actions import as_htn, derived_methods
+from htn.language.documents import documents_of
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
-from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
+from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from planner import DocumentError, UnsupportedError, json_schema, load, read_documents, write_json, write_yaml
 from planner.model import And, Atom, DomainModel, Equals, Not, Object, Problem, Variable
 from planner.plan import Step

@@ -7,14 +7,15 @@ from importlib import import_module
 import pytest
 from htn_brute import cheapest
 
-from htn.cases import check_cases
-from htn.explain import why_not
-from htn.hddl import parse_domain, parse_problem
-from htn.hddl.writer import write_domain, write_problem
+from htn import problem_kind
+from htn.explain.unsolvable import why_not
+from htn.language.hddl import parse_domain, parse_problem
+from htn.language.hddl.writer import write_domain, write_problem
 from htn.model import HtnDomain
+from htn.testing.cases import check_cases
 from planner import load
-from planner.budget import Budget
-from planner.check.findings import Level
+from planner.limits import Budget
+from planner.lint.findings import Level
 
 HIERARCHIES = ("household", "incident", "travel")
 
@@ -59,7 +60,9 @@ def test_a_generator_gives_the_same_for_the_same_seed_only(shipped):
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_generated_can_be_solved(shipped, seed, size):
     problem = shipped.generate(seed, size)
-    assert problem.validate(problem.solve(mode="first", time_limit=None).expect_plan()).valid
+    assert problem_kind.validate(
+        problem, problem_kind.solve(problem, mode="first", time_limit=None).expect_plan()
+    ).valid
 
 
 def test_problems_are_named_and_made_when_asked_for(shipped):
@@ -76,9 +79,9 @@ def test_problems_are_named_and_made_when_asked_for(shipped):
 
 
 def test_no_domain_has_findings(shipped):
-    findings = shipped.domain().check()
+    findings = problem_kind.check_domain(shipped.domain())
     for problem in list(shipped.problems().values())[:4]:
-        findings += problem.check(Budget(30))
+        findings += problem_kind.check(problem, Budget(30))
     assert [str(finding) for finding in findings if finding.level is not Level.NOTE] == []
 
 
@@ -86,7 +89,7 @@ def test_they_are_written_in_hddl_and_solved_as_well(shipped):
     case = shipped.cases()[0]
     domain = parse_domain(write_domain(case.problem.domain))
     assert isinstance(domain, HtnDomain)
-    assert parse_problem(write_problem(case.problem), domain).solve(time_limit=None).cost == case.optimum
+    assert problem_kind.solve(parse_problem(write_problem(case.problem), domain), time_limit=None).cost == case.optimum
 
 
 @pytest.mark.parametrize("name", ["incident", "travel"])

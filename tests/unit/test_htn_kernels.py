@@ -6,12 +6,10 @@ import random
 
 import pytest
 
-from planner.compiled.arrays import empty_index, index
-from planner.compiled.lists import extend, inverse, joined, list_of, of_columns, room, selected, singles
-from planner.kernels.data import NOTHING
-from planner.kernels.kernel import ENTRIES
-from planner.kernels.lists import Lists
-from planner.kernels.tasks import components, linked, useful
+from htn.grounding.task_reachability_kernel import components, linked, useful
+from planner.jit.arrays import empty_index, extend, index, inverse, joined, list_of, of_columns, room, selected, singles
+from planner.jit.common_kernel import ENTRIES, NOTHING
+from planner.jit.containers_kernel import Lists
 
 SEEDS = range(60)
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from htn.hddl import parse_domain, parse_problem
-from htn.lifted import DepthFirst
-from htn.lifted.code import Unfit
-from htn.lifted.machine import machine
-from htn.lifted.trees import plan_by
+from htn.language.hddl import parse_domain, parse_problem
+from htn.lifted.compiled_problem import machine
+from htn.lifted.depth_first import DepthFirst
+from htn.lifted.generated_code import Unfit
+from htn.lifted.plan_extraction import plan_by
 from htn.solve import solve
-from htn.verify import validate
+from htn.verification.validate import validate
 from planner.errors import UnsupportedError
 from planner.plan import Status
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-import htn.answer
-import htn.lifted.turns
-import htn.search.nodes
+import htn.incumbent
+import htn.lifted.depth_first
+import htn.search.task_networks
 from htn.grounding.ground import ground
-from htn.hddl import parse_domain, parse_problem
-from htn.lifted.machine import machine
-from htn.lifted.turns import Meanwhile
+from htn.language.hddl import parse_domain, parse_problem
+from htn.lifted.compiled_problem import machine
+from htn.lifted.depth_first import Meanwhile
 from htn.model import HtnProblem
-from htn.search.arrays import Board
-from htn.search.partial import Partial
+from htn.portfolio import _descending
+from htn.search.ground_hierarchy import Board
+from htn.search.task_networks import Partial
 from htn.solve import solve
-from htn.strategy import _descending
-from planner.budget import Budget, LimitReached
 from planner.cli.interrupt import GRACE, Watchman, interruptible
-from planner.compiled import library
+from planner.jit import library
+from planner.limits import Budget, LimitReached
 from planner.plan import Status, StoppedBy
 from planner.search import Ending, Run
 
@@ -61,7 +61,7 @@ def test_writing_functions_asks_for_every_task() -> None:
 
 
 def test_what_a_search_makes_of_actions_and_methods_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(htn.search.nodes, "BATCH", 10)
+    monkeypatch.setattr(htn.search.task_networks, "BATCH", 10)
     board = Board(ground(workshop(50), Budget()), library.ENTRIES, (counting := Counting()).check)
     asked = counting.asked
     Partial(board, 0, 1, 1)
@@ -71,10 +71,10 @@ def test_what_a_search_makes_of_actions_and_methods_asks(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("place", "name", "search"),
     [
-        (htn.answer, "validate", None),
-        (htn.answer, "validate", "greedy"),
-        (htn.answer, "plan_of", "greedy"),
-        (htn.lifted.turns, "plan_by", "depth-first"),
+        (htn.incumbent, "validate", None),
+        (htn.incumbent, "validate", "greedy"),
+        (htn.incumbent, "plan_of", "greedy"),
+        (htn.lifted.depth_first, "plan_by", "depth-first"),
     ],
 )
 def test_a_plan_that_was_found_is_not_lost_to_the_clock(
@@ -104,7 +104,7 @@ def test_what_takes_far_too_long_is_broken_off_all_the_same(monkeypatch: pytest.
             watchman.alarm(0, None)
             raise AssertionError("the clock raises")
 
-        monkeypatch.setattr(htn.answer, "validate", endless)
+        monkeypatch.setattr(htn.incumbent, "validate", endless)
         with watchman.searching(), pytest.raises(LimitReached) as ended:
             solve(workshop(3), mode="first")
     assert ended.value.stopped_by is StoppedBy.TIME
@@ -131,7 +131,7 @@ def ending_of(steps):
 
 @pytest.mark.parametrize("asked", [0, 1])
 def test_a_descent_may_end_while_somebody_asks_the_budget(asked, monkeypatch):
-    monkeypatch.setattr(htn.lifted.turns, "AFTER", 0.0)
+    monkeypatch.setattr(htn.lifted.depth_first, "AFTER", 0.0)
     meanwhile = Meanwhile(Budget(), Short(), Run(), enough=False)
     steps = _descending(meanwhile)
     next(steps)

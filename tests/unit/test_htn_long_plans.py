@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from htn_towers import tower_plan
 
-from htn.draw import drawn
-from htn.plans import read_plan, write_plan
-from htn.verify import completed, thorough, validate
+from htn.language.plan_drawing import drawn
+from htn.language.plan_text import read_plan, write_plan
+from htn.verification.validate import completed, thorough, validate
 from planner.plan import Plan
 
 SHORT, LONG = 6, 9

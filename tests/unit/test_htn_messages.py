@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from htn.check import check_htn_problem
-from htn.explain import why_not
-from htn.hddl import parse_domain, parse_problem
+from htn.explain.unsolvable import why_not
+from htn.language.hddl import parse_domain, parse_problem
+from htn.lint import check_htn_problem
 from htn.model import HtnProblem
 from htn.solve import solve
-from planner.budget import Budget
-from planner.check import Level
 from planner.cli.solve import verdict
+from planner.limits import Budget
+from planner.lint.findings import Level
 from planner.plan import Status
 
 DOMAIN = """

@@ -7,37 +7,23 @@ import random
 from io import StringIO
 
 import pytest
-from htn_post import (
-    DOMAIN,
-    PLAN,
-    ROUND,
-    STEPS,
-    TREE,
-    atom,
-    by,
-    crowd,
-    did,
-    problem_of,
-    steps_of,
-    tree_of,
-    variables,
-)
+from htn_post import DOMAIN, PLAN, ROUND, STEPS, TREE, atom, by, crowd, did, problem_of, steps_of, tree_of, variables
 from rich.console import Console
 
-from htn.draw import drawn
-from htn.draw import tree_of as tree_of_rich
-from htn.hddl import parse_domain, parse_problem
+from htn import problem_kind
+from htn.language.hddl import parse_domain, parse_problem
+from htn.language.plan_drawing import drawn
+from htn.language.plan_drawing import tree_of as tree_of_rich
+from htn.language.plan_text import plan_from_data, plan_from_text, read_plan, write_plan
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.plan import Decomposition, Node
-from htn.plan_files import plan_from_data, plan_from_text
-from htn.plans import read_plan, write_plan
-from htn.verify import completed, validate
-from htn.verify.sequence import decomposition_of, judged
-from planner.budget import Budget, LimitReached
+from htn.verification.chart_parsing import decomposition_of, judged
+from htn.verification.validate import completed, validate
 from planner.errors import PlanError
+from planner.lightweight import replace
+from planner.limits import Budget, LimitReached
 from planner.model import TRUE, Action, And, Atom, DomainModel, Equals, Formula, Not, Object, Problem, Variable
 from planner.plan import Plan, Step, StoppedBy
-from planner.records import replace
 
 TEXT = """\
 ==>
@@ -444,7 +430,7 @@ SPELLED_PROBLEM = (
 def test_names_are_spelled_as_in_the_files():
     """The competition's verifier tells upper and lower case apart."""
     problem = parse_problem(SPELLED_PROBLEM, parse_domain(SPELLED))
-    plan = problem.solve().expect_plan()
+    plan = problem_kind.solve(problem).expect_plan()
     text = "==>\n0 Rest\n1 Walk Hall\n2 Rest\n3 Walk LAB\nroot 4 5\n4 Visit Hall -> Go-There 0 1\n"
     assert write_plan(plan) == text + "5 Visit LAB -> Go-There 2 3\n<==\n"
     assert validate(problem, read_plan(write_plan(plan), problem)).valid
@@ -598,11 +584,11 @@ def test_what_is_not_found_out_in_time_is_not_decided():
     assert str(verdict).startswith("not decided: the steps can be done")
     assert verdict.to_dict()["stopped_by"] == "time"
     with pytest.raises(LimitReached):
-        problem.explain_plan(Plan(steps, problem), Budget(0.2))
+        problem_kind.explain_plan(problem, Plan(steps, problem), Budget(0.2))
 
 
 def test_a_plan_that_cannot_be_done_is_decided_without_any_time():
-    assert ROUND.validate(Plan(STEPS[1:], ROUND), Budget(0)).stopped_by is None
+    assert problem_kind.validate(ROUND, Plan(STEPS[1:], ROUND), Budget(0)).stopped_by is None
 
 
 DRAWN = """\

@@ -11,20 +11,21 @@ from htn_incidents import replicated
 from domains.household.instances import written
 from domains.incident.instances import shop as outage
 from domains.travel.instances import board, couple, trips
-from htn.cases import plan_of
+from htn import problem_kind
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.plan import Decomposition
-from htn.repair import repair
-from htn.verify import validate
-from htn.verify.sequence import decomposition_of
-from planner.budget import Budget
-from planner.declare import Domain
+from htn.repair.subtree_repair import repair
+from htn.testing.cases import plan_of
+from htn.verification.chart_parsing import decomposition_of
+from htn.verification.validate import validate
 from planner.errors import InputError, PlanError
+from planner.language.declare import Domain
+from planner.limits import Budget
 from planner.model import Atom, Goal
 from planner.plan import Plan, Status, Step, StoppedBy
-from planner.testing.builder import steps_from
-from planner.validate import Simulation
-from planner.validate import validate as validate_steps
+from planner.semantics.simulation import Simulation
+from planner.testing.cases import steps_from
+from planner.validation.validate import validate as validate_steps
 
 
 def commuter():
@@ -171,7 +172,7 @@ def with_inn(problem):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_innermost_task_that_can_be_done_anew_is(case):
     problem = with_inn(case.problem)
-    plan = problem.solve(time_limit=None).expect_plan()
+    plan = problem_kind.solve(problem, time_limit=None).expect_plan()
     texts = [str(step) for step in plan.steps]
     place = len(texts) - 1 - texts[::-1].index(case.breaks)
     standing = now(problem, plan.steps[:place], case.changes)
@@ -223,7 +224,7 @@ def check_anew(standing, plan, found):
 
 def broken_board():
     problem = board()
-    return problem, problem.solve(time_limit=None).expect_plan()
+    return problem, problem_kind.solve(problem, time_limit=None).expect_plan()
 
 
 def test_a_plan_that_works_is_kept():

@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 
 from domains.travel.instances import couple
-from htn.declare import Methods
-from htn.derive import as_htn
+from htn import problem_kind
+from htn.compilations.methods_from_actions import as_htn
+from htn.language.declare import Methods
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
-from htn.repair import repair
-from htn.verify import validate
+from htn.repair.subtree_repair import repair
+from htn.verification.validate import validate
 from planner import Budget, Domain, Plan, Status, Step, candidates, solve, write_yaml
-from planner.engines.outgoing.problem import to_unified_planning
 from planner.errors import InputError
+from planner.lightweight import replace
 from planner.model import Atom, Constraint, ConstraintKind, Done, Equals, Goal, Not, Object, Variable
-from planner.records import replace
-from planner.resolve import resolve_problem
+from planner.problem_kinds import resolve_problem
+from planner.unified_planning.outgoing.problem import to_unified_planning
 
 
 def office() -> HtnProblem:
@@ -194,17 +195,17 @@ def found_plan() -> Plan:
 ENTRIES: dict[str, Callable[[HtnProblem], object]] = {
     "solve": solve,
     "solve with an engine": lambda problem: solve(problem, engine="aries"),
-    "problem.solve": lambda problem: problem.solve(),
+    "problem.solve": problem_kind.solve,
     "candidates": candidates,
-    "why_not": lambda problem: problem.why_not(Budget(5)),
-    "check": lambda problem: problem.check(Budget(5)),
-    "validate": lambda problem: problem.validate(decomposed(problem)),
-    "validate steps": lambda problem: problem.validate(Plan(STEPS, problem)),
-    "explain_plan": lambda problem: problem.explain_plan(decomposed(problem)),
+    "why_not": lambda problem: problem_kind.explain_unsolvable(problem, Budget(5)),
+    "check": lambda problem: problem_kind.check(problem, Budget(5)),
+    "validate": lambda problem: problem_kind.validate(problem, decomposed(problem)),
+    "validate steps": lambda problem: problem_kind.validate(problem, Plan(STEPS, problem)),
+    "explain_plan": lambda problem: problem_kind.explain_plan(problem, decomposed(problem)),
     "repair": lambda problem: repair(problem, decomposed(problem)),
     "to_unified_planning": to_unified_planning,
     "write_yaml": write_yaml,
-    "grounded": lambda problem: problem.to_unified_planning(is_ground=True),
+    "grounded": lambda problem: problem_kind.to_unified_planning(problem, is_ground=True),
 }
 
 
@@ -232,7 +233,7 @@ def test_texts_in_networks_and_methods_are_read() -> None:
     assert plan.problem.network == office().network
     assert validate(plan.problem, plan).valid
     assert validate(office(), replace(plan, problem=office())).valid
-    read = method(precondition="(and (at ?r ?a) (door ?a ?n))")(office()).resolved()
+    read = problem_kind.resolve(method(precondition="(and (at ?r ?a) (door ?a ?n))")(office()))
     assert read.domain.methods["on"].precondition == office().domain.methods["on"].precondition
 
 
@@ -263,7 +264,7 @@ def test_a_method_may_name_objects_and_reuse_a_name_in_a_quantifier() -> None:
 def test_readers_and_derivation_give_sealed_problems() -> None:
     for problem in (office(), couple(), as_htn(office().classical)):
         assert problem.is_sealed
-        assert problem.resolved() is problem
+        assert problem_kind.resolve(problem) is problem
         assert resolve_problem(problem) is problem
         assert pickle.loads(pickle.dumps(problem)).is_sealed
         assert copy.deepcopy(problem).is_sealed
@@ -277,11 +278,11 @@ def test_a_seal_is_broken_by_what_is_replaced() -> None:
     assert not replace(problem, domain=replace(problem.domain)).is_sealed
     assert not classical(goal=Goal())(problem).is_sealed
     assert replace(problem, spelling=problem.spelling).is_sealed
-    assert classical(goal="at(r2, lab)")(problem).resolved().is_sealed
+    assert problem_kind.resolve(classical(goal="at(r2, lab)")(problem)).is_sealed
 
 
 def test_methods_are_looked_up_again_only_where_what_they_name_was_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    from htn.declare import resolve
+    from htn.language.declare import resolve
 
     read = []
     original = resolve._Reader.domain
@@ -296,7 +297,7 @@ def test_methods_are_looked_up_again_only_where_what_they_name_was_replaced(monk
     counts = []
     for change in (*changes[:2], method(description="by foot")):
         read.clear()
-        change(problem).resolved()
+        problem_kind.resolve(change(problem))
         counts.append(len(read))
     assert counts == [0, 0, 1]
     assert solve(both(problem, actions=priced)).cost == 5

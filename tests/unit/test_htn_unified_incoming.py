@@ -40,10 +40,7 @@ from unified_planning.shortcuts import (
 
 from htn.model import HtnProblem
 from htn.solve import solve
-from htn.unified import HtnIncoming
-from planner.engines import others, register
-from planner.engines.incoming import from_unified_planning
-from planner.engines.outcomes import validated
+from htn.unified_planning import HtnIncoming
 from planner.errors import InputError, PlanError, UnsupportedError
 from planner.model import TRUE, Atom, Exists, Metric, Variable
 from planner.model import And as Both
@@ -51,7 +48,10 @@ from planner.model import Equals as Same
 from planner.model import Not as No
 from planner.model import Or as Either
 from planner.plan import Status, StoppedBy
-from planner.validate import Verdict
+from planner.unified_planning import problem_features, register
+from planner.unified_planning.engine import validated
+from planner.unified_planning.incoming import from_unified_planning
+from planner.validation.verdict import Verdict
 
 
 class Errands:
@@ -457,16 +457,16 @@ def test_a_verdict_that_a_limit_kept_from_being_reached_is_unknown() -> None:
 
 
 def test_a_converter_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = EntryPoint("HIERARCHICAL", "htn.nowhere", others.GROUP)
-    monkeypatch.setattr(others, "entry_points", lambda **_: [broken])
-    others.converters.cache_clear()
+    broken = EntryPoint("HIERARCHICAL", "htn.nowhere", problem_features.GROUP)
+    monkeypatch.setattr(problem_features, "entry_points", lambda **_: [broken])
+    problem_features.converters.cache_clear()
     with pytest.raises(InputError, match=r"the converter htn\.nowhere of HIERARCHICAL problems cannot be imported"):
         Errands().read()
-    others.converters.cache_clear()
+    problem_features.converters.cache_clear()
 
 
 def test_without_a_converter_tasks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(others, "converters", dict)
+    monkeypatch.setattr(problem_features, "converters", dict)
     with pytest.raises(UnsupportedError, match="hierarchical task networks"):
         Errands().read()
 

@@ -14,10 +14,8 @@ from unified_planning.plans.hierarchical_plan import Decomposition
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.solve import solve
-from htn.unified import HtnOutgoing
-from htn.verify import validate
-from planner.engines.incoming import from_unified_planning
-from planner.engines.outgoing.problem import to_unified_planning
+from htn.unified_planning import HtnOutgoing
+from htn.verification.validate import validate
 from planner.errors import PlanError, UnsupportedError
 from planner.model import (
     FALSE,
@@ -40,6 +38,8 @@ from planner.model import (
     Variable,
 )
 from planner.plan import Plan
+from planner.unified_planning.incoming import from_unified_planning
+from planner.unified_planning.outgoing.problem import to_unified_planning
 
 PLACE = ("place",)
 HERE, THERE = Variable("?here", PLACE), Variable("?there", PLACE)

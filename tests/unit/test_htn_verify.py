@@ -6,28 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from htn_post import (
-    PLAN,
-    ROUND,
-    STEPS,
-    TREE,
-    Done,
-    atom,
-    by,
-    did,
-    differ,
-    problem_of,
-    steps_of,
-    tree_of,
-)
+from htn_post import PLAN, ROUND, STEPS, TREE, Done, atom, by, did, differ, problem_of, steps_of, tree_of
 
 from htn.model import HtnProblem
 from htn.plan import Decomposition, Node
-from htn.verify import completed, thorough, validate
+from htn.verification.validate import completed, thorough, validate
 from planner.errors import InputError
+from planner.lightweight import replace
 from planner.model import Atom, Not
 from planner.plan import Plan, Step
-from planner.records import replace
 
 
 def changed(place: int, **changes: Any) -> Plan:

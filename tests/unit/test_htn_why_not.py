@@ -10,16 +10,18 @@ from itertools import pairwise
 import pytest
 from htn_towers import tower_plan
 
-from htn.explain import explain_plan, why_not
-from htn.hddl import parse_domain, parse_problem
+from htn import problem_kind
+from htn.explain.plan_steps import explain_plan
+from htn.explain.unsolvable import why_not
+from htn.language.hddl import parse_domain, parse_problem
 from htn.plan import Decomposition, Node
 from planner import read_documents, solve
-from planner.budget import Budget, LimitReached
 from planner.errors import PlanError
-from planner.explain.relaxed import _closure
+from planner.explain.near_misses import _closure
+from planner.limits import Budget, LimitReached
 from planner.plan import Plan, Status, Step, StoppedBy
 
-reasons = sys.modules["htn.explain.why_not"]
+reasons = sys.modules["htn.explain.unsolvable"]
 DOMAIN = """
 (define (domain errands) (:types item place)
  (:constants home - place)
@@ -178,7 +180,7 @@ def test_limits_are_told_and_not_raised():
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_proved_in_a_hurry_is_proved_anyway(name, monkeypatch):
     """Where there is no time for the exact relaxed world, what is missing shows in a smaller one."""
-    monkeypatch.setattr(reasons, "EXACT_SECONDS", 0.0)
+    monkeypatch.setattr("htn.explain.impossible_tasks.EXACT_SECONDS", 0.0)
     problem, _, _ = CASES[name]
     found = why_not(problem, Budget(60))
     assert found.proved
@@ -186,7 +188,7 @@ def test_what_is_proved_in_a_hurry_is_proved_anyway(name, monkeypatch):
 
 
 def test_objects_that_one_subtask_alone_is_about_are_told_with_it(monkeypatch):
-    monkeypatch.setattr(reasons, "EXACT_SECONDS", 0.0)
+    monkeypatch.setattr("htn.explain.impossible_tasks.EXACT_SECONDS", 0.0)
     text = "(define (problem p) (:domain errands) (:objects a b - place can x y - item) (:init (at a) (road a b))"
     network = "(:htn :parameters (?i ?j - item) :ordered-subtasks (and (collect ?i) (collect ?j)))"
     found = why_not(parse_problem(f"{text} {network})", parse_domain(DOMAIN)), Budget(60))
@@ -199,7 +201,7 @@ def no_room(*_given, **_options):
 
 
 def test_without_room_for_the_relaxed_world_some_ways_are_tried(monkeypatch):
-    monkeypatch.setattr(reasons, "relaxed_world", no_room)
+    monkeypatch.setattr("htn.explain.impossible_tasks.relaxed_world", no_room)
     found = why_not(problem_of("(go b) (collect y) (go a)"), Budget(60))
     assert (found.proved, found.solvable, found.stopped_by) == (False, False, StoppedBy.MEMORY)
     lines = str(found).splitlines()
@@ -308,8 +310,8 @@ tasks: ["go(lab)"]
 constraints: [{forbidden: "move(hall, _)"}]
 """
     (problem,) = read_documents(text).problems
-    assert problem.solve().status is Status.UNSOLVABLE
-    found = problem.why_not(Budget(10))
+    assert problem_kind.solve(problem).status is Status.UNSOLVABLE
+    found = problem_kind.explain_unsolvable(problem, Budget(10))
     assert found.proved
     assert not found.solvable
     assert "move(hall, lab)" in found.describe()

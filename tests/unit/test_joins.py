@@ -7,8 +7,7 @@ import random
 
 import pytest
 
-from planner.grounding.interpreted import interpret, make_join, run
-from planner.grounding.joins import Filters, Relation, Source, compile_join, projector
+from planner.grounding.joins import Filters, Relation, Source, compile_join, interpret, make_join, projector, run
 from planner.model import Atom, Equals, is_variable
 
 NAMES = ["a", "b", "c", "d"]

@@ -8,11 +8,10 @@ import pytest
 from search_twins import action, closed, is_goal, random_task, successors
 
 from planner.heuristics import landmarks as module
-from planner.heuristics.landmark_orders import _Interference
-from planner.heuristics.landmarks import Landmarks
-from planner.heuristics.relaxed import relax
+from planner.heuristics.landmarks import Landmarks, _Interference
+from planner.heuristics.relaxation import relax
 from planner.model import Atom
-from planner.task import Task
+from planner.task.ground_task import Task
 
 
 def landmarks(task: Task) -> Landmarks:

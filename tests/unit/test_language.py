@@ -8,7 +8,7 @@ import pytest
 from pydantic import Field
 
 from executor.errors import ModelError, NoAnswer, Unpaid, Unreachable
-from executor.language import (
+from executor.language_model import (
     Allowance,
     Answer,
     Failed,
@@ -22,7 +22,7 @@ from executor.language import (
     Usage,
     answered,
 )
-from executor.language.apart import Apart
+from executor.language_model.event_loop import Apart
 from executor.testing import AdversarialModel, ScriptedModel, run_virtual
 from planner.errors import InputError
 

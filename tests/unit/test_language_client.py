@@ -10,10 +10,10 @@ from pydantic import Field
 from raw_endpoint import RawEndpoint, http
 
 from executor.errors import NoAnswer, Unpaid, Unreachable
-from executor.language import Allowance, Answer, Meter, Part, Purpose, Reply, Request, answered
-from executor.language.apart import Apart
-from executor.language.client import BLOCKED, Client
-from executor.language.settings import Settings, model_of, settings_of
+from executor.language_model import Allowance, Answer, Meter, Part, Purpose, Reply, Request, answered
+from executor.language_model.client import BLOCKED, Client
+from executor.language_model.event_loop import Apart
+from executor.language_model.settings import Settings, model_of, settings_of
 from executor.testing import ScriptedModel
 from planner.errors import InputError
 

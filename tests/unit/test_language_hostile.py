@@ -15,9 +15,9 @@ from raw_endpoint import RawEndpoint, completion, http, said
 
 from executor import Agent, RunStatus
 from executor.errors import ModelError, NoAnswer
-from executor.language import Allowance, Answer, Meter, Part, Purpose, Request, answered
-from executor.language.client import BLOCKED, Client
-from executor.language.settings import Settings
+from executor.language_model import Allowance, Answer, Meter, Part, Purpose, Request, answered
+from executor.language_model.client import BLOCKED, Client
+from executor.language_model.settings import Settings
 from executor.testing import SimulatedWorld
 from planner import load
 

@@ -19,10 +19,11 @@ from executor import (
     World,
     learn,
 )
+from executor.events.events import KINDS
 from executor.journal import Journal
-from executor.learning.trials import READ, Reader
-from executor.record.events import KINDS
+from executor.learning.attempts import READ, Reader
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
+from htn import problem_kind
 from planner import Case, Domain, InputError, Outcome, expected_costs, load, solve
 
 
@@ -139,8 +140,8 @@ def test_a_handler_that_was_not_called_says_nothing_of_itself(journal):
 
 
 def _with_error(entry):
-    from executor.steps.perform import KEPT
-    from executor.world.data import loaded
+    from executor.loop.attempt import KEPT
+    from executor.tools.json_data import loaded
 
     data = loaded(entry.data)
     if data.get("result"):
@@ -333,7 +334,7 @@ def test_patches_know_what_was_learned():
 
 
 def _note(experience, action, *, failed, worked, **objects):
-    from executor.learning.trials import Trial, Verdict
+    from executor.learning.attempts import Trial, Verdict
 
     for verdict, number in ((Verdict.FAILED, failed), (Verdict.DONE, worked)):
         for _ in range(number):
@@ -409,7 +410,7 @@ class TestExpectedCosts:
             values={"price(good)": 2, "price(bad)": 1},
         )
         action = domain.model.actions["call"]
-        from planner.records import replace
+        from planner.lightweight import replace
 
         cases = (Case(("good", "_")), Case(("bad", "_"), Decimal("0.75")))
         told = replace(problem, domain=replace(domain.model, actions={"call": replace(action, cases=cases)}))
@@ -442,7 +443,7 @@ def test_policies_are_decided_with_what_was_learned():
 def test_hierarchical_problems_are_planned_with_what_was_learned(journal):
     problem = load("travel", "board")
     experience = Experience()
-    plain = problem.solve()
+    plain = problem_kind.solve(problem)
     for step in plain.expect_plan().steps:
         _note(experience, step.action, failed=3, worked=1)
     world = SimulatedWorld(problem).world

@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 
 from executor import Policy, World
-from htn.verify import validate as validate_htn
+from htn import problem_kind
+from htn.verification.validate import validate as validate_htn
 from planner import decide, load, solve, validate
 from planner.cli import main
 from planner.errors import PddlError, UnsupportedError
+from planner.language.pddl.plans import read_plan, write_plan
+from planner.language.pddl.syntax import FileWarning
 from planner.model import Atom
-from planner.pddl.lenient import FileWarning
-from planner.pddl.plans import read_plan, write_plan
 from planner.plan import Status
-from planner.uncertain.declared import Declared
+from planner.policies.evaluation import Declared
 
 HDDL = """(define (domain d) (:requirements :hierarchy) (:predicates (p) (q))
  (:task top :parameters ())
@@ -59,13 +60,13 @@ def test_keywords_of_other_tools(tmp_path: Path, order: str, more: str, told: li
 @pytest.mark.parametrize(("subtasks", "is_valid"), [("0 1", True), ("1 0", False)])
 def test_subtasks_are_listed_in_a_linearisation(tmp_path: Path, subtasks: str, *, is_valid: bool) -> None:
     problem, _ = loaded(tmp_path, HDDL.format(order=":ordering", more=""), TASKS, "hddl")
-    assert problem.write_plan(solve(problem).expect_plan()) == "==>\n0 a\n1 b\nroot 2\n2 top -> m 0 1\n<==\n"
-    read = problem.read_plan(f"==>\n0 a\n1 b\nroot 2\n2 top -> m {subtasks}\n<==\n")
+    assert problem_kind.write_plan(solve(problem).expect_plan()) == "==>\n0 a\n1 b\nroot 2\n2 top -> m 0 1\n<==\n"
+    read = problem_kind.read_plan(problem, f"==>\n0 a\n1 b\nroot 2\n2 top -> m {subtasks}\n<==\n")
     assert validate_htn(problem, read).valid is is_valid
     flat = TASKS.replace("(and (t (top)))", "(and (t1 (b)) (t2 (a))) :ordering (and (< t2 t1))")
     problem, _ = loaded(tmp_path, HDDL.format(order=":ordering", more=""), flat, "hddl")
-    assert problem.write_plan(solve(problem).expect_plan()).splitlines()[3] == "root 0 1"
-    read = problem.read_plan(f"==>\n0 a\n1 b\nroot {subtasks}\n<==\n")
+    assert problem_kind.write_plan(solve(problem).expect_plan()).splitlines()[3] == "root 0 1"
+    read = problem_kind.read_plan(problem, f"==>\n0 a\n1 b\nroot {subtasks}\n<==\n")
     assert validate_htn(problem, read).valid is is_valid
 
 
@@ -73,7 +74,7 @@ def test_subtasks_in_an_order_that_the_method_forbids_are_refused(tmp_path: Path
     problem, _ = loaded(
         tmp_path, HDDL.format(order=":ordering", more="").replace("(p) :effect", "() :effect"), TASKS, "hddl"
     )
-    read = problem.read_plan("==>\n0 b\n1 a\nroot 2\n2 top -> m 0 1\n<==\n")
+    read = problem_kind.read_plan(problem, "==>\n0 b\n1 a\nroot 2\n2 top -> m 0 1\n<==\n")
     assert not validate_htn(problem, read).valid
 
 
@@ -81,10 +82,10 @@ def test_plans_are_written_as_the_files_spell_their_names(tmp_path: Path) -> Non
     domain = HDDL.format(order=":ordering", more="").replace("top", "doIt").replace("action a", "action actA")
     domain = domain.replace("(t2 (a))", "(t2 (actA)) ; NOT THIS\n")
     problem, _ = loaded(tmp_path, domain, TASKS.replace("top", "doIt"), "hddl")
-    text = problem.write_plan(solve(problem).expect_plan())
+    text = problem_kind.write_plan(solve(problem).expect_plan())
     assert text == "==>\n0 actA\n1 b\nroot 2\n2 doIt -> m 0 1\n<==\n"
-    assert validate_htn(problem, problem.read_plan(text)).valid
-    assert validate_htn(problem, problem.read_plan(text.lower())).valid
+    assert validate_htn(problem, problem_kind.read_plan(problem, text)).valid
+    assert validate_htn(problem, problem_kind.read_plan(problem, text.lower())).valid
 
 
 def test_two_actions_of_one_name(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_of_two_actions_of_one_name_hierarchies_have_the_last(tmp_path: Path) ->
     domain = HDDL.format(order=":ordering", more="").replace("(:action a", "(:action A :effect (q))\n (:action a")
     problem, told = loaded(tmp_path, domain, TASKS, "hddl")
     assert told == ["d.hddl:5:11: the action 'a' is declared twice; only this one counts"]
-    assert problem.write_plan(solve(problem).expect_plan()) == "==>\n0 a\n1 b\nroot 2\n2 top -> m 0 1\n<==\n"
+    assert problem_kind.write_plan(solve(problem).expect_plan()) == "==>\n0 a\n1 b\nroot 2\n2 top -> m 0 1\n<==\n"
 
 
 NAMESAKES = """(define (domain d) (:requirements :hierarchy) (:predicates (p) (q))
@@ -134,12 +135,12 @@ def test_methods_of_one_name(tmp_path: Path) -> None:
     ]
     plan = solve(problem).expect_plan()
     text = "==>\n0 a\nroot 1\n1 top -> M 2 3\n2 low -> M 0\n3 low -> m-2\n<==\n"
-    assert problem.write_plan(plan) == text
-    assert validate_htn(problem, problem.read_plan(text)).valid
+    assert problem_kind.write_plan(plan) == text
+    assert validate_htn(problem, problem_kind.read_plan(problem, text)).valid
     other = "==>\n0 a\n1 a\nroot 2\n2 top -> M 3 4\n3 low -> M 0\n4 low -> m-3 1\n<==\n"
-    read = problem.read_plan(other)
+    read = problem_kind.read_plan(problem, other)
     assert validate_htn(problem, read).valid
-    assert problem.write_plan(read) == other
+    assert problem_kind.write_plan(read) == other
 
 
 def test_a_variable_twice_in_a_derived_head(tmp_path: Path) -> None:

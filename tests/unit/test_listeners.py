@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from executor import Executor, RunStatus, Wait, World
-from executor.record.events import RunEnded, RunResumed, RunStarted
+from executor.events.events import RunEnded, RunResumed, RunStarted
 from planner import Domain
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import planner
 from planner import DeclarationError, Domain, InputError, Problem, load, load_domain
-from planner.loading import shipped
+from planner.language.loading import python_files
 
 LAMP_PY = """\
 from __future__ import annotations
@@ -232,10 +232,10 @@ def _shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     module = f"{__name__}:Shipped"
     monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or sys.modules[Shipped.__module__])
     values = {"night": module, "nothing": "no_such_module_anywhere", "plain": "json", "odd": f"{__name__}:Odd"}
-    entries = [EntryPoint(name, value, shipped.GROUP) for name, value in values.items()]
-    entries += [EntryPoint("twice", "json", shipped.GROUP), EntryPoint("twice", "re", shipped.GROUP)]
+    entries = [EntryPoint(name, value, python_files.GROUP) for name, value in values.items()]
+    entries += [EntryPoint("twice", "json", python_files.GROUP), EntryPoint("twice", "re", python_files.GROUP)]
     found = EntryPoints(entries)
-    monkeypatch.setattr(shipped, "entry_points", lambda group: found.select(group=group))
+    monkeypatch.setattr(python_files, "entry_points", lambda group: found.select(group=group))
 
 
 class Odd(Shipped):
@@ -306,12 +306,17 @@ def test_declaring_loads_nothing_heavy() -> None:
 
 
 def test_functions_named_like_their_modules_stay_functions() -> None:
-    import planner.load
+    import planner.language.loading.load
+    import planner.resources.label_setting
     import planner.solve
-    import planner.validate
+    import planner.validation.validate
 
-    assert [each.__name__ for each in (planner.load, planner.solve, planner.validate)] == ["load", "solve", "validate"]
-    assert all(callable(each) for each in (planner.load, planner.solve, planner.validate))
+    assert [each.__name__ for each in (planner.resources, planner.solve, planner.validate)] == [
+        "resources",
+        "solve",
+        "validate",
+    ]
+    assert all(callable(each) for each in (planner.resources, planner.solve, planner.validate))
 
 
 @pytest.mark.parametrize(("text", "name"), [("", "one"), ("from planner import load\nproblems = {}\n", "one")])

@@ -7,22 +7,19 @@ from math import log
 import pytest
 from search_twins import finished, perfect, random_task, replayed
 
-from planner.compiled import library
-from planner.compiled.arrays import reals, words, zeros
-from planner.compiled.board import Board
-from planner.compiled.guide import Guide
-from planner.compiled.mcts import CompiledMcts
-from planner.kernels import bandit as kernel
-from planner.kernels.data import INFINITE, NOTHING
-from planner.kernels.numbers import HOW_MANY, RANDOM
-from planner.kernels.successors import applicable
-from planner.kernels.types import drawn
+from planner.heuristics.search_guide_compiled import Guide
+from planner.jit import library
+from planner.jit.arrays import reals, words, zeros
+from planner.jit.common_kernel import HOW_MANY, INFINITE, NOTHING, RANDOM
 from planner.search import Ending, Run, Space
-from planner.search.bandit import LOGARITHM_OF_2, LOGARITHMS, Draw, choose, logarithm
-from planner.search.mcts import Mcts
-from planner.search.search_tree import NO_NODE
-from planner.search.weighted import falling
-from planner.task import INFINITY, State, Task, facts_of
+from planner.search import mcts_kernel as kernel
+from planner.search.mcts import LOGARITHM_OF_2, LOGARITHMS, NO_NODE, Draw, Mcts, choose, logarithm
+from planner.search.mcts_compiled import CompiledMcts
+from planner.search.open_lists_kernel import drawn
+from planner.search.task_compiled import Board
+from planner.search.weighted_astar import falling
+from planner.task.ground_task import INFINITY, State, Task, facts_of
+from planner.task.packed_states_kernel import applicable
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 SEEDS = range(80)

@@ -7,17 +7,16 @@ from dataclasses import replace
 import pytest
 from search_twins import action, fact_names, random_task
 
-from planner.compiled import library
-from planner.compiled.astar import CompiledAstar
-from planner.compiled.board import Board
-from planner.compiled.pairs import CompiledPairs
 from planner.heuristics import REGISTRY
-from planner.mutexes import pruned
-from planner.mutexes.pairs import Pairs
-from planner.mutexes.values import assignments
+from planner.jit import library
+from planner.pruning.h2 import Pairs, pruned
+from planner.pruning.h2_compiled import CompiledPairs
 from planner.search import Run, Space
 from planner.search.astar import astar
-from planner.task import Task
+from planner.search.astar_compiled import CompiledAstar
+from planner.search.task_compiled import Board
+from planner.task.finite_domain import assignments
+from planner.task.ground_task import Task
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 OFTEN = 100

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from grounding_twin import check_grounding
 
+from planner.compilations.normal_form import narrowed, normalise
+from planner.language.pddl import parse_domain
 from planner.model import And, Atom, Goal, Not, Problem
-from planner.normalise import narrowed, normalise
-from planner.pddl import parse_domain
 
 HEADER = (
     "(define (domain d) (:requirements :adl) (:types robot room hall) (:predicates (at ?r - robot ?x - room) (lost))"

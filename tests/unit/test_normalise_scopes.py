@@ -6,8 +6,9 @@ import itertools
 
 import pytest
 
-from planner.budget import Budget
-from planner.grounding import ground
+from planner.compilations.normal_form import negation_normal
+from planner.grounding.ground import ground
+from planner.limits import Budget
 from planner.model import (
     FALSE,
     TRUE,
@@ -27,9 +28,8 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.normalise.conditions import negation_normal
-from planner.task import Task
-from planner.validate import Simulation
+from planner.semantics.simulation import Simulation
+from planner.task.ground_task import Task
 
 X, Y = Variable("?x"), Variable("?y")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from planner.compilations.adl import to_adl
+from planner.language.pddl import parse_domain, parse_problem
+from planner.language.pddl.export import export
 from planner.model import Action, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable
-from planner.normalise import to_adl
-from planner.pddl import parse_domain, parse_problem
-from planner.pddl.export import export
 from planner.plan import Step
-from planner.validate import validate
+from planner.validation.validate import validate
 
 TYPES = {"thing": (), "report": ("thing",), "place": ("thing",), "draft": ("report",)}
 SUMMARISED = Predicate("summarised", (Variable("?d", ("report",)),), stale_with=(Atom("kept", ("?d",)),))

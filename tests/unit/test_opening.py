@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.compiled import build, library
-from planner.compiled.opening import Untrusted, contents, opened_file, opened_folder
+from planner.jit import build, library
+from planner.jit.trusted_files import Untrusted, contents, opened_file, opened_folder
 
 needs_linker = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("ld") is None, reason="there is no linker, and no shared library then"
@@ -24,7 +24,7 @@ needs_linker = pytest.mark.skipif(
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of machine code in a cache of its own, which has none yet."""
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(library, "_loaded", [])
+    monkeypatch.setattr(library, "_loaded", {})
     before = os.umask(0o022)
     yield library.folder()
     os.umask(before)
@@ -132,15 +132,15 @@ def test_a_library_in_a_folder_below_one_that_others_can_change_is_not_loaded(pl
 def test_there_is_no_folder_that_users_share(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("FORETHOUGHT_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none" / "such"))
-    monkeypatch.setattr(library, "_loaded", [])
+    monkeypatch.setattr(library, "_loaded", {})
     with pytest.raises(library.NoCache, match="FORETHOUGHT_CACHE"):
         library.cache_home()
     assert library.loaded() is None
 
 
 def test_two_builders_at_once_leave_one_whole_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def compiled(made: Path) -> set[str]:
-        for name in library.ENTRIES:
+    def compiled(made: Path, names: list[str]) -> set[str]:
+        for name in names:
             (made / f"{name}.o").write_bytes(f"{name} {threading.get_ident()}".encode())
         return set()
 
@@ -153,7 +153,7 @@ def test_two_builders_at_once_leave_one_whole_folder(place: Path, monkeypatch: p
     def build_often() -> None:
         try:
             for _ in range(10):
-                build.build()
+                build.build(library.OWN)
         except BaseException as error:  # noqa: BLE001 - it is looked at below
             failed.append(error)
 
@@ -163,7 +163,7 @@ def test_two_builders_at_once_leave_one_whole_folder(place: Path, monkeypatch: p
     for each in builders:
         each.join()
     assert not failed
-    codes = [(place / f"{name}.o").read_bytes() for name in sorted(library.ENTRIES)]
+    codes = [(place / f"{name}.o").read_bytes() for name in library.names()]
     assert len({code.split()[1] for code in codes}) == 1
     assert (place / library.STAMP).read_bytes() == library.stamp(library.processor(llvm), codes)
     assert [each.name for each in place.parent.iterdir()] == [place.name]

@@ -26,10 +26,11 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.order import causal_links, partial_order, purposes, schedule
+from planner.partial_order.causal_links import causal_links, partial_order, purposes
 from planner.plan import Plan
+from planner.scheduling.schedule import schedule
 from planner.testing import plan, steps_from
-from planner.testing.builder import atom_from
+from planner.testing.cases import atom_from
 
 X, Y, Z = Variable("?x"), Variable("?y"), Variable("?z")
 

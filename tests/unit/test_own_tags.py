@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from planner import Domain, k_best, load, rank
-from planner.documents import write_yaml
 from planner.errors import InputError
+from planner.language.documents import write_yaml
 
 LETTERS = """
 domain: letters

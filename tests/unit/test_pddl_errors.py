@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from planner.errors import PddlError, UnsupportedError
-from planner.pddl import parse_condition, parse_domain, parse_problem, read_domain
+from planner.language.pddl import parse_condition, parse_domain, parse_problem, read_domain
 
 DOMAIN = """\
 (define (domain rooms)
@@ -172,7 +172,7 @@ def test_permission_denied_whoever_asks(tmp_path: Path, monkeypatch: pytest.Monk
     def refuse(path: Path, mode: str, buffering: int) -> NoReturn:  # noqa: ARG001 - the signature is Python's
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("planner.pddl.text.open", refuse, raising=False)
+    monkeypatch.setattr("planner.language.pddl.syntax.open", refuse, raising=False)
     with pytest.raises(PddlError, match="the file may not be read; give yourself permission to read it"):
         read_domain(tmp_path / "domain.pddl")
 

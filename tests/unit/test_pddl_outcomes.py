@@ -7,12 +7,14 @@ from decimal import Decimal
 
 import pytest
 
-from htn import hddl
-from htn.hddl.writer import write_domain as write_hddl
+from htn.language import hddl
+from htn.language.hddl.writer import write_domain as write_hddl
 from planner import Domain, decide, solve
 from planner.cli import main
-from planner.engines.jobs import bare
 from planner.errors import UnsupportedError
+from planner.language.pddl import parse_domain, parse_problem
+from planner.language.pddl.export import determinize, export, find_unlikely
+from planner.language.pddl.writer import write_domain
 from planner.model import (
     TRUE,
     Action,
@@ -30,10 +32,7 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.pddl import parse_domain, parse_problem
-from planner.pddl.export import export
-from planner.pddl.outcomes import determinize, find_unlikely
-from planner.pddl.writer import write_domain
+from planner.unified_planning.jobs import bare
 
 ROBOT, ROOM = Variable("?r", ("robot",)), ("room",)
 AT, LOST = Predicate("at", (Variable("?r", ("robot",)), Variable("?x", ROOM))), Predicate("lost", (ROBOT,))

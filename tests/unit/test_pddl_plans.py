@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from planner.errors import PlanError
+from planner.language.pddl.plans import read_plan, write_plan
+from planner.language.pddl.syntax import read_text
 from planner.model import Action, Atom, DomainModel, Function, Metric, Object, Problem, Variable
-from planner.pddl.plans import read_plan, write_plan
-from planner.pddl.text import read_text
 from planner.plan import Plan, Step
 
 X, Y = Variable("?from"), Variable("?to")

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from planner.errors import PddlError, UnsupportedError
+from planner.language.pddl import parse_domain, parse_problem
 from planner.model import Atom, Constraint, ConstraintKind, Metric, Not
-from planner.pddl import parse_domain, parse_problem
 
 DOMAIN = """
 (define (domain office)

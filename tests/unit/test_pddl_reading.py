@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import PddlError
+from planner.language.pddl import parse_condition, parse_domain, parse_problem, read
 from planner.model import (
     FALSE,
     TRUE,
@@ -27,7 +28,6 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.pddl import parse_condition, parse_domain, parse_problem, read
 
 
 def domain(sections: str, name: str = "d") -> str:

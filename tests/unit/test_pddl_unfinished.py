@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from htn import hddl
-from htn.hddl.writer import write_domain as write_hddl
+from htn import problem_kind
+from htn.language import hddl
+from htn.language.hddl.writer import write_domain as write_hddl
 from htn.model import HtnProblem
-from htn.verify import validate as validate_decomposition
-from planner import load, pddl
-from planner.check import check_domain
-from planner.documents.writer import write_yaml
+from htn.verification.validate import validate as validate_decomposition
+from planner import load
 from planner.errors import InputError, PddlError, UnsupportedError
-from planner.kinds import AnyProblem
+from planner.language import pddl
+from planner.language.documents.writer import write_yaml
+from planner.language.pddl.plans import read_plan, write_plan
+from planner.language.pddl.syntax import FileWarning
+from planner.language.pddl.writer import write_domain
+from planner.lint.check import check_domain
 from planner.model import Atom, DomainModel, Goal, Object, Problem
-from planner.pddl.lenient import FileWarning
-from planner.pddl.plans import read_plan, write_plan
-from planner.pddl.writer import write_domain
 from planner.plan import Plan, Step
+from planner.problem_kinds import AnyProblem
 from planner.solve import solve
-from planner.validate import validate
+from planner.validation.validate import validate
 
 
 def said(caught: pytest.WarningsRecorder) -> list[str]:
@@ -29,7 +31,9 @@ def said(caught: pytest.WarningsRecorder) -> list[str]:
 
 def steps_of(problem: AnyProblem) -> list[str]:
     """The steps of a plan for the problem, which the checker has accepted."""
-    plan = problem.solve().expect_plan() if isinstance(problem, HtnProblem) else solve(problem).expect_plan()
+    plan = (
+        problem_kind.solve(problem).expect_plan() if isinstance(problem, HtnProblem) else solve(problem).expect_plan()
+    )
     if isinstance(problem, HtnProblem):
         assert validate_decomposition(problem, plan).valid
     else:
@@ -71,7 +75,7 @@ def test_the_domain_may_name_objects_that_only_the_problem_declares():
         ("hall - place lab - box", "d.pddl:3:9: 'lab' is of type 'box', but argument 1 of 'at' has to be of type 'pla"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::planner.pddl.lenient.FileWarning")
+@pytest.mark.filterwarnings("ignore::planner.language.pddl.syntax.FileWarning")
 def test_an_object_that_the_problem_does_not_declare_as_the_domain_needs_it(objects, message):
     text = f"(define (problem p) (:domain d) (:objects {objects}) (:init (at hall)) (:goal (at hall)))"
     with pytest.raises(PddlError) as caught:
@@ -175,7 +179,7 @@ def test_a_hierarchical_domain_may_have_constraints():
     text = DECLARED.replace("(:task top", "(:constraints (always (not (q)))) (:task top", 1)
     with pytest.warns(FileWarning, match="the domain's constraints"):
         problem = read_hddl(text.format(network=f"{UNDER_ORDER} :ordering (< b a)"), TOP)
-    assert not problem.solve().has_plan
+    assert not problem_kind.solve(problem).has_plan
 
 
 PREFERRED = """(define (domain d) (:types room) (:predicates (at ?x - room) (lit ?x - room) (door ?x ?y - room))

@@ -8,6 +8,10 @@ from decimal import Decimal
 import pytest
 
 from planner.errors import PlanError, UnsupportedError
+from planner.language.pddl import parse_domain, parse_problem
+from planner.language.pddl.export import export
+from planner.language.pddl.names import legal
+from planner.language.pddl.writer import write_domain, write_problem
 from planner.model import (
     TRUE,
     Action,
@@ -33,10 +37,6 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.pddl import parse_domain, parse_problem
-from planner.pddl.export import export
-from planner.pddl.names import legal
-from planner.pddl.writer import write_domain, write_problem
 from planner.plan import Step
 
 X, Y = Variable("?x"), Variable("?y")

@@ -10,7 +10,10 @@ from typing import Annotated
 import pytest
 
 from executor import World
-from executor.checks import check_plan, errors_in, estimate, findings, read_plan
+from executor.plan_check import findings
+from executor.plan_check.check import check_plan, errors_in
+from executor.plan_check.means import estimate
+from executor.plan_check.plan_sources import read_plan
 from executor.plans.action_plan import ActionPlan
 from planner import Domain, From, solve, validate
 from planner.errors import did_you_mean

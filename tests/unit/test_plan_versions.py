@@ -8,17 +8,17 @@ import json
 import pytest
 
 from executor import Executor, RunStatus, World
-from executor.agent.foreign import RepairStatus, repaired
+from executor.agent.foreign_plans.repair import RepairStatus, repaired
 from planner.errors import InputError
-from planner.explain import explain_plan
+from planner.explain.plan_steps import explain_plan
+from planner.language.pddl import parse_domain, parse_problem
+from planner.language.pddl.plans import read_plan, write_plan
 from planner.model import Problem
-from planner.pddl import parse_domain, parse_problem
-from planner.pddl.plans import read_plan, write_plan
 from planner.plan_json import read_json_plan
 from planner.solve import solve
-from planner.validate import validate
+from planner.validation.validate import validate
 
-pytestmark = pytest.mark.filterwarnings("ignore::planner.pddl.lenient.FileWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::planner.language.pddl.syntax.FileWarning")
 
 BY_PREFERENCE = """(define (domain rooms) (:types room)
  (:predicates (at ?x - room) (lit ?x - room) (door ?x ?y - room))

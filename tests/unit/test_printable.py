@@ -9,14 +9,14 @@ import sys
 import pytest
 
 from executor import ActionResult, Executor, Policy, World
-from executor.command import dialogue
-from executor.follow.show import Show
+from executor.cli import sentence
+from executor.report.live import Show
 from executor.testing import run_virtual
-from executor.world.containment import log_failure
+from executor.tools.containment import log_failure
 from planner import Domain
 from planner.cli import Exit, main
 from planner.cli.output import give, tell, write_atomically
-from planner.printable import printable
+from planner.errors import printable
 
 EVIL = "\x1b[31mred\x07\x9b2J\u202egnp\u2066\u200f\x00\r\x7f"
 TAME = "[31mred2Jgnp"
@@ -63,7 +63,7 @@ def test_prompts_are_stripped(monkeypatch: pytest.MonkeyPatch) -> None:
     errors = Terminal()
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setattr(sys, "stdin", io.StringIO("yes\n"))
-    assert dialogue.confirmed(f"May {EVIL} be done?")
+    assert sentence.confirmed(f"May {EVIL} be done?")
     assert errors.getvalue() == f"May {TAME} be done? [yes/no]\n> "
 
 

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from executor.agent.reading import Reader, Understood
+from executor.agent.goal_reading.read_sentence import Reader, Understood
 from executor.errors import NoAnswer
-from executor.language import Origin
+from executor.language_model import Origin
 from executor.testing import ScriptedModel
 from planner import Domain, Status, solve, validate
 from planner.model import COST, Problem

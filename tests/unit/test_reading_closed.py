@@ -7,13 +7,13 @@ import asyncio
 import pytest
 
 from executor import Agent, Standing
-from executor.agent.reading.closed import MOST, NONE, attainable
-from executor.language.apart import Apart
-from executor.language.settings import Settings, settings_of
+from executor.agent.goal_reading.read_sentence import MOST, NONE, attainable
+from executor.language_model.event_loop import Apart
+from executor.language_model.settings import Settings, settings_of
 from executor.testing import AdversarialModel, ScriptedModel, SimulatedWorld
 from planner import load, solve
 from planner.errors import InputError
-from planner.records import replace
+from planner.lightweight import replace
 
 
 class Small(ScriptedModel):

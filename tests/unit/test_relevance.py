@@ -7,10 +7,10 @@ import pickle
 import pytest
 
 from planner import Domain, When
+from planner.compilations.relevance import relevant_part
+from planner.lightweight import replace
 from planner.model import DomainModel, Problem
-from planner.model.memo import kept_with_domain
-from planner.normalise import relevant_part
-from planner.records import replace
+from planner.model.domain import kept_with_domain
 
 
 def kept(problem: Problem) -> list[str]:

@@ -14,7 +14,7 @@ from planner.errors import InputError, PlanError
 from planner.model import FALSE, Goal
 from planner.plan import StoppedBy
 from planner.testing import steps_from
-from planner.testing.builder import atom_from
+from planner.testing.cases import atom_from
 
 
 def corridor(*extra, at="a", goal="at(r, e)", rooms="abcde"):

@@ -10,7 +10,7 @@ import pytest
 
 from planner import load, validate
 from planner.cli import main
-from planner.cli.exits import Exit
+from planner.cli.exit_codes import Exit
 from planner.cli.plans import plan_from
 
 PLAN = "1. search web(heating)\n2. fetch(survey)\n3. teleport(memo)\n4. summarise(survey)\n5. send(memo, board)\n"

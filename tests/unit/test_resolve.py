@@ -33,6 +33,7 @@ from planner import (
     with_placeholders,
 )
 from planner.errors import InputError
+from planner.lightweight import replace
 from planner.model import (
     TRUE,
     Action,
@@ -48,9 +49,8 @@ from planner.model import (
     Variable,
 )
 from planner.plan import Status
-from planner.records import replace
-from planner.repair import patch
-from planner.validate import validate
+from planner.repair.patching import patch
+from planner.validation.validate import validate
 
 ROBOT = """
 (define (domain rooms) (:requirements :typing) (:types key-thing place)
@@ -179,9 +179,9 @@ TAKING_CLASSICAL: dict[str, Callable[[Any], object]] = {
     "check_problem": check_problem,
 }
 INSTEAD = {
-    "explain_unsolvable": "problem.why_not(budget) explains it",
-    "explain_plan": "problem.explain_plan(plan) explains it",
-    "check_problem": "problem.check(budget) checks it",
+    "explain_unsolvable": "htn.problem_kind.explain_unsolvable(problem, budget) explains it",
+    "explain_plan": "htn.problem_kind.explain_plan(problem, plan) explains it",
+    "check_problem": "htn.problem_kind.check(problem, budget) checks it",
     "patch": "solve(problem) finds a plan for it",
     "mend": "solve(problem) finds a plan for it",
 }

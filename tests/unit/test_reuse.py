@@ -14,10 +14,11 @@ import pytest
 
 from planner import Domain, Problem, Status, load, solve, validate
 from planner.errors import InputError
+from planner.lightweight import replace
 from planner.model import Atom, Object
 from planner.plan import StoppedBy
-from planner.records import replace
-from planner.reuse import PlanCache, lift, shape_of
+from planner.reuse.plan_cache import PlanCache, shape_of
+from planner.reuse.templates import lift
 from planner.testing import random_problem
 
 
@@ -166,7 +167,7 @@ def test_two_caches_of_one_file_know_what_each_other_found(tmp_path) -> None:
 
 
 def test_shapes_do_not_depend_on_the_process() -> None:
-    code = "from planner import load; from planner.reuse import shape_of; print(shape_of(load('assistant')).key)"
+    code = "import planner, planner.reuse.plan_cache as c; print(c.shape_of(planner.load('assistant')).key)"
     run = [sys.executable, "-c", code]
     keys = {
         subprocess.run(
@@ -208,8 +209,8 @@ def test_an_unproved_plan_is_taken_where_search_had_as_much_time(monkeypatch) ->
         return replace(found, status=Status.SOLVED, stopped_by=StoppedBy.TIME, lower_bound=2)
 
     clock = iter(range(0, 10_000, 5))
-    monkeypatch.setattr("planner.reuse.cache.solve", slow)
-    monkeypatch.setattr("planner.reuse.cache.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr("planner.reuse.plan_cache.solve", slow)
+    monkeypatch.setattr("planner.reuse.plan_cache.time", SimpleNamespace(monotonic=lambda: next(clock)))
     cache = PlanCache()
     cache.solve(courier(5), time_limit=5)
     found = cache.solve(courier(5, "hall"), time_limit=5)

@@ -17,7 +17,7 @@ import pytest
 from executor import ActionPlan
 from planner import load, solve
 from planner.cli import main
-from planner.cli.exits import Exit
+from planner.cli.exit_codes import Exit
 from planner.cli.solve import ipc_text
 
 Run = Callable[..., tuple[int, str, str]]
@@ -28,7 +28,7 @@ import asyncio
 from pathlib import Path
 
 from executor import World
-from planner.declare import Domain, Entity
+from planner.language.declare import Domain, Entity
 
 
 class Lamp(Entity): ...
@@ -60,7 +60,7 @@ problem = lamps.problem(objects=[desk, hall], initial=["wired(desk)", "wired(hal
 
 ASKS = """
 from executor import Wait, World
-from planner.declare import Domain
+from planner.language.declare import Domain
 
 post = Domain("post")
 post.action("write", {}, provides=["written"])

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from endpoint import Endpoint
 
-from executor.command import saying
-from executor.language.client import BLOCKED
+from executor.cli import sentence as saying
+from executor.language_model.client import BLOCKED
 from planner.cli import main
-from planner.cli.exits import Exit
+from planner.cli.exit_codes import Exit
 
 Say = Callable[..., tuple[int, str, str]]
 SUM_UP = {"meanings": [{"goal": ["summarised(survey)"]}], "thought": "a summary"}

@@ -7,16 +7,16 @@ from itertools import count
 import pytest
 from search_twins import action, fact_names, finished, random_task, replayed
 
-from planner.budget import LimitReached, never
 from planner.heuristics import REGISTRY as HEURISTICS
+from planner.limits import LimitReached, never
 from planner.plan import StoppedBy
+from planner.portfolio.tiers import Contender, take_turns
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
-from planner.search.bfws import Novelty
-from planner.search.queues import Batches, LastIn
-from planner.search.weighted import WEIGHTS, falling
-from planner.task import INFINITY, Task, bits, facts_of
-from planner.turns import Contender, take_turns
+from planner.search.best_first_width import Novelty
+from planner.search.open_lists import Batches, LastIn
+from planner.search.weighted_astar import WEIGHTS, falling
+from planner.task.ground_task import INFINITY, Task, bits, facts_of
 
 
 def counter(digits):
@@ -132,7 +132,7 @@ def test_turns_go_on_without_those_who_give_up():
 def test_who_makes_the_plan_better_goes_on(monkeypatch):
     clock, run, log = count(), Run(), []
     tick = 2.0**-4  # seconds, more than a turn, and exact
-    monkeypatch.setattr("planner.turns.time.thread_time", lambda: next(clock) * tick)
+    monkeypatch.setattr("planner.portfolio.tiers.time.thread_time", lambda: next(clock) * tick)
 
     def searching(name, better):
         for cost in (*better, *[INFINITY] * 5):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from planner.errors import InputError
 from planner.model import Action, Atom, DomainModel, Goal, Object, Outcome, Predicate, Problem, SoftGoal, Variable
 from planner.plan import Plan, Step
-from planner.selection import Criterion, rank
-from planner.selection.criteria import criterion, measured
+from planner.ranking.criteria import Criterion, criterion, measured
+from planner.ranking.rank import rank
 
 WHO = Variable("?who")
 ACTIONS = (

@@ -9,10 +9,7 @@ import re
 import pytest
 
 from executor import ActionPlan, Executor, RunStatus, StepStatus, World
-from executor.follow.progress import View, news
-from executor.follow.show import Show, _parts
-from executor.follow.texts import line_of
-from executor.record.events import (
+from executor.events.events import (
     Answered,
     Asked,
     Disagreement,
@@ -23,7 +20,9 @@ from executor.record.events import (
     StepProgress,
     StepStarted,
 )
-from executor.record.state import RunState
+from executor.events.run_state import RunState
+from executor.report.live import Show, _parts
+from executor.report.progress import View, line_of, news
 from planner import Domain
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

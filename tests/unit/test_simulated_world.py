@@ -26,22 +26,22 @@ from executor.testing import (
     SimulatedError,
     SimulatedWorld,
     run_virtual,
-    virtual,
+    virtual_time,
 )
 from executor.testing.oracle import doable, reachable
-from executor.world.observers import CANNOT_SAY, Seen
-from executor.world.results import ActionResult
-from executor.world.returned import result_of
-from planner.declare import Domain, Entity, From, Outcome
+from executor.tools.observers import CANNOT_SAY, Seen
+from executor.tools.results import ActionResult
+from executor.tools.returned_values import result_of
 from planner.errors import InputError
-from planner.load import load
+from planner.language.declare import Domain, Entity, From, Outcome
+from planner.language.loading.load import load
+from planner.lightweight import replace
 from planner.model import Atom, Case, Problem
 from planner.plan import Step
-from planner.records import replace
+from planner.semantics.simulation import Simulation
 from planner.solve import solve
 from planner.testing import ALL, random_problem
 from planner.testing.brute import key_of, successors
-from planner.validate import Simulation
 
 
 class Robot(Entity): ...
@@ -330,9 +330,9 @@ def test_faults_of_observers() -> None:
         assert await look(simulated, HALL) is True
         observer, about = silent.world.observers_of(Atom("at", ("r1", "hall")))[0]
         assert await observer.function(**dict(observer.bound(about))) is CANNOT_SAY
-        before = virtual.now()
+        before = virtual_time.now()
         assert await look(late, HALL) is True
-        assert virtual.now() - before == pytest.approx(5)
+        assert virtual_time.now() - before == pytest.approx(5)
         assert [await look(liar, "way(hall, lab)") for _ in range(2)] == [False, True]
         assert liar.lies == [Atom("way", ("hall", "lab"))]
 
@@ -448,7 +448,7 @@ import asyncio, sys
 from pathlib import Path
 from executor import Executor
 from executor.testing import Fault, FaultKind, SimulatedWorld
-from planner.load import load
+from planner import load
 
 problem, folder = load("courier", "one-parcel"), Path(sys.argv[1])
 faults = [Fault(FaultKind[sys.argv[2]], "pick_up")]

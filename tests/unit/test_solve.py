@@ -33,7 +33,7 @@ from planner.model import (
 from planner.model.formulas import conjunction
 from planner.plan import Plan, Status, StoppedBy
 from planner.solve import improve, solve
-from planner.validate import validate
+from planner.validation.validate import validate
 
 SEARCHES_THAT_PROVE = [None, "astar", "weighted", "mcts", "uniform"]
 
@@ -374,7 +374,8 @@ from planner.solve import solve
 
 domain = DomainModel("d", predicates={"x": Predicate("x")}, actions={"a": Action("a", provides=(Atom("x"),))})
 assert solve(Problem("p", domain, goal=Goal(Atom("x")))).cost == 1
-print(*sorted({"numpy", "numba", "networkx", "unified_planning", "pydantic", "planner.engines"} & set(sys.modules)))
+heavy = {"numpy", "numba", "networkx", "unified_planning", "pydantic", "planner.unified_planning"}
+print(*sorted(heavy & set(sys.modules)))
 """
 
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor import ActionPlan, Note, Provenance, Rung, RunStatus, StepStatus
-from executor.follow.summary import _TITLES, LEAST, summary
-from executor.record.events import (
+from executor.events.events import (
     Asked,
     Disagreement,
     FactsSeen,
@@ -27,8 +26,9 @@ from executor.record.events import (
     StepStarted,
     StepWaiting,
 )
-from executor.record.state import RunState
-from executor.world.context import Memory
+from executor.events.run_state import RunState
+from executor.report.progress import _TITLES, LEAST, summary
+from executor.tools.context import Memory
 from planner import Domain
 from planner.errors import InputError
 from planner.model import Atom

@@ -12,25 +12,24 @@ import pytest
 from search_twins import finished, perfect, random_task, replayed
 
 import planner
-from planner.budget import Budget, never
-from planner.mutexes import pruned
+from planner.limits import Budget, never
+from planner.portfolio import symbolic_beside as module
+from planner.portfolio.symbolic_beside import Other, alone, beside
+from planner.portfolio.workplace import Workplace
+from planner.pruning.h2 import pruned
 from planner.search import Ending, Run, Space
-from planner.symbolic import beside as module
-from planner.symbolic.beside import alone, beside
-from planner.symbolic.other import Other
-from planner.task import INFINITY
-from planner.workplace import Workplace
+from planner.task.ground_task import INFINITY
 
 pytest.importorskip("oxidd")
 PATIENT = 60.0
 RESTING = """
 import time
 from planner import Domain
-from planner.budget import Budget
-from planner.grounding import ground
-from planner.mutexes import pruned
+from planner.limits import Budget
+from planner.grounding.ground import ground
+from planner.pruning.h2 import pruned
 from planner.search import Run
-from planner.symbolic.other import Other
+from planner.portfolio.symbolic_beside import Other
 garden = Domain("garden")
 garden.action("dig", provides=["hole"])
 other = Other(pruned(ground(garden.problem(goal=["hole"]), Budget())), 1 << 26)
@@ -110,7 +109,7 @@ def test_the_others_may_give_up_first():
 
 
 def test_when_it_crashes_the_others_go_on(monkeypatch):
-    monkeypatch.setattr("planner.interpreter.sys.executable", "/bin/false")
+    monkeypatch.setattr("planner.subprocesses.sys.executable", "/bin/false")
 
     budget, held = Budget(PATIENT, 2.0), []
 
@@ -131,7 +130,7 @@ def test_when_it_crashes_alone_it_is_said_why(tmp_path, monkeypatch):
     other = tmp_path / "other"
     other.write_text("#!/bin/sh\necho no room >&2\necho at all >&2\nexit 3\n")
     other.chmod(0o755)
-    monkeypatch.setattr("planner.interpreter.sys.executable", str(other))
+    monkeypatch.setattr("planner.subprocesses.sys.executable", str(other))
     result = planner.solve(errand(), search="symbolic")
     assert (result.status, result.stopped_by) == (planner.Status.UNKNOWN, planner.StoppedBy.INCOMPLETE)
     assert result.reason == "symbolic search broke off with exit code 3: at all"
@@ -168,7 +167,7 @@ def test_it_ends_when_nobody_waits_for_it():
 
 
 def test_too_little_memory_is_no_proof():
-    from planner.symbolic.pruned import symbolic_search
+    from planner.search.symbolic.bidirectional import symbolic_search
 
     task = solvable()
     assert finished(symbolic_search(task, Run(), 100)) is Ending.INCOMPLETE
@@ -185,7 +184,7 @@ def test_it_is_asked_for_by_name():
 
 
 def test_without_the_library_the_name_is_refused_in_words(monkeypatch):
-    monkeypatch.setattr("planner.symbolic.installed.find_spec", lambda _: None)
+    monkeypatch.setattr("planner.search.symbolic.search.find_spec", lambda _: None)
     with pytest.raises(planner.InputError, match="OxiDD"):
         finished(alone(place_of(solvable()), Budget()))
 

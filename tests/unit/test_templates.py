@@ -8,7 +8,7 @@ import pytest
 
 from planner import Domain, load, validate
 from planner.errors import DocumentError, InputError
-from planner.reuse import read_templates, template
+from planner.reuse.templates import read_templates, template
 
 ASSISTANT = load("assistant", "one-page").domain
 SUM_UP = ["search_web(topic)", "fetch(source, topic)", ("summarise(source)", {"words": 200})]

@@ -23,8 +23,8 @@ from planner.testing import (
     steps_from,
     transition_system,
 )
-from planner.testing.builder import atom_from
-from planner.validate import validate
+from planner.testing.cases import atom_from
+from planner.validation.validate import validate
 
 FROM, TO = Variable("?from", ("room",)), Variable("?to", ("room",))
 WALK = Action(

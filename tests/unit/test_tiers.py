@@ -12,13 +12,14 @@ from types import SimpleNamespace
 import pytest
 from search_twins import finished
 
-from planner import Status, load, solve, tiers
-from planner.cli.exits import Exit
+from planner import Status, load, solve
+from planner.cli.exit_codes import Exit
 from planner.cli.root import dispatch
-from planner.compiled import build, library, making
 from planner.errors import ForethoughtError
-from planner.search.run import Ending
-from planner.tiers import tiered
+from planner.jit import build, library, making
+from planner.portfolio import tiers
+from planner.portfolio.tiers import tiered
+from planner.search.search_run import Ending
 
 
 @pytest.fixture
@@ -26,14 +27,14 @@ def cache(tmp_path, monkeypatch):
     """Return an empty folder for machine code; none is loaded, and none is made unless a test says so."""
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
     monkeypatch.delenv(making.SWITCH, raising=False)
-    monkeypatch.setattr(library, "_loaded", [])
+    monkeypatch.setattr(library, "_loaded", {})
     return tmp_path
 
 
 @pytest.fixture
 def impatient(monkeypatch):
     monkeypatch.setattr(tiers, "PATIENCE_LOADED", 0.0)
-    monkeypatch.setattr(library, "_loaded", [library.ENTRIES])
+    monkeypatch.setattr(library, "_loaded", {"planner": library.ENTRIES})
 
 
 def starting(started, pid=None):
@@ -120,10 +121,10 @@ def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypat
     assert finished(tiered(slow, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
     assert log == ["plain begins", "plain is left"]
     ((command, options),) = started
-    assert command[-1] == str(library.folder().with_suffix(".making"))
+    assert command[-2] == str(library.folder().with_suffix(".making"))
     assert options["start_new_session"]
     assert command[1] == "-P"
-    assert (Path(options["env"]["PYTHONPATH"].split(os.pathsep)[0]) / "planner/compiled/build.py").is_file()
+    assert (Path(options["env"]["PYTHONPATH"].split(os.pathsep)[0]) / "planner/jit/build.py").is_file()
 
 
 @pytest.mark.usefixtures("cache")
@@ -151,7 +152,7 @@ def test_making_is_started_again_when_its_process_is_gone(monkeypatch):
 
 
 def test_making_takes_nothing_from_the_working_folder(tmp_path):
-    code = "import sys; import planner.compiled.library; print('' in sys.path)"
+    code = "import sys; import planner.jit.library; print('' in sys.path)"
     command = [*making.COMMAND[:2], "-c", code]
     found = subprocess.run(command, cwd=tmp_path, env=making.environment(), capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"
@@ -233,7 +234,7 @@ def test_warm_makes_code_once(monkeypatch, capsys):
     monkeypatch.setattr(making, "make", lambda: made.append(True))
     assert dispatch(["warm"], 0.0) is Exit.OK
     assert (capsys.readouterr().out.strip(), made) == (str(library.folder()), [True])
-    monkeypatch.setattr(library, "_loaded", [library.ENTRIES])
+    monkeypatch.setattr(library, "_loaded", {"planner": library.ENTRIES})
     dispatch(["warm"], 0.0)
     assert made == [True]
     dispatch(["warm", "--again"], 0.0)
@@ -279,7 +280,7 @@ def test_two_processes_share_the_work_and_one_does_it_alone_if_the_other_fails(t
     monkeypatch.setattr(build, "_object_code", mine)
     monkeypatch.setattr(build.kernels, "ENTRIES", {"b": mine, "a": mine})
     monkeypatch.setattr(making, "COMMAND", (sys.executable, "-c", other))
-    raising = build._compiled(tmp_path)
+    raising = build._compiled(tmp_path, ["b", "a"])
     assert {file.stem: file.read_text(encoding="utf-8") for file in tmp_path.glob("*.o")} == made
     assert raising == {"PyErr_b", "PyErr_Other" if made["a"] == "other" else "PyErr_a"}
     assert began == (["b"] if made["a"] == "other" else ["b", "b", "a"])

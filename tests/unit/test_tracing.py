@@ -11,7 +11,7 @@ from opentelemetry import context, trace
 from opentelemetry.trace import Span, SpanContext, Status, StatusCode, TraceFlags, Tracer
 
 from executor import ActionPlan, Executor, Policy, RunStatus, Wait, World
-from executor.follow.tracing import Spans
+from executor.report.tracing import Spans
 from planner import Domain
 from planner.errors import InputError
 
@@ -227,5 +227,5 @@ def test_the_library_is_named_where_it_is_missing(monkeypatch):
 
 
 def test_nothing_loads_it_unasked():
-    code = "import executor.engine, executor.follow.tracing, sys; sys.exit('opentelemetry' in sys.modules)"
+    code = "import executor.executor, executor.report.tracing, sys; sys.exit('opentelemetry' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

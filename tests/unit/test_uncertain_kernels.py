@@ -8,19 +8,18 @@ import pytest
 from uncertain_aims import PLAIN, UNCERTAIN, WAYS, aim_of, board_of, compiled, never
 
 from planner import Status, decide, evaluate
-from planner.budget import LimitReached
-from planner.compiled import library
-from planner.compiled.hopes import KernelHopes
-from planner.compiled.process import ProcessBoard
-from planner.compiled.trials import CompiledTrials
-from planner.kernels import numbers as n
-from planner.kernels.trials import NO_NODE
+from planner.jit import common_kernel as n
+from planner.jit import library
+from planner.limits import LimitReached
 from planner.plan import StoppedBy
+from planner.policies import policy_mcts
+from planner.policies.lao_star import Bounds, everything
+from planner.policies.markov_decision_process import Graph
+from planner.policies.mdp_compiled import KernelHopes, ProcessBoard
+from planner.policies.policy_mcts import FIRST_SWEEP, Mcts, simulated
+from planner.policies.policy_mcts_compiled import CompiledTrials
+from planner.policies.policy_mcts_kernel import NO_NODE
 from planner.testing import random_problem
-from planner.uncertain import mcts
-from planner.uncertain.exact import Bounds, everything
-from planner.uncertain.graph import Graph
-from planner.uncertain.mcts import FIRST_SWEEP, Mcts, simulated
 
 
 def reference(aim, simulations):
@@ -61,8 +60,8 @@ def test_both_tiers_make_the_same_graphs(seed, way, simulations):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_they_do_where_there_are_many_choices_and_little_room(seed, way, monkeypatch):
-    monkeypatch.setattr(mcts, "WIDE", 1)
-    monkeypatch.setattr("planner.compiled.process.WIDE", 1)
+    monkeypatch.setattr(policy_mcts, "WIDE", 1)
+    monkeypatch.setattr("planner.policies.mdp_compiled.WIDE", 1)
     twin = reference(board_of(seed, way).aim, 60)
     assert_same(compiled(board_of(seed, way), 60, room=1, work=50), twin)
 
@@ -92,7 +91,7 @@ def exact(aim):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(200, 230))
 def test_policies_of_kernels_are_worth_what_is_said(seed, way, monkeypatch):
-    monkeypatch.setattr(library, "_loaded", [PLAIN])
+    monkeypatch.setattr(library, "_loaded", {"planner": PLAIN})
     for simulations in (4, 400):
         board, bounds = board_of(seed, way), Bounds(())
         solution = simulated(Graph(board.aim.process, board.aim), bounds, never, simulations=simulations)
@@ -111,8 +110,8 @@ def test_policies_of_kernels_are_worth_what_is_said(seed, way, monkeypatch):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("calls", [1, 5, 20])
 def test_limits_leave_a_policy_of_what_is_known(seed, way, calls, monkeypatch):
-    monkeypatch.setattr(library, "_loaded", [PLAIN])
-    monkeypatch.setattr("planner.compiled.trials.WORK", 100)
+    monkeypatch.setattr(library, "_loaded", {"planner": PLAIN})
+    monkeypatch.setattr("planner.policies.policy_mcts_compiled.WORK", 100)
     board, bounds, left = board_of(seed, way), Bounds((0.0,)), [calls]
 
     def check():
@@ -123,13 +122,13 @@ def test_limits_leave_a_policy_of_what_is_known(seed, way, calls, monkeypatch):
     graph = Graph(board.aim.process, board.aim)
     with contextlib.suppress(LimitReached):
         simulated(graph, bounds, check)
-    known, best = mcts.best_known(graph, bounds, never).values[0][0], exact(board.aim)
+    known, best = policy_mcts.best_known(graph, bounds, never).values[0][0], exact(board.aim)
     assert known <= best[0] + 1e-9 if len(best) > 1 else known >= best[0] - 1e-9
 
 
 def test_hopes_of_kernels_are_those_of_the_reference_where_these_are_unique(monkeypatch):
-    monkeypatch.setattr("planner.uncertain.aims.GUIDE", "hmax")
-    monkeypatch.setattr("planner.compiled.process.guide", lambda _: "hmax")
+    monkeypatch.setattr("planner.policies.decision.GUIDE", "hmax")
+    monkeypatch.setattr("planner.policies.mdp_compiled.guide", lambda _: "hmax")
     for seed in range(20):
         aim = aim_of(seed, "budget")
         if aim.hopes is not None:

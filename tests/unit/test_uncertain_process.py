@@ -5,12 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 
 from planner import OPEN, Domain, Entity, Outcome, decide, evaluate
-from planner.budget import Budget
+from planner.compilations.determinization import determinise
+from planner.lightweight import replace
+from planner.limits import Budget
 from planner.model.actions import Case
 from planner.model.problem import sealed
-from planner.records import replace
-from planner.uncertain.determinise import determinise
-from planner.uncertain.process import NOTHING, process_of
+from planner.policies.markov_decision_process import NOTHING, process_of
 
 
 def bridge(goal="there"):

@@ -8,17 +8,17 @@ from fractions import Fraction
 import pytest
 
 from planner import decide, solve
-from planner.declare import Domain, Outcome
-from planner.documents import read_documents
-from planner.pddl import parse_domain, parse_problem
+from planner.language.declare import Domain, Outcome
+from planner.language.documents import read_documents
+from planner.language.pddl import parse_domain, parse_problem
 from planner.plan import Status
-from planner.uncertain import linear
-from planner.uncertain.aims import Objective
+from planner.policies import policy_iteration
+from planner.policies.decision import Objective
 
 SEARCHES = (None, "vi", "lao", "plans", "mcts")
 
 
-def chain(length: int, forward: Fraction) -> dict[int, linear.Row]:
+def chain(length: int, forward: Fraction) -> dict[int, policy_iteration.Row]:
     """Return the numbers of steps to the end of a chain, which begins anew where a step does not lead on."""
     back = 1 - forward
     rows = {}
@@ -41,7 +41,7 @@ def steps(length: int, forward: Fraction) -> Fraction:
 )
 def test_equations_of_chains_that_are_hardly_left_are_exact(length: int, forward: Fraction, order: int) -> None:
     rows = dict(sorted(chain(length, forward).items(), reverse=order < 0))
-    assert linear.solved(rows)[0] == pytest.approx(float(steps(length, forward)), rel=1e-12)
+    assert policy_iteration.solved(rows)[0] == pytest.approx(float(steps(length, forward)), rel=1e-12)
 
 
 @pytest.mark.parametrize(("few", "many"), [(0, 100), (0, 0)])
@@ -49,9 +49,9 @@ def test_equations_of_chains_that_are_hardly_left_are_exact(length: int, forward
 def test_other_solvers_give_up_where_digits_are_lost(
     few: int, many: int, forward: Fraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linear, "FEW", few)
-    monkeypatch.setattr(linear, "MANY", many)
-    assert linear.solved(chain(6, forward))[0] == pytest.approx(float(steps(6, forward)), rel=1e-9)
+    monkeypatch.setattr(policy_iteration, "FEW", few)
+    monkeypatch.setattr(policy_iteration, "MANY", many)
+    assert policy_iteration.solved(chain(6, forward))[0] == pytest.approx(float(steps(6, forward)), rel=1e-9)
 
 
 def declared(probability: Decimal, *, again: bool) -> Domain:

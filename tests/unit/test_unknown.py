@@ -30,9 +30,9 @@ from planner import (
     solve,
     validate,
 )
-from planner.declare.syntax import parse_atom
+from planner.language.declare.syntax import parse_atom
 from planner.model import COST, TRUE
-from planner.model.hidden import hidden
+from planner.model.unknown_facts import hidden
 from planner.plan import Supposition
 from planner.testing import brute_force, steps_from, worlds
 

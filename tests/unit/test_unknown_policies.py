@@ -7,9 +7,9 @@ import json
 import pytest
 
 from planner import Domain, PlanError, Status, When, decide
-from planner.declare.syntax import parse_atom
-from planner.uncertain.evaluation import evaluate, executions
-from planner.uncertain.policy import Policy
+from planner.language.declare.syntax import parse_atom
+from planner.policies.evaluation import evaluate, executions
+from planner.policies.policy import Policy
 
 ROOMS = {"a": "room", "b": "room"}
 

@@ -7,14 +7,12 @@ import asyncio
 import pytest
 
 from executor import ActionPlan, ActionResult, Executor, RunStatus, World
-from executor.checks import check_plan
-from executor.looking.beliefs import Beliefs
-from executor.plans.edges import order_of
-from executor.record.events import FactsSeen, PlanChanged, Rung, RungTaken, StepEnded
-from executor.record.facts import Note, Provenance
-from executor.record.status import StepStatus
+from executor.events.events import FactsSeen, Note, PlanChanged, Provenance, Rung, RungTaken, StepEnded, StepStatus
+from executor.observe.beliefs import Beliefs
+from executor.plan_check.check import check_plan
+from executor.plans.partial_order import order_of
 from planner import Domain, Plan, solve
-from planner.declare.syntax import parse_atom
+from planner.language.declare.syntax import parse_atom
 from planner.testing import steps_from
 
 ROOMS = {"a": "room", "b": "room"}

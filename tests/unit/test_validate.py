@@ -36,7 +36,9 @@ from planner.model import (
 )
 from planner.model import Action as Declared
 from planner.plan import Plan, Step
-from planner.validate import Simulation, resources, simulate, validate
+from planner.resources import resources
+from planner.semantics.simulation import Simulation
+from planner.validation.validate import simulate, validate
 
 
 def atom(text: str) -> Atom:

@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from executor.testing import Crash, Stuck, run_virtual, virtual
+from executor.testing import Crash, Stuck, run_virtual, virtual_time
 
 
 def test_sleeping_takes_no_time() -> None:
     async def main() -> float:
         await asyncio.gather(asyncio.sleep(86_400), asyncio.sleep(1e7))
-        return virtual.now()
+        return virtual_time.now()
 
     began = time.monotonic()
     assert run_virtual(main(), start=5) == pytest.approx(1e7 + 5)
@@ -27,7 +27,7 @@ def test_timers_go_off_in_their_order() -> None:
 
     async def say(seconds: float) -> None:
         await asyncio.sleep(seconds)
-        heard.append((seconds, round(virtual.now(), 3)))
+        heard.append((seconds, round(virtual_time.now(), 3)))
 
     async def main() -> None:
         await asyncio.gather(*map(say, [3, 0.5, 2, 0.1 + 0.2, 0.3]))
@@ -59,11 +59,11 @@ def test_time_does_not_jump_while_a_thread_is_at_work(start: str) -> None:
     async def main() -> tuple[str, float]:
         async with asyncio.timeout(30):
             if start == "executor":
-                return await asyncio.to_thread(work), virtual.now()
+                return await asyncio.to_thread(work), virtual_time.now()
             loop = asyncio.get_running_loop()
             future: asyncio.Future[str] = loop.create_future()
             threading.Thread(target=lambda: loop.call_soon_threadsafe(future.set_result, work())).start()
-            return await future, virtual.now()
+            return await future, virtual_time.now()
 
     answer, when = run_virtual(main())
     assert answer == "done"
@@ -74,9 +74,9 @@ def test_plain_functions_sleep_in_virtual_time_too() -> None:
     async def main() -> list[float]:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(60):
-                await asyncio.to_thread(virtual.sleep, math.inf)
-        await asyncio.gather(*[asyncio.to_thread(virtual.sleep, 1000) for _ in range(20)])
-        return [virtual.now()]
+                await asyncio.to_thread(virtual_time.sleep, math.inf)
+        await asyncio.gather(*[asyncio.to_thread(virtual_time.sleep, 1000) for _ in range(20)])
+        return [virtual_time.now()]
 
     began, threads = time.monotonic(), threading.active_count()
     assert run_virtual(main()) == [pytest.approx(1060, abs=1)]
@@ -98,7 +98,7 @@ def test_what_dies_stops_at_once_and_everything_with_it() -> None:
     async def dying() -> None:
         await asyncio.sleep(1)
         try:
-            await virtual.die("out of memory")
+            await virtual_time.die("out of memory")
         finally:
             heard.append("told")
 
@@ -114,7 +114,7 @@ def test_what_dies_stops_at_once_and_everything_with_it() -> None:
 
 def test_a_thread_can_die_too() -> None:
     async def main() -> None:
-        await asyncio.to_thread(virtual.die_in_thread, "segmentation fault")
+        await asyncio.to_thread(virtual_time.die_in_thread, "segmentation fault")
 
     with pytest.raises(Crash, match="segmentation fault") as crash:
         run_virtual(main())
@@ -123,11 +123,11 @@ def test_a_thread_can_die_too() -> None:
 
 def test_without_virtual_time_death_is_an_exception() -> None:
     with pytest.raises(Crash, match="why not"):
-        asyncio.run(virtual.die("why not"))
+        asyncio.run(virtual_time.die("why not"))
 
 
 def test_waiting_for_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(virtual, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(virtual_time, "PATIENCE_SECONDS", 0.05)
     with pytest.raises(Stuck, match="no timer"):
         run_virtual(asyncio.Event().wait())
 
@@ -155,8 +155,8 @@ def test_later_calls_come_in_virtual_time_from_wherever() -> None:
     heard: list[float] = []
 
     async def main() -> None:
-        virtual.later(50, lambda: heard.append(virtual.now()))
-        await asyncio.to_thread(virtual.later, 40, lambda: heard.append(virtual.now()))
+        virtual_time.later(50, lambda: heard.append(virtual_time.now()))
+        await asyncio.to_thread(virtual_time.later, 40, lambda: heard.append(virtual_time.now()))
         await asyncio.sleep(100)
 
     run_virtual(main())
@@ -175,6 +175,6 @@ def test_what_blocks_for_long_meets_its_timeout() -> None:
 def test_the_clock_stands_still_for_short_work() -> None:
     async def main() -> float:
         await asyncio.to_thread(time.sleep, 0.2)
-        return virtual.now()
+        return virtual_time.now()
 
     assert run_virtual(main()) == 0

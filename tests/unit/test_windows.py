@@ -8,18 +8,17 @@ from dataclasses import replace
 import pytest
 from search_twins import applied, closed, finished, perfect, random_task, replayed, successors
 
-from planner.compiled import library
-from planner.compiled.astar import CompiledAstar
-from planner.compiled.board import Board
-from planner.compiled.searches import part_search
 from planner.heuristics import REGISTRY
+from planner.jit import library
+from planner.portfolio.compiled_searches import part_search
+from planner.portfolio.workplace import Workplace
 from planner.search import Run, Space
-from planner.search.rearrange import reordered, states_of, wanted, without_redundant
-from planner.search.run import advice
-from planner.search.weighted import once
-from planner.search.windows import Windows
-from planner.task import Task, bits, facts_of
-from planner.workplace import Workplace
+from planner.search.astar_compiled import CompiledAstar
+from planner.search.plan_neighborhood import Windows, reordered, states_of, wanted, without_redundant
+from planner.search.search_run import advice
+from planner.search.task_compiled import Board
+from planner.search.weighted_astar import once
+from planner.task.ground_task import Task, bits, facts_of
 
 SEEDS = range(120)
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
@@ -61,7 +60,7 @@ def reference_parts(task, costs):
 
 @pytest.mark.parametrize("parts", [compiled_parts, reference_parts])
 def test_windows_give_cheaper_and_cheaper_plans(parts, monkeypatch):
-    monkeypatch.setattr("planner.search.windows.MOST_EFFORT", 200)
+    monkeypatch.setattr("planner.search.plan_neighborhood.MOST_EFFORT", 200)
     better = 0
     for task, plan in WANDERING:
         space, run, costs = Space(task), Run(), []
@@ -84,7 +83,7 @@ def test_the_last_window_is_the_whole_plan(parts):
 
 
 def test_a_better_plan_from_elsewhere_is_gone_on_with(monkeypatch):
-    monkeypatch.setattr("planner.search.windows.MOST_EFFORT", 200)
+    monkeypatch.setattr("planner.search.plan_neighborhood.MOST_EFFORT", 200)
     found = 0
     for task, plan in PLAIN_WANDERING:
         space, run, best, windows = Space(task), Run(), Run(), []

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from htn.declare import Methods
-from htn.derive import as_htn
+from htn import problem_kind
+from htn.compilations.methods_from_actions import as_htn
+from htn.language.declare import Methods
 from planner import Domain, Status, at_most, done, improve, never, solve, sometime, validate
 from planner.cli import Exit, main
+from planner.compilations.soft_goals import without_wishes
 from planner.model import Metric
-from planner.normalise import without_wishes
 from planner.testing import steps_from
 
 ROOMS = [f"r{number}" for number in range(4)]
@@ -145,8 +146,8 @@ def test_what_unknown_facts_decide_is_wished_for_too():
 @pytest.mark.parametrize("search", [None, "depth-first", "greedy", "weighted", "astar"])
 def test_decompositions_take_wishes(search):
     problem = as_htn(wanting({"neat(r1)": 4, "neat(r2)": 2}, constraints=[sometime("at(rob, r2)", utility=1)]))
-    result = problem.solve(search=search)
-    verdict = problem.validate(result.expect_plan())
+    result = problem_kind.solve(problem, search=search)
+    verdict = problem_kind.validate(problem, result.expect_plan())
     assert (verdict.valid, verdict.forgone) == (True, result.forgone)
     assert all(node.task.predicate[0] != "@" for node in result.plan.tree.nodes)
     if search in (None, "astar"):
@@ -157,7 +158,7 @@ def test_decompositions_take_wishes(search):
 def test_decompositions_gain_more_as_they_come():
     seen = []
     problem = as_htn(wanting({"neat(r1)": 40, "neat(r2)": 20}))
-    problem.solve(on_progress=lambda progress: seen.append(progress.plan))
+    problem_kind.solve(problem, on_progress=lambda progress: seen.append(progress.plan))
     charges = [plan.charge for plan in seen if plan is not None]
     assert charges == sorted(charges, reverse=True)
     assert charges[-1] == 9
@@ -171,7 +172,7 @@ def test_what_tasks_create_counts():
     how.method("loudly", {"t": "ticket"}, task="ask", subtasks=["create(t)"])
     how.method("not-at-all", task="ask", subtasks=[])
     soft = {"(exists (?t - ticket) (open ?t))": 9}
-    result = how.problem(tasks=["ask"], goal={"hard": (), "soft": soft}).solve()
+    result = problem_kind.solve(how.problem(tasks=["ask"], goal={"hard": (), "soft": soft}))
     assert (result.status, result.cost, result.net_benefit) == (Status.OPTIMAL, 2, 7)
     assert (result.forgone, len(result.plan.tree.nodes)) == ((), 2)
 

@@ -1,0 +1,155 @@
+"""`forethought bench faults`: random runs in which something goes wrong, and whether they end honestly.
+
+What a fault campaign came to: counts by kind of fault and by execution model, and how to replay what went wrong.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+import typer
+
+from benchmarks.faults.fault_setting import KINDS, MODELS, Setting
+from benchmarks.faults.fault_verdict import Ending, Verdict
+from benchmarks.report import Table
+from executor.testing import FaultKind
+from planner.cli.output import give, is_terminal, tell
+
+
+def faults(
+    *,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="How many runs.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Determines the campaign.")] = 0,
+    only: Annotated[
+        int | None, typer.Option("--only", help="Replay one run of the campaign, and print its events.")
+    ] = None,
+) -> None:
+    """Run plans in simulated worlds in which something goes wrong, and judge how each run ends.
+
+    The exit code is 1 where a run ended as none may: success that is none, effects that came twice, a goal given up
+    that could have been reached, an irreversible step that came too early, again, in an undo or despite an open
+    question, an error.
+    """
+    from benchmarks.faults.fault_verdict import Ending
+
+    if only is not None:
+        replay(only, seed)
+        return
+    started, judged = time.monotonic(), []
+    for each in campaign(range(runs), seed):
+        judged.append(each)
+        if each.verdict.violation:
+            tell(f"{each.setting}: {each.verdict.violation.value}: {_first_and_last(each.verdict.detail)}")
+        elif is_terminal(typer.get_text_stream("stderr")) and len(judged) % 100 == 0:
+            tell(f"{len(judged)} runs")
+    give(report(judged))
+    crashes = sum(each.crashes for each in judged)
+    tell(f"{runs} runs, {crashes} taken up after their process died, in {time.monotonic() - started:.0f} s")
+    if any(each.verdict.ending is Ending.VIOLATION for each in judged):
+        raise typer.Exit(1)
+
+
+def campaign(seeds: Iterable[int], seed: int = 0) -> Iterator[Judged]:
+    """Yield the runs of the campaign `seed` that `seeds` number, carried out and judged."""
+    from benchmarks.faults.fault_run import carry_out
+    from benchmarks.faults.fault_setting import setting
+    from benchmarks.faults.fault_verdict import verdict
+
+    with tempfile.TemporaryDirectory(prefix="forethought-faults-") as folder:
+        for number in seeds:
+            drawn = setting(number, seed)
+            carried = carry_out(drawn, Path(folder))
+            yield Judged(drawn, verdict(drawn, carried), carried.seconds, carried.crashes, carried.strikes)
+
+
+def replay(number: int, seed: int) -> None:
+    """Carry out one run, and print what happens in it, and what was really done."""
+    from benchmarks.faults.fault_run import carry_out
+    from benchmarks.faults.fault_setting import setting
+    from benchmarks.faults.fault_verdict import verdict
+    from executor.testing.virtual_time import now
+
+    drawn = setting(number, seed)
+    give(f"{drawn}\n{drawn.plan}\n{drawn.observe}\n{drawn.policy}")
+    with tempfile.TemporaryDirectory(prefix="forethought-faults-") as folder:
+        carried = carry_out(drawn, Path(folder), lambda event: give(f"{now():10.2f} {event}"))
+    for act in carried.simulated.acts:
+        changes = [*(f"+{fact}" for fact in act.added), *(f"-{fact}" for fact in act.removed)]
+        give(f"{act.at:10.2f} {act.step} by {act.by or 'somebody else'}: {' '.join(changes) or 'nothing changed'}")
+    judged = verdict(drawn, carried)
+    give(judged.ending.value if judged.violation is None else f"{judged.violation.value}: {judged.detail}")
+
+
+def _first_and_last(text: str) -> str:
+    first, *others = text.strip().splitlines()
+    return f"{first} … {others[-1]}" if others else first
+
+
+HEADS: Final = {
+    Ending.REACHED: "goal seen",
+    Ending.UNSEEN: "unverified",
+    Ending.ASKED: "asks",
+    Ending.OUT_OF_REACH: "out of reach",
+    Ending.SPENT: "spent",
+    Ending.UNDONE: "undone",
+    Ending.REFUSED: "refused",
+    Ending.BLIND: "blind",
+    Ending.VIOLATION: "**violations**",
+}
+
+
+class Judged(NamedTuple):
+    """A run of the campaign: how it was drawn, what is to be said about it, and seconds of real time."""
+
+    setting: Setting
+    verdict: Verdict
+    seconds: float
+    crashes: int
+    strikes: Mapping[FaultKind, int]
+    """How often each kind of fault struck."""
+
+
+def report(judged: Sequence[Judged]) -> str:
+    """Return the tables of a campaign as Markdown."""
+    by_kind = _endings("fault", [kind.name for kind in KINDS], judged, lambda each: each.setting.kind.name)
+    by_model = _endings("model", MODELS, judged, lambda each: each.setting.model)
+    legend = "\n".join(f"- {head.strip('*')}: {ending.value}" for ending, head in HEADS.items())
+    return "\n".join(
+        [by_kind.markdown(), by_model.markdown(), injected(judged).markdown(), grid(judged).markdown(), legend]
+    )
+
+
+def _endings(head: str, names: Iterable[str], judged: Sequence[Judged], name: Callable[[Judged], str]) -> Table:
+    """Return how runs ended: a row for each of `names`."""
+    rows = []
+    for each in names:
+        counts = Counter(one.verdict.ending for one in judged if name(one) == each)
+        rows.append([each, counts.total(), *[counts[ending] for ending in HEADS]])
+    total = ["all", *[sum(column) for column in zip(*[row[1:] for row in rows], strict=True)]]
+    return Table([head, "runs", *HEADS.values()], rows, total)
+
+
+def injected(judged: Sequence[Judged]) -> Table:
+    """Return how often each kind of fault struck."""
+    counts = {kind.name: sum(each.strikes.get(kind, 0) for each in judged) for kind in KINDS}
+    return Table(["fault", "times that it struck"], list(map(list, counts.items())), ["all", sum(counts.values())])
+
+
+def grid(judged: Sequence[Judged]) -> Table:
+    """Return, for each kind of fault and model, runs that reached the goal / that did not / violations."""
+    rows = []
+    for kind in KINDS:
+        row = [kind.name]
+        for model in MODELS:
+            endings = [
+                each.verdict.ending for each in judged if (each.setting.kind, each.setting.model) == (kind, model)
+            ]
+            reached, broken = endings.count(Ending.REACHED), endings.count(Ending.VIOLATION)
+            row.append(f"{reached} / {len(endings) - reached - broken} / {broken}")
+        rows.append(row)
+    return Table(["reached / not / violations", *MODELS], rows)

@@ -1,0 +1,156 @@
+"""One run of a fault campaign, carried out: in virtual time, and taken up again where its process died."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.faults.fault_problems import as_policy, classical
+from benchmarks.faults.fault_setting import Setting
+from benchmarks.faults.given_up import GivenUp
+from executor.events.answers import GIVE_UP, HAPPENED, NOTHING
+from executor.events.events import Asked, Event, Rung, RungTaken
+from executor.events.run_state import RunState
+from executor.executor import Executor
+from executor.plans.action_plan import ActionPlan, texts_of
+from executor.plans.execution_models import ExecutionModel
+from executor.run import Outcome
+from executor.testing import Crash, FaultKind, SimulatedWorld, run_virtual
+from executor.testing.simulated_world import approve
+from executor.testing.virtual_time import now
+from planner.model.domain import creates_objects
+
+RUN: Final = "r"
+MOST_CRASHES: Final = 5
+ENDLESS_SECONDS: Final = 1e6
+"""Virtual seconds: eleven days are more than any of these plans may take."""
+PERSON_SECONDS: Final = 60.0
+"""How long a person takes who looks what happened: longer than anything is late."""
+
+
+@dataclass(slots=True)
+class Carried:
+    """What came of a run: its `outcome`, or what was raised; and the world that it left."""
+
+    simulated: SimulatedWorld
+    outcome: Outcome | None = None
+    error: str = ""
+    crashes: int = 0
+    seconds: float = 0.0
+    listeners: tuple[Callable[[Event], None], ...] = ()
+    events: list[tuple[float, Event]] = field(default_factory=list)
+    """What happened in the run, with the virtual time."""
+    undoing: GivenUp | None = None
+    """What there was when the run gave up the goal and began to undo what it had done."""
+
+    @property
+    def strikes(self) -> Counter[FaultKind]:
+        """How often each kind of fault struck."""
+        found: Counter[FaultKind] = Counter()
+        for number, times in self.simulated.truth.struck.items():
+            found[self.simulated.faults.faults[number].kind] += times
+        return found
+
+    @contextmanager
+    def follow(self, state: RunState, _run: str) -> Iterator[Callable[[Event], None]]:
+        """Follow a run, to see when it gives up."""
+        yield lambda event: self._note(event, state)
+
+    def _note(self, event: Event, state: RunState) -> None:
+        self.events.append((now(), event))
+        if isinstance(event, RungTaken) and event.rung is Rung.COMPENSATE and self.undoing is None:
+            self.undoing = GivenUp.of(self.simulated, state)
+
+
+def carry_out(setting: Setting, folder: Path, listener: Callable[[Event], None] | None = None) -> Carried:
+    """Carry out a run, its journal in `folder`; `listener` is told what happens."""
+    simulated = SimulatedWorld(
+        setting.plan.problem,
+        seed=setting.seed,
+        faults=setting.faults,
+        observe=setting.observe,
+        seconds=1.0,
+        plain=setting.plain,
+        skills=setting.skills,
+    )
+    for action in simulated.problem.domain.actions:
+        simulated.world.policy(action, setting.policy)
+    carried = Carried(simulated, listeners=() if listener is None else (listener,))
+    started = time.perf_counter()
+    with ExitStack() as graves:
+        try:
+            _drive(setting, carried, folder / f"{setting.seed}.db", graves)
+        except Exception:  # noqa: BLE001 - whatever the executor raises is what the campaign looks for
+            carried.error = traceback.format_exc()
+    carried.seconds = time.perf_counter() - started
+    return carried
+
+
+def _drive(setting: Setting, carried: Carried, journal: Path, graves: ExitStack) -> None:
+    start = 0.0
+    while carried.crashes <= MOST_CRASHES:
+        executor = _executor(setting, carried, journal)
+        try:
+            carried.outcome = run_virtual(_once(executor, setting, carried), start=start)
+        except Crash as crash:
+            graves.callback(crash.bury)
+            carried.crashes += 1
+            start = crash.loop.now if crash.loop is not None else start
+        else:
+            return
+        finally:
+            if executor.journal is not None:
+                executor.journal.close()
+    raise AssertionError(f"the process died {carried.crashes} times")
+
+
+def _executor(setting: Setting, carried: Carried, journal: Path) -> Executor:
+    async def answer(question: Asked) -> Any:
+        if not question.question.startswith("doubt:"):
+            return GIVE_UP
+        await asyncio.sleep(PERSON_SECONDS)
+        return HAPPENED if carried.simulated.applied.get(f"{RUN}/{question.step}") else NOTHING
+
+    return Executor(
+        carried.simulated.world,
+        journal=journal if setting.has_journal else None,
+        approve=partial(approve, carried.simulated),
+        ask=answer if setting.is_asked else None,
+        listeners=(carried, *carried.listeners),
+        seed=setting.seed,
+    )
+
+
+def _planned(setting: Setting) -> ActionPlan:
+    """Return the plan that is carried out, as a policy where that is its model and can be."""
+    policy = as_policy(setting.plan) if setting.model == "policy" else None
+    if policy is not None:
+        return ActionPlan.of(policy)
+    model: ExecutionModel = "sequential" if setting.model == "policy" else setting.model
+    plan = ActionPlan.of(setting.plan, model=model)
+    if not setting.is_candidate or creates_objects(classical(setting.plan).domain):
+        return plan
+    return plan.model_copy(update={"alternatives": texts_of([setting.plan.steps])})
+
+
+async def _once(executor: Executor, setting: Setting, carried: Carried) -> Outcome:
+    """Drive the run until it ends, or its process dies."""
+    async with asyncio.timeout(ENDLESS_SECONDS):
+        if carried.crashes:
+            return await executor.resume(RUN)
+        simulated = carried.simulated
+        memory = {
+            name: value
+            for action in simulated.problem.domain.actions
+            for name, value in simulated.parameters(action).items()
+        }
+        plan = _planned(setting)
+        return await executor.run(plan, run=RUN, memory=memory)

@@ -1,0 +1,199 @@
+"""One run of a fault campaign, as its seed draws it: a plan, a model, faults, and how much can be seen."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from typing import Final, get_args
+
+from benchmarks.faults.fault_problems import PROBLEMS, classical, drawn, shipped_orders
+from executor.plans.execution_models import ExecutionModel
+from executor.testing import Fault, FaultKind, Observe
+from executor.testing.faults import BREAKING
+from executor.tools.step_policy import Policy
+from planner.compilations.object_creation.placeholders import for_steps
+from planner.model import OPEN, Atom, Problem
+from planner.plan import Plan, Step
+from planner.semantics.simulation import Simulation
+
+KINDS: Final = tuple(FaultKind)
+MONEY: Final = frozenset(
+    {FaultKind.OBSERVER_DISAGREES, FaultKind.OBSERVER_STRANGER, FaultKind.RESULT_STRANGER}
+    | {kind for kind in KINDS if kind.is_of_approvals}
+)
+"""The faults that only runs of `orders` have: other domains need no approvals, and have no goals over all objects."""
+PLAIN: Final = tuple([kind for kind in KINDS if kind not in MONEY])
+ORDERS_TURNS: Final = frozenset({1, 3, 5})
+"""Of each seven runs, those of `orders`; seven has no factor in common with the numbers of kinds and models."""
+ORDERS_MODELS: Final[tuple[ExecutionModel, ...]] = ("sequential", "parallel", "dag", "reactive")
+INVERSE: Final = {"reserve": "release", "place": "take_back", "check": "uncheck"}
+MODELS: Final = get_args(ExecutionModel)
+TIMEOUT: Final = 10.0
+"""Seconds after which a handler has taken too long, in virtual time; observers have as many."""
+LATE: Final = 12.0
+"""Seconds that late handlers take: they act less than `SETTLED` seconds after their timeout."""
+SETTLED: Final = 6.0
+LAG: Final = 2.0
+CRASHES: Final = frozenset({FaultKind.CRASH_BEFORE, FaultKind.CRASH_AFTER})
+CHANGES: Final = frozenset({FaultKind.CHANGE_BEFORE, FaultKind.CHANGE_DURING, FaultKind.CHANGE_AFTER})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One run. `is_asked`: a person is there to be asked, and says what is true after having waited.
+
+    With `is_candidate`, the run may go on with the end of its plan, from wherever that fits.
+    """
+
+    seed: int
+    kind: FaultKind
+    model: ExecutionModel
+    plan: Plan
+    faults: tuple[Fault, ...]
+    observe: Observe
+    policy: Policy
+    plain: float
+    skills: int
+    has_journal: bool
+    is_asked: bool
+    is_candidate: bool = False
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether observers can say everything, none of them has a fault, and nothing goes stale: that is not seen."""
+        sound = not any(fault.kind.is_of_observers for fault in self.faults)
+        fresh = not any(each.stale_with for each in classical(self.plan).domain.predicates.values())
+        told = not any(fault.kind is FaultKind.RESULT_STRANGER for fault in self.faults)
+        return sound and told and fresh and self.observe.share == 1 and self.observe.conclusive
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether somebody may refuse to approve a step."""
+        return any(fault.kind.is_of_approvals and fault.kind is not FaultKind.APPROVAL_LATE for fault in self.faults)
+
+    def __str__(self) -> str:
+        what = f"{classical(self.plan).domain.name}/{classical(self.plan).name}"
+        faults = ", ".join(f"{each.kind.name} at {each.at}" for each in self.faults)
+        return f"seed {self.seed}: {what}, {self.model}, {faults}"
+
+
+def setting(seed: int, campaign: int = 0) -> Setting:
+    """Return the run that `seed` draws in a `campaign`; seeds go through all kinds of faults and models in turn."""
+    dice = random.Random(f"{campaign} {seed}")
+    if seed % 7 in ORDERS_TURNS:
+        return _of_orders(seed, campaign)
+    kind = PLAIN[seed % len(PLAIN)]
+    model = MODELS[seed // len(PLAIN) % len(MODELS)]
+    plan = drawn(dice, hierarchical=model == "hierarchical")
+    faults = [_fault(kind, plan, dice)]
+    if dice.random() < 0.25:
+        faults.append(_fault(dice.choice([each for each in PLAIN if each not in CRASHES]), plan, dice))
+    skills = dice.choice([1, 1, 1, 2])
+    return Setting(
+        seed,
+        kind,
+        model,
+        plan,
+        tuple(faults),
+        _observe(dice, {each.kind for each in faults}),
+        Policy(timeout=TIMEOUT, retries=dice.choice([None, None, 0, 2])),
+        plain=dice.choice([0.0, 0.0, 0.5]),
+        skills=skills,
+        has_journal=kind in CRASHES or dice.random() < 0.2,
+        is_asked=dice.random() < 0.5,
+        is_candidate=dice.random() < 0.3,
+    )
+
+
+def _of_orders(seed: int, campaign: int) -> Setting:
+    """Return a run of `orders`: its kind and model by turns, and twice as often a fault where money moves."""
+    dice = random.Random(f"{campaign} orders {seed}")
+    turn = seed // 7 * len(ORDERS_TURNS) + sorted(ORDERS_TURNS).index(seed % 7)
+    kind, model = KINDS[::-1][turn % len(KINDS)], ORDERS_MODELS[turn // len(KINDS) % len(ORDERS_MODELS)]
+    plan = shipped_orders(dice.choice(list(PROBLEMS)), is_hasty=dice.random() < 0.5)
+    final = [each for each in plan.steps if each.action in ("charge", "ship")]
+    faults = [_fault(kind, plan, dice, dice.choice(final) if dice.random() < 0.5 else None)]
+    if dice.random() < 0.4:
+        faults.append(_fault(dice.choice([each for each in KINDS if each not in CRASHES]), plan, dice))
+    if dice.random() < 0.3:
+        faults += _failing_undo(plan, dice)
+    kinds = {each.kind for each in faults}
+    return Setting(
+        seed,
+        kind,
+        model,
+        plan,
+        tuple(faults),
+        replace(
+            _observe(dice, kinds),
+            share=dice.choice([1.0] * 8 + [0.7, 0.0]),
+            twice=FaultKind.OBSERVER_DISAGREES in kinds,
+        ),
+        Policy(timeout=TIMEOUT, retries=dice.choice([None, None, 0, 2])),
+        plain=dice.choice([0.0, 0.0, 0.5]),
+        skills=dice.choice([1, 1, 2]),
+        has_journal=kind in CRASHES or dice.random() < 0.2,
+        is_asked=dice.random() < 0.6,
+        is_candidate=dice.random() < 0.2,
+    )
+
+
+def _failing_undo(plan: Plan, dice: random.Random) -> list[Fault]:
+    """Return the faults of a run that has to undo a reversible step, whose undoing does not work, either."""
+    undone = dice.choice([each for each in plan.steps if each.action in INVERSE])
+    broken = dice.choice([each for each in plan.steps if each != undone])
+    undo = Fault(
+        dice.choice([FaultKind.FAILS, FaultKind.RAISES_DONE]), INVERSE[undone.action], times=dice.choice([1, None])
+    )
+    return [Fault(FaultKind.FAILS, str(Atom(broken.action, broken.arguments)), times=None), undo]
+
+
+def _observe(dice: random.Random, kinds: set[FaultKind]) -> Observe:
+    """Return what can be seen; observers that show the past go with no changes from outside: these they would hide."""
+    share = dice.choice([1.0] * 6 + [0.7, 0.4, 0.0])
+    is_late = FaultKind.LATE in kinds
+    lag = LAG if not kinds & CHANGES and dice.random() < 0.2 else 0.0
+    return Observe(
+        share=share,
+        conclusive=dice.random() < 0.8,
+        settle_within=SETTLED if is_late or lag else dice.choice([0.0, 1.0]),
+        lag=lag,
+        timeout=TIMEOUT,
+    )
+
+
+def _fault(kind: FaultKind, plan: Plan, dice: random.Random, at_step: Step | None = None) -> Fault:
+    """Return a fault of `kind` at a random step of `plan`, or at this one."""
+    tags = {name: action.tags for name, action in classical(plan).domain.actions.items()}
+    places = [
+        place
+        for place, each in enumerate(plan.steps)
+        if not kind.is_of_approvals or "needs_approval" in tags[each.action]
+    ]
+    place = next((each for each in places if plan.steps[each] == at_step), None)
+    place = dice.choice(places) if place is None else place
+    step = plan.steps[place]
+    for_good = dice.random() < 0.2 and kind not in CRASHES
+    times = None if for_good else dice.choice([1, 1, 1, 2])
+    planned = for_steps(classical(plan), plan.steps)
+    if not kind.is_of_observers:
+        seconds = 0.5 if kind is FaultKind.CHANGE_AFTER else LATE
+        skill = "main" if kind in BREAKING and dice.random() < 0.3 else ""
+        at = str(_by_any_name(Atom(step.action, step.arguments), planned, plan))
+        return Fault(kind, at, times=times, seconds=seconds, skill=skill)
+    simulation = Simulation(planned)
+    for each in plan.steps[:place]:
+        simulation.apply(each)
+    changes = simulation.changes(step)
+    known = classical(plan).domain.predicates
+    facts = [each for each in (*changes.added, *changes.removed, *changes.modified) if each.predicate in known]
+    at = str(_by_any_name(dice.choice(facts), planned, plan)) if facts else ""
+    at = "at" if kind is FaultKind.OBSERVER_STRANGER else at  # it has an open argument
+    return Fault(kind, at, skip=dice.randrange(3), times=times, seconds=LATE + 3)
+
+
+def _by_any_name(atom: Atom, planned: Problem, plan: Plan) -> Atom:
+    """Return `atom` with open arguments for placeholders: nobody knows yet what will stand there."""
+    known = {each.name for each in classical(plan).all_objects}
+    placeholders = {each.name for each in planned.objects} - known
+    return Atom(atom.predicate, tuple([OPEN if arg in placeholders else arg for arg in atom.args]))

@@ -1,1 +1,0 @@
-"""What runs cost that learn how reliable their tools are, one after the other."""

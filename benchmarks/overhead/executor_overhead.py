@@ -1,0 +1,222 @@
+"""`forethought bench overhead`: what the executor takes for a step, beside what handlers and observers take.
+
+Many runs at once in one process, with one journal.
+
+How long the event loop is held up while many runs are planned at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from benchmarks.overhead.overhead_setting import INDEPENDENT, Setting
+from benchmarks.report import markdown
+from executor.executor import Executor
+from executor.testing import SimulatedWorld
+from planner import load
+from planner.cli.output import give, tell
+
+if TYPE_CHECKING:
+    from benchmarks.overhead.memory import Memory
+    from benchmarks.overhead.overhead_setting import Setting
+
+HEAD: Final = (
+    "plan",
+    "model",
+    "looks",
+    "steps",
+    "start",
+    "order",
+    "step",
+    "its CPU",
+    "with journal",
+    "its CPU",
+)
+MODELS: Final = ("sequential", "dag")
+
+
+def overhead(
+    *,
+    steps: Annotated[
+        str, typer.Option("--steps", help="Lengths of plans, with commas between.")
+    ] = "1,10,100,1000,10000",
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds of which the median counts.")] = 5,
+    memory: Annotated[
+        int, typer.Option("--memory", min=0, help="Steps of the plan whose memory is measured; 0: none.")
+    ] = 100_000,
+    runs: Annotated[int, typer.Option("--runs", min=0, help="How many runs are made at once; 0: none.")] = 1000,
+    planned: Annotated[int, typer.Option("--planned", min=0, help="How many runs are planned at once; 0: none.")] = 100,
+) -> None:
+    """Time steps that do nothing, in microseconds, without and with a journal; and memory, and many runs at once."""
+    from benchmarks.overhead.memory import measured
+
+    give(markdown(HEAD, _rows(_settings(_lengths(steps)), rounds)))
+    if memory:
+        give(said_of_memory(measured(memory)))
+    if runs:
+        give(said_of_crowd(crowd(runs)))
+    if planned:
+        give(said_of_gaps(gaps(planned)))
+
+
+def _lengths(text: str) -> list[int]:
+    words = text.split(",")
+    if not all(word.strip().isdecimal() and int(word) for word in words):
+        raise typer.BadParameter("write numbers of steps with commas between, such as 1,10,100", param_hint="--steps")
+    return [int(word) for word in words]
+
+
+def _settings(lengths: Sequence[int]) -> Iterator[Setting]:
+    from benchmarks.overhead.overhead_setting import PLANS, Setting
+
+    for plan, model, observed, steps in product(PLANS, MODELS, (False, True), lengths):
+        yield Setting(plan, model, steps, observed)
+
+
+def _rows(settings: Iterator[Setting], rounds: int) -> Iterator[list[object]]:
+    from benchmarks.overhead.overhead_setting import once, timed
+
+    for number, each in enumerate(settings):
+        if not number:
+            once(each, None)  # what is imported late is imported now
+        plain, kept = timed(each, journal=False, rounds=rounds), timed(each, journal=True, rounds=rounds)
+        times = (plain.start, plain.order, plain.run, plain.cpu, kept.run, kept.cpu)
+        looks = "one a step" if each.observed else "none"
+        tell(
+            f"{each.plan} {each.model} {each.steps} steps, looks: {looks}: {plain.run:.0f} and {kept.run:.0f} µs a step"
+        )
+        yield [each.plan, each.model, looks, each.steps, *[f"{one:.0f}" for one in times]]
+
+
+def said_of_memory(found: Memory) -> str:
+    """Return the memory of a run in words."""
+    each, peak = found.run / found.steps, found.peak / 2**20
+    return f"A run of {found.steps} steps takes {each:.0f} bytes a step; the process {peak:.0f} MiB at its peak."
+
+
+def said_of_crowd(found: Crowd) -> str:
+    """Return what many runs at once took, in words."""
+    steps = found.runs * 10
+    before, meanwhile, after = found.files
+    return (
+        f"{found.runs} runs of 10 steps at once, with a journal: {found.clock:.2f} s by the clock, {found.cpu:.2f} s "
+        f"of CPU time, {1e6 * found.cpu / steps:.0f} µs a step; files open: {before} before, {meanwhile} meanwhile, "
+        f"{after} after."
+    )
+
+
+def said_of_gaps(found: Gaps) -> str:
+    """Return how long the event loop was held up, in words."""
+    return (
+        f"{found.runs} runs planned and carried out at once, with a journal: {found.seconds:.2f} s; the longest gap of "
+        f"the event loop: {1000 * found.clock:.0f} ms by the clock, {1000 * found.cpu:.0f} ms of its own CPU time."
+    )
+
+
+STEPS: Final = 10
+DESCRIPTORS: Final = Path("/dev/fd")
+SECONDS: Final = 0.05
+"""How long each step waits, so that all runs are at work at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """So many `runs` of ten steps: seconds by the clock and of CPU time, and files open before, meanwhile and after."""
+
+    runs: int
+    clock: float
+    cpu: float
+    files: tuple[int, int, int]
+
+
+def crowd(runs: int) -> Crowd:
+    """Return what so many runs take whose steps do nothing but wait a moment."""
+    world, plan = Setting(INDEPENDENT, "sequential", STEPS).made()
+    meanwhile = [0]
+
+    @world.handler("go")
+    async def wait(a: str) -> None:
+        await asyncio.sleep(SECONDS)
+        if a == "p1":
+            meanwhile[0] = meanwhile[0] or open_files()
+
+    async def all_of_them(executor: Executor) -> bool:
+        found = await asyncio.gather(*[executor.run(plan) for _ in range(runs)])
+        return all(each.succeeded for each in found)
+
+    with tempfile.TemporaryDirectory(prefix="forethought-overhead-") as folder:
+        before = open_files()
+        executor = Executor(world, model="sequential", journal=Path(folder) / "runs.db")
+        clock, cpu = time.perf_counter(), time.process_time()
+        assert asyncio.run(all_of_them(executor)), "nothing can go wrong in this world"
+        clock, cpu = time.perf_counter() - clock, time.process_time() - cpu
+        executor.journal.close()
+        return Crowd(runs, clock, cpu, (before, meanwhile[0], open_files()))
+
+
+def open_files() -> int:
+    """Return how many files this process has open; 0 where the system does not say."""
+    return len(list(DESCRIPTORS.iterdir())) if DESCRIPTORS.is_dir() else 0
+
+
+DOMAIN: Final = "elevator"
+"""The shipped domain whose problem is planned."""
+GAP_SECONDS: Final = 0.005
+"""How long the task sleeps that looks how late it is woken up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """So many `runs` planned at once: seconds in all, and the longest gap, by the clock and of the loop's CPU time."""
+
+    runs: int
+    seconds: float
+    clock: float
+    cpu: float
+
+
+def gaps(runs: int, *, journal: bool = True) -> Gaps:
+    """Return for how long nothing else could run in the event loop while so many problems were planned and done."""
+    problem = load(DOMAIN)
+    with tempfile.TemporaryDirectory(prefix="forethought-gaps-") as folder:
+        executor = Executor(SimulatedWorld(problem).world, journal=Path(folder) / "runs.db" if journal else None)
+        found: list[tuple[float, float]] = []
+
+        async def all_of_them() -> float:
+            async with _watched(found):
+                began = time.perf_counter()
+                await asyncio.gather(*[executor.run(problem) for _ in range(runs)])
+                return time.perf_counter() - began
+
+        seconds = asyncio.run(all_of_them())
+        if executor.journal is not None:
+            executor.journal.close()
+    return Gaps(runs, seconds, max(clock for clock, _ in found), max(cpu for _, cpu in found))
+
+
+@asynccontextmanager
+async def _watched(found: list[tuple[float, float]]) -> AsyncIterator[None]:
+    """Note how late a task is woken up again and again meanwhile, and what CPU time the loop's thread took."""
+
+    async def watch() -> None:
+        while True:
+            clock, cpu = time.perf_counter(), time.thread_time()
+            await asyncio.sleep(GAP_SECONDS)
+            found.append((time.perf_counter() - clock - GAP_SECONDS, time.thread_time() - cpu))
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+        await asyncio.sleep(GAP_SECONDS)
+    finally:
+        watching.cancel()

@@ -1,1 +1,0 @@
-"""Patching measured: broken plans of the shipped domains and of random ones, against planning from scratch."""

@@ -1,1 +1,0 @@
-"""Errands that come again: what references, caches and remembered readings save of calls, tokens and search."""

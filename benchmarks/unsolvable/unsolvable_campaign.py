@@ -1,0 +1,145 @@
+"""`forethought bench unsolvable`: tasks without a plan are written, and planners asked to prove it.
+
+Who has proved that there is no plan, in what time, and by which part of ours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import geometric_mean
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from benchmarks.commands.options import Cores, CpuSeconds, MemoryGib, NameFilter, Out, SuiteFolder, present, tasks_of
+from benchmarks.planners import Outcome
+from benchmarks.records import Record, TaskId
+from benchmarks.report import Table, columns_of, in_order
+from planner.cli.output import give, tell
+
+if TYPE_CHECKING:
+    from benchmarks.records import Record
+
+WRONG = 10
+PLANNERS = ("ours-optimal", "fd-astar-lmcut", "symk-bd")
+
+
+def unsolvable(
+    suite: SuiteFolder,
+    folder: Annotated[Path, typer.Option("--folder", help="Where the tasks are written.")] = Path("unsolvable"),
+    out: Out = Path("unsolvable.jsonl"),
+    *,
+    planner: Annotated[
+        list[str] | None, typer.Option("--planner", help="A name or KIND:OPTIONS; see `bench planners`.")
+    ] = None,
+    name: NameFilter = None,
+    time_limit: CpuSeconds = 30.0,
+    memory_limit: MemoryGib = 4.0,
+    core: Cores = None,
+) -> None:
+    """Write 40 tasks without a plan, some of them from those of a suite, and ask planners for the proof.
+
+    The exit code is 10 where any has a plan. Start it again to continue where it stopped.
+    """
+    from benchmarks.process import Limits
+    from benchmarks.records import read_records
+    from benchmarks.run import Settings, attempts_of, run_all
+    from benchmarks.unsolvable.unsolvable_tasks import made, taken
+
+    for task in (*taken(suite), *made()):
+        task.write(folder)
+    tasks = tasks_of(folder, track=None, domains=None, names=name)
+    planners = present(list(planner or PLANNERS))
+    settings = Settings(Limits(time_limit, memory_limit), cores=core.numbers if core else ())
+    run_all(attempts_of(tasks, planners), out, settings, _tell)
+    records = read_records(out)
+    first = planners[0].label
+    give("\n".join(table.markdown() for table in (proofs(records, first), ratios(records, first))).rstrip())
+    wrong = contradictions(records)
+    for each in wrong:
+        tell(each)
+    if wrong:
+        raise typer.Exit(WRONG)
+
+
+def _tell(record: Record) -> None:
+    tell(f"{record.task}  {record.planner}  {record.outcome}  {record.cpu_seconds:.2f} s  {record.by} {record.detail}")
+
+
+Column = Mapping[TaskId, Record]
+PARTS: Final = {"": "reachability", "h2": "h²"}
+"""Parts of ours that are no searches, by what is recorded: the first one finds out while grounding."""
+INITIAL: Final = "relaxation"
+"""What shows that the initial state is a dead end: searches of ours whose estimates ignore deletes."""
+
+
+def part_of(record: Record) -> str:
+    """Return by which part a planner has proved that there is no plan: reachability, relaxation, h² or a search."""
+    if record.by not in PARTS and record.expansions == 0 and record.by != "symbolic":
+        return INITIAL
+    return "search" if not record.by and record.expansions else PARTS.get(record.by, record.by)
+
+
+def contradictions(records: Iterable[Record]) -> list[str]:
+    """Return, in words, the records that have a plan: no task here has one."""
+    return [f"{each.planner} has a plan for {each.task}" for each in records if each.plan is not None]
+
+
+def proofs(records: Sequence[Record], first: str) -> Table:
+    """Return CPU seconds of each proof task by task, with the part by which planner `first` has it, and sums."""
+    columns = columns_of(records)
+    tasks = sorted({task for column in columns.values() for task in column}, key=lambda task: in_order(task[1]))
+    rows = [
+        (_name(task), _part(columns[first].get(task)), *(_cell(column.get(task)) for column in columns.values()))
+        for task in tasks
+    ]
+    proved = [sum(each.outcome is Outcome.UNSOLVABLE for each in column.values()) for column in columns.values()]
+    return Table(["task", f"{first}, by", *columns], rows, ["proved", _parts(columns[first]), *proved])
+
+
+def ratios(records: Sequence[Record], first: str) -> Table:
+    """Return how `first` compares with each other planner, and with the faster of them, where both have a proof."""
+    columns = {label: _proved(column) for label, column in columns_of(records).items()}
+    own = columns.pop(first)
+    rows = []
+    best: dict[TaskId, float] = {}
+    for label, times in columns.items():
+        rows.append(_ratio(label, own, times))
+        for task, seconds in times.items():
+            best[task] = min(best.get(task, seconds), seconds)
+    rows.append(_ratio("the faster of them", own, best))
+    return Table([f"{first} over", "both", "only ours", "only theirs", "time, geometric mean", "worst"], rows)
+
+
+def _ratio(
+    label: str, own: Mapping[TaskId, float], times: Mapping[TaskId, float]
+) -> tuple[str, int, int, int, str, str]:
+    both = [own[task] / times[task] for task in own if task in times]
+    mean, worst = (f"{geometric_mean(both):.2f}", f"{max(both):.2f}") if both else ("", "")
+    return label, len(both), len(own.keys() - times), len(times.keys() - own), mean, worst
+
+
+def _proved(column: Column) -> dict[TaskId, float]:
+    return {task: each.cpu_seconds for task, each in column.items() if each.outcome is Outcome.UNSOLVABLE}
+
+
+def _name(task: TaskId) -> str:
+    return task[1].removesuffix("/problem.pddl")
+
+
+def _part(record: Record | None) -> str:
+    return part_of(record) if record is not None and record.outcome is Outcome.UNSOLVABLE else ""
+
+
+def _parts(column: Column) -> str:
+    """Return how often each part had the proof."""
+    counts = Counter(filter(None, map(_part, column.values())))
+    return ", ".join(f"{part} {count}" for part, count in counts.most_common())
+
+
+def _cell(record: Record | None) -> str:
+    if record is None:
+        return ""
+    return f"{record.cpu_seconds:.2f}" if record.outcome is Outcome.UNSOLVABLE else str(record.outcome)

@@ -1,0 +1,68 @@
+"""What somebody has to confirm: goals that a sentence led to, unless the plan only reads, and steps for the rest."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from executor.agent.proposals import Proposal
+from executor.events.answers import refusal
+from executor.plans.action_plan import PlanStep
+from executor.recovery.ask_people import Callback, Request, decision
+from executor.tools.containment import called, log_failure
+from planner.lightweight import dataclass, field
+from planner.model import Action
+from planner.plan import Plan
+
+Confirm = Callable[[Proposal], Any] | None
+_LOG: Final = logging.getLogger(__name__)
+
+
+def only_reads(plan: Plan) -> bool:
+    """Return whether all steps of `plan` are instances of actions that are `read_only`."""
+    problem = plan.problem
+    actions = (problem.classical if hasattr(problem, "classical") else problem).domain.actions
+    return all("read_only" in actions[step.action].tags for step in plan.steps)
+
+
+async def confirmed(confirm: Confirm, proposal: Proposal) -> bool | None:
+    """Return what `confirm` says to `proposal`; None where nobody has decided, or where it raises."""
+    if confirm is None:
+        return None
+    try:
+        given = decision(await called(partial(confirm, proposal), {}))
+    except Exception as error:  # noqa: BLE001 - whatever a callback raises, nobody has decided
+        log_failure(_LOG, "nobody has said whether this is meant: %s", proposal.words, error=error)
+        return None
+    return None if given is None else not refusal(given, "it")
+
+
+@dataclass(slots=True, eq=False)
+class Approved:
+    """Approves steps that somebody has seen in a proposal, exactly as they stood there; all else `other` decides.
+
+    An action that needs approval by its declaration is for `other`, too.
+    """
+
+    actions: Mapping[str, Action]
+    other: Callback = None
+    shown: list[PlanStep] = field(default_factory=list)
+
+    async def __call__(self, request: Request) -> Any:
+        """Return True for a step that was shown, else what `other` says, and None where there is nobody."""
+        if "needs_approval" not in self.actions[request.action].tags and any(map(partial(_is, request), self.shown)):
+            return True
+        return None if self.other is None else await called(partial(self.other, request), {})
+
+
+def _is(request: Request, step: PlanStep) -> bool:
+    """Return whether `request` is about what `step` shows, with no other values."""
+    try:
+        values = to_jsonable_python(dict(request.parameters))
+    except PydanticSerializationError:
+        return False
+    return (step.action, step.created, step.parameters) == (request.action, request.arguments, values)

@@ -1,0 +1,249 @@
+"""What is done for a room: one errand at a time, in turn, or two as one.
+
+Whose turn it is in a room: one errand at a time, the most urgent first, the oldest of these.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from executor.agent.conversations.record import Errand
+from executor.agent.events import Conflict, Joined, Preempted, Tell
+from executor.agent.plan_search import able, searched
+from executor.agent.proposals import Achieved, Proposal, Standing
+from executor.agent.propose import joined
+from executor.agent.run_goals import PERSON
+from executor.errors import RunError
+from executor.events.events import Asked
+from executor.plans.action_plan import ActionPlan
+from executor.run import Outcome, Run
+from planner.lightweight import dataclass, field, replace
+from planner.model import Atom
+from planner.plan import Status
+
+if TYPE_CHECKING:
+    from executor.agent.agent import Agent
+    from executor.agent.conversations.room import Room
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """An errand in this process: what is to be done for it, in which run, and whether it has to give way."""
+
+    number: int
+    proposal: Proposal
+    priority: int = 0
+    run: str = ""
+    gives_way: bool = False
+    """Whether its run was interrupted for something more urgent."""
+    is_displaced: bool = False
+    """Whether that cannot be had together with it."""
+    left_at: frozenset[Atom] | None = None
+    """The facts that held when its run stopped, where that is known."""
+
+
+@dataclass(slots=True, eq=False)
+class Agenda:
+    """The tasks of one room; `interrupt` has a run stop at the end of a step."""
+
+    interrupt: Callable[[str], bool]
+    waiting: list[Task] = field(default_factory=list)
+    at_work: Task | None = None
+    _changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+
+    @property
+    def tasks(self) -> list[Task]:
+        """All tasks that are not over."""
+        return [*([self.at_work] if self.at_work is not None else []), *self.waiting]
+
+    async def turn(self, task: Task) -> None:
+        """Wait until it is the turn of `task`; what is less urgent gives way at the end of a step."""
+        self.waiting.append(task)
+        self._yield()
+        try:
+            while self.at_work is not None or self._first() is not task:
+                self._changed.clear()
+                await self._changed.wait()
+            self.at_work = task
+        finally:
+            self.waiting.remove(task)
+            self._changed.set()
+
+    def began(self, task: Task, run: str) -> None:
+        """Note in which run a task is at work."""
+        task.run = run
+        self._yield()
+
+    def _yield(self) -> None:
+        """Have the task at work give way, if something more urgent waits."""
+        now = self.at_work
+        if now is not None and now.run and any(each.priority > now.priority for each in self.waiting):
+            now.gives_way = self.interrupt(now.run)
+
+    def over(self, task: Task) -> None:
+        """Note that `task` is at work no more."""
+        if self.at_work is task:
+            self.at_work = None
+        self._changed.set()
+
+    def _first(self) -> Task:
+        return min(self.waiting, key=lambda each: (-each.priority, each.number))
+
+
+TOGETHER: Final = 3.0
+"""Seconds for finding out whether two goals can be had together."""
+
+
+class Errands:
+    """Does what is asked for in `room`."""
+
+    def __init__(self, agent: Agent, room: Room) -> None:
+        self._agent, self._room = agent, room
+        self._agenda = Agenda(agent.runs.interrupt)
+
+    @property
+    def active(self) -> Task | None:
+        """The task that is at work, if one is."""
+        task = self._agenda.at_work
+        return task if task is not None and task.run in self._agent.runs.doing else None
+
+    def asked(self) -> list[tuple[Errand, Asked]]:
+        """Return the open questions of runs that nobody drives."""
+        runs = self._agent.runs
+        begun = [each for each in self._room.errands if each.run and each.run not in runs.doing]
+        return [(each, asked) for each in begun for asked in runs.questions(each.run)]
+
+    def interrupt(self) -> None:
+        """Have what is at work stop at the end of a step."""
+        for task in self._agenda.tasks:
+            self._agent.runs.interrupt(task.run)
+
+    async def resume(self, tell: Tell) -> list[Outcome]:
+        """Go on with what is not at work here, the most urgent first, and begin what was not; return how it ends."""
+        here = {task.number for task in self._agenda.tasks}
+        left = [each for each in self._room.errands if each.number not in here]
+        ended = []
+        for errand in sorted(left, key=lambda each: (-each.priority, each.number)):
+            is_begun = bool(errand.run) and self._agent.runs.is_known(errand.run)
+            if is_begun:
+                ended.append(await self._agent.resume(errand.run, tell=tell))
+            elif errand.wanted is not None:
+                task = Task(errand.number, await self._wanted(errand, errand.wanted), errand.priority)
+                found = await self._worked(task, {}, tell)
+                ended += [] if found is None else [found]
+                continue
+            self.ended(errand.number, ended[-1] if is_begun else None)
+        return ended
+
+    async def _wanted(self, errand: Errand, wanted: ActionPlan) -> Proposal:
+        """Return what `errand` comes to as things stand now: somebody has confirmed it before the process ended."""
+        now, problem = self._agent.problem, wanted.problem(self._agent.world.model)
+        objects = {each.name: each for each in (*problem.objects, *now.objects)}
+        problem = replace(problem, initial=now.initial, objects=tuple(objects.values()))
+        found = await self._agent.proposer.of_goal(problem)
+        if found.plan is not None and wanted.basis.confirmed == PERSON:
+            found = replace(found, standing=Standing.UNCONFIRMED)
+        return replace(found, request=errand.request, words=errand.words, thought=wanted.basis.thought)
+
+    async def answered(self, errand: Errand, answers: Mapping[str, Any], tell: Tell) -> Achieved:
+        """Take up the run of `errand` with `answers`, and return what becomes of it."""
+        return await self._followed(errand, self._agent.runs.take_up(errand.run, answers=answers), tell)
+
+    async def called_off(self, errand: Errand, tell: Tell) -> Achieved:
+        """Call the run of `errand` off."""
+        run = self._agent.runs.take_up(errand.run)
+        run.cancel()
+        return await self._followed(errand, run, tell)
+
+    async def _followed(self, errand: Errand, run: Run, tell: Tell) -> Achieved:
+        outcome = await self._agent.runs.followed(run, tell)
+        self.ended(errand.number, outcome)
+        return Achieved(Proposal(Standing.PLANNED, errand.request, words=errand.words), outcome)
+
+    async def done(self, proposal: Proposal, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
+        """Do what `proposal` comes to, in its turn, or with what is at work."""
+        active = self.active
+        if active is not None and proposal.relation != "alone":
+            outcome = await self._joined(active, proposal, tell)
+            if outcome is not None:
+                return Achieved(proposal, outcome)
+        task = Task(self._room.record.count + 1, proposal, priority)
+        for other in self._agenda.tasks:
+            if not other.is_displaced and await self._clash(task, other):
+                stays, goes = (other, task) if task.priority <= other.priority else (task, other)
+                tell(Conflict(stays.proposal.words, goes.proposal.words))
+                goes.is_displaced = True
+                if goes is task:
+                    reason = f"it cannot be had together with what comes first:\n{stays.proposal.words}"
+                    return Achieved(proposal.stopped(Standing.CONFLICTING, reason))
+        self._note(task)
+        outcome = await self._worked(task, memory, tell)
+        return Achieved(task.proposal, outcome)
+
+    async def _joined(self, task: Task, proposal: Proposal, tell: Tell) -> Outcome | None:
+        """Have a task at work go on to what `proposal` asks for; return how it ends, None where it cannot.
+
+        One whose place is taken then gives way for good.
+        """
+        also = proposal.relation == "also"
+        try:
+            run = self._agent.runs.redirect(task.run, proposal, also=also)
+        except RunError:
+            task.is_displaced = not also
+            if task.is_displaced:
+                task.gives_way = self._agent.runs.interrupt(task.run)
+            return None
+        task.proposal = proposal
+        self._note(task)
+        tell(Joined(task.run, also))
+        outcome: Outcome = await run
+        return outcome
+
+    async def _worked(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> Outcome | None:
+        """Carry out a task whenever it is its turn, and return how it ends; None where there is no plan any more."""
+        while True:
+            await self._agenda.turn(task)
+            try:
+                outcome = await self._work(task, memory, tell)
+            finally:
+                self._agenda.over(task)
+            gave_way, task.gives_way = task.gives_way, False
+            if outcome is None or outcome.status.is_over or not gave_way or task.is_displaced:
+                self.ended(task.number, None if task.is_displaced else outcome)
+                return outcome
+            tell(Preempted(task.run))
+            task.left_at = frozenset(self._agent.problem.initial)
+
+    async def _work(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> Outcome | None:
+        runs = self._agent.runs
+        if task.run:
+            before, now = task.left_at or frozenset(), frozenset(self._agent.problem.initial)
+            facts = {fact: fact in now for fact in before ^ now} if task.left_at is not None else {}
+            run = runs.take_up(task.run, facts=facts)
+        else:
+            task.proposal = await self._agent.proposer.renewed(task.proposal, self._agent.problem)
+            if task.proposal.plan is None or task.proposal.standing is Standing.UNPLANNED:
+                return None
+            run = self._agent.start(task.proposal, memory=memory)
+        self._agenda.began(task, run.id)
+        self._note(task)
+        return await runs.followed(run, tell)
+
+    async def _clash(self, task: Task, other: Task) -> bool:
+        """Return whether it is proved that two tasks cannot be had together."""
+        one, two = task.proposal.problem, other.proposal.problem
+        if one is None or two is None:
+            return False
+        found = await searched(able(joined(one, two), self._agent.world), time_limit=TOGETHER)
+        return found.status is Status.UNSOLVABLE
+
+    def _note(self, task: Task) -> None:
+        errand = Errand.of(task.number, task.proposal, task.priority, task.run)
+        self._room.note(self._room.record.with_errand(errand))
+
+    def ended(self, number: int, outcome: Outcome | None) -> None:
+        """Note how an errand has ended, if it has."""
+        if outcome is None or outcome.status.is_over:
+            self._room.note(self._room.record.without(number))

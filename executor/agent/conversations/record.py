@@ -1,0 +1,186 @@
+"""What is known of a room, as data: it is kept in the journal, and survives the process.
+
+What was said in a room, as parts of a request to a model; and answers that need no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from executor.agent.goal_reading.goal_problem import Meaning
+from executor.agent.proposals import Proposal
+from executor.agent.run_goals import basis_of
+from executor.agent.unmodelled_requests.improvise import Proposed, Serving
+from executor.journal import Journal
+from executor.language_model.protocol import Origin, Part
+from executor.plans.action_plan import ActionPlan, stated
+from executor.tools.json_data import dumped, loaded
+
+MOST_TURNS: Final = 20
+"""Turns of a conversation that are kept, the latest."""
+LONGEST: Final = 2_000
+"""Characters of one turn that are kept."""
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Turn(_Kept):
+    """Something that was said: what an agent says follows from goals and plans, never from what a tool returned."""
+
+    who: Literal["user", "agent"]
+    text: str
+
+
+class Said(_Kept):
+    """A sentence as it was read: what it may mean, and how it stands.
+
+    `serving` is what a model proposed for what no fact expresses, and `proposing` what it said to that.
+    """
+
+    sentence: str
+    meanings: tuple[Meaning, ...] = ()
+    standing: str = ""
+    question: str = ""
+    serving: tuple[Serving, ...] = ()
+    proposing: str = ""
+
+    @classmethod
+    def of(cls, proposal: Proposal) -> Said:
+        """Return what is kept of `proposal`."""
+        meanings = tuple([each.meaning for each in proposal.readings if each.meaning is not None])
+        standing, question = proposal.standing.name, proposal.question
+        made = cls(sentence=proposal.request, meanings=meanings, standing=standing, question=question)
+        found = proposal.improvised
+        return made if found is None else made.model_copy(update={"serving": found.serving, "proposing": found.thought})
+
+    @property
+    def served(self) -> Proposed | None:
+        """What a model proposed, as its answer; None where it has not proposed anything."""
+        return Proposed(parts=list(self.serving), thought=self.proposing) if self.serving else None
+
+
+class Errand(_Kept):
+    """Something that was asked for and is not over: `words` say what, `run` is where it is done, if it was begun.
+
+    `wanted` is a plan without steps that states what is wanted, where that may be begun without asking anybody again:
+    where it was not, or where the process ended before its run had begun.
+    """
+
+    number: int
+    request: str
+    words: str
+    priority: int = 0
+    run: str = ""
+    wanted: ActionPlan | None = None
+
+    @classmethod
+    def of(cls, number: int, proposal: Proposal, priority: int, run: str) -> Errand:
+        """Return the errand that `proposal` is; with steps that nothing confirms, somebody has to be asked again."""
+        problem, wanted = proposal.problem, None
+        if problem is not None and proposal.improvised is None:
+            wanted = ActionPlan(**stated(problem), basis=basis_of(proposal))
+        return cls(
+            number=number,
+            request=proposal.request,
+            words=proposal.words,
+            priority=priority,
+            run=run,
+            wanted=wanted,
+        )
+
+
+class RoomRecord(_Kept):
+    """A room: what was said, the sentence to which somebody has to say something, and what is not over."""
+
+    turns: tuple[Turn, ...] = ()
+    open: Said | None = None
+    errands: tuple[Errand, ...] = ()
+    count: int = 0
+    """How many errands there were."""
+
+    def said(self, who: Literal["user", "agent"], text: str) -> RoomRecord:
+        """Return the room after another turn."""
+        turns = (*self.turns, Turn(who=who, text=text[:LONGEST]))[-MOST_TURNS:]
+        return self.model_copy(update={"turns": turns})
+
+    def with_errand(self, errand: Errand) -> RoomRecord:
+        """Return the room with `errand` as it is now."""
+        others = [each for each in self.errands if each.number != errand.number]
+        errands = tuple(sorted([*others, errand], key=lambda each: each.number))
+        return self.model_copy(update={"errands": errands, "count": max(self.count, errand.number)})
+
+    def without(self, number: int) -> RoomRecord:
+        """Return the room after an errand is over."""
+        return self.model_copy(update={"errands": tuple([each for each in self.errands if each.number != number])})
+
+    def as_text(self) -> str:
+        """Return the room as `kept` reads it: as JSON, whatever halves of characters somebody has said."""
+        return dumped(self.model_dump(mode="json"))
+
+
+def kept(journal: Journal | None, name: str) -> RoomRecord:
+    """Return the room of this `name` as `journal` has it, a new one where it does not; raises `JournalError`."""
+    found = [each.data for each in journal.rooms() if each.name == name] if journal is not None else []
+    return RoomRecord.model_validate(loaded(found[-1])) if found else RoomRecord()
+
+
+YES: Final = frozenset({"yes", "y", "ok", "okay", "sure", "do it", "go ahead", "right", "yes please", "that is right"})
+NO: Final = frozenset({"no", "n", "nope", "do not", "don't", "cancel", "forget it", "never mind", "no thanks"})
+NEW: Final = frozenset({"new", "a new one", "create it", "make it", "it is new", "they are new", "yes, new"})
+STOP: Final = frozenset({"stop", "stop it", "halt", "wait", "pause", "hold on"})
+GO_ON: Final = frozenset({"go on", "continue", "resume", "carry on", "proceed"})
+ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
+HOW: Final = """\
+Something is being done already. Say in 'relation' whether the user asks for something besides it (also), in its place
+(instead), or for something that is for itself (alone). In each case, give the goal of what is asked for now."""
+
+
+def context_of(record: RoomRecord, doing: str | None) -> Iterator[Part]:
+    """Yield what was said before the last turn, and what is being done, in words."""
+    for turn in record.turns[:-1]:
+        is_user = turn.who == "user"
+        title = "The user said before" if is_user else "You said"
+        yield Part(title, turn.text, Origin.USER if is_user else Origin.DECLARED)
+    if doing is not None:
+        yield Part("What is being done", f"{doing}\n{HOW}")
+
+
+def decision(text: str) -> bool | None:
+    """Return whether `text` says yes, or no; None where it says something else."""
+    plain = _plain(text)
+    return True if plain in YES else False if plain in NO else None
+
+
+def is_stop(text: str) -> bool:
+    """Return whether `text` asks to stop for now."""
+    return _plain(text) in STOP
+
+
+def is_go_on(text: str) -> bool:
+    """Return whether `text` asks to go on with what was stopped."""
+    return _plain(text) in GO_ON
+
+
+def is_new(text: str) -> bool:
+    """Return whether `text` says that what was named is new."""
+    return _plain(text) in NEW
+
+
+def chosen(text: str, words: Sequence[str]) -> int | None:
+    """Return which of several readings `text` takes, by number or by its words; None where it is none of them."""
+    plain = _plain(text).removeprefix("number ").removeprefix("the ").removesuffix(" one")
+    if plain in ORDINALS[: len(words)]:
+        return ORDINALS.index(plain)
+    if plain.isdecimal() and 1 <= int(plain) <= len(words):
+        return int(plain) - 1
+    found = [place for place, each in enumerate(words) if _plain(each) == plain]
+    return found[0] if len(found) == 1 else None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(" .!?")

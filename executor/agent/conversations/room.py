@@ -1,0 +1,303 @@
+"""A room: requests are understood by what was said before, and done one at a time, the most urgent first.
+
+Answers to a run that asks for the parameters of a step: as they stand, or taken from what the user says.
+
+What somebody has to say before a request is done: answers to that need no model, also after a restart.
+
+Conversations: what was said in a room, what is open in it, and what is being done for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+
+from executor.agent.arguments import check_given
+from executor.agent.conversations.errands import Errands
+from executor.agent.conversations.record import (
+    Errand,
+    RoomRecord,
+    Said,
+    chosen,
+    context_of,
+    decision,
+    is_go_on,
+    is_new,
+    is_stop,
+)
+from executor.agent.events import AgentEvent, Decided, Finished, Heard, Tell, events_of, nobody, streamed
+from executor.agent.fill_parameters import answer_of, required
+from executor.agent.goal_reading.goal_problem import Meanings
+from executor.agent.proposals import Achieved, Proposal, Standing
+from executor.arguments import check_named
+from executor.errors import ModelError
+from executor.events.answers import is_clear, is_filling
+from executor.events.events import Asked
+from executor.events.run_state import RunState
+from executor.language_model.checked_answers import answered
+from executor.language_model.protocol import LanguageModel, Meter, Origin, Part, Purpose, Request
+from executor.loop.parameters import FillRequest, open_in
+from executor.run import Outcome
+from planner.errors import InputError
+from planner.lightweight import dataclass, replace
+
+if TYPE_CHECKING:
+    from executor.agent.agent import Agent
+
+INSTRUCTIONS: Final = """\
+The user was asked for parameters of a step. Take the values from the user's answer alone: 'values'. Leave out what the
+answer does not say.
+"""
+
+
+async def values_in(text: str, asked: Asked, state: RunState, model: LanguageModel | None, meter: Meter) -> Any:
+    """Return what `text` says for the parameters that a run has `asked` for: values by name, or the only one as it is.
+
+    What tools returned is not shown to the model, so that nothing can come from there. Without a model, the text is the
+    value of the first parameter. Returns None where the text does not say what is needed.
+    """
+    record = state.steps[asked.step]
+    action = state.domain.actions[record.step.action]
+    parameters = open_in(state, record, action)
+    request = FillRequest(record, action, parameters, {}, state)
+    wanted = required(request)
+    if model is None or not wanted or (len(wanted) == 1 and _fits(wanted[0].annotation, text)):
+        return text
+    kind = answer_of(request)
+    parts = (
+        Part("The step", str(record.step)),
+        Part("The question", ", ".join(each.name for each in wanted)),
+        Part("The user answers", text, Origin.USER),
+    )
+    try:
+        found = await answered(model, Request(Purpose.FILL, INSTRUCTIONS, parts, kind), kind, meter=meter)
+    except ModelError:
+        return None
+    values = found.value.values
+    is_whole = all(each.name in values.model_fields_set for each in wanted)
+    return {name: getattr(values, name) for name in values.model_fields_set} if is_whole else None
+
+
+def _fits(annotation: Any, text: str) -> bool:
+    try:
+        TypeAdapter(annotation).validate_python(text)
+    except (ValidationError, PydanticUserError):
+        return False
+    return True
+
+
+@dataclass(slots=True, eq=False)
+class Opened:
+    """The proposal to which somebody has yet to say something, in this process."""
+
+    agent: Agent
+    proposal: Proposal | None = None
+
+    def keep(self, proposal: Proposal | None) -> Said | None:
+        """Return what is kept of `proposal`, which is open now, if one is."""
+        self.proposal = proposal
+        return None if proposal is None else Said.of(proposal)
+
+    async def answered(self, text: str, said: Said | None, tell: Tell) -> tuple[Proposal, bool] | None:
+        """Return what comes of `text` as an answer to what is open, `said`; None where it is something else.
+
+        Where what was open when the process ended is another one now, the answer is none to that: it is asked again.
+        """
+        if said is None:
+            return None
+        if self.proposal is None:
+            self.proposal = await self._again(said)
+            if self.proposal is not None and not _is_same(self.proposal, said):
+                return await self._asked_again(self.proposal, text, tell)
+        proposal = self.proposal
+        if proposal is None:
+            return None
+        if proposal.is_for_somebody:
+            answer = decision(text)
+            if answer is None:
+                return None
+            tell(Decided(answer))
+            return self.agent.decided(proposal, said=answer)
+        found: Proposal | None = None
+        if proposal.standing is Standing.AMBIGUOUS:
+            number = chosen(text, [each.words for each in proposal.readings])
+            found = None if number is None else await self.agent.choose(proposal, number)
+        elif proposal.standing is Standing.UNKNOWN and is_new(text):
+            kinds = {kind for each in proposal.readings for kind in each.unknown.values()}
+            found = await self._reread(Said.of(proposal), kinds)
+        return None if found is None else await self.agent.settled(found, tell)
+
+    async def _asked_again(self, proposal: Proposal, text: str, tell: Tell) -> tuple[Proposal, bool] | None:
+        """Return `proposal`, to which somebody has to say something, where `text` answers what it was before."""
+        answer = decision(text)
+        if answer is None or not proposal.is_for_somebody:
+            self.proposal = None
+            return None
+        if not answer:
+            tell(Decided(answer))
+            return self.agent.decided(proposal, said=answer)
+        for event in events_of(proposal):
+            tell(event)
+        return proposal, False
+
+    async def _again(self, said: Said) -> Proposal | None:
+        """Return the proposal that was open when the process ended, as it is now; None where it means nothing now."""
+        try:
+            return await self._reread(said, set())
+        except InputError:
+            return None
+
+    async def _reread(self, said: Said, open_types: set[str]) -> Proposal:
+        meanings = Meanings(meanings=list(said.meanings), thought="")
+        proposer, now = self.agent.proposer, self.agent.problem
+        meter = Meter(self.agent.allowance)
+        return await proposer.again(said.sentence, now, meanings, meter, open_types=open_types, served=said.served)
+
+
+def _is_same(proposal: Proposal, said: Said) -> bool:
+    return (proposal.standing.name, proposal.question) == (said.standing, said.question)
+
+
+LOST: Final = "the process ended before it was begun, and somebody has to approve it again: ask for it once more"
+NOT_HEARD: Final = frozenset({Standing.NOTHING, Standing.UNREAD})
+"""How sentences stand that take the place of nothing."""
+
+
+class Room:
+    """One conversation with an `agent`, which is kept as `record`."""
+
+    def __init__(self, agent: Agent, name: str, record: RoomRecord) -> None:
+        self.name = name
+        self.record = record
+        self._agent = agent
+        self._opened = Opened(agent)
+        self._errands = Errands(agent, self)
+
+    @property
+    def question(self) -> str:
+        """What somebody has to answer: as to what is meant, or as to a step of a run; nothing where nothing is open."""
+        if self.record.open is not None:
+            return self.record.open.question
+        return next((asked.text for _, asked in self._errands.asked()), "")
+
+    @property
+    def errands(self) -> tuple[Errand, ...]:
+        """What was asked for and is not over."""
+        return self.record.errands
+
+    async def achieve(
+        self,
+        request: Any,
+        *,
+        priority: int = 0,
+        memory: Mapping[str, Any] | None = None,
+        tell: Tell = nobody,
+    ) -> Achieved:
+        """Do what `request` asks for in this room, or take it as the answer to what is open, and say what became of it.
+
+        A sentence is read with what was said before. Where something is at work in the room, it may add to that or take
+        its place, which is patched then; else it waits for its turn, or, with a higher `priority`, has the other give
+        way at the end of a step. Of two that cannot be had together, the less urgent one is not done. Raises as
+        `Agent.plan` does.
+        """
+        check_given(priority=priority, tell=tell)
+        check_named(memory=memory)
+        tell(Heard(str(request)))
+        achieved = None
+        if isinstance(request, str):
+            if not request.strip():
+                return self._unheard(Proposal(Standing.NOTHING, request, reason="nothing was said"), tell)
+            self.note(self.record.said("user", request))
+            achieved = await self._directed(request, tell) or await self._answered(request, tell)
+        if achieved is None:
+            achieved = await self._asked_for(request, priority, memory or {}, tell)
+        self.note(self.record.said("agent", _reply(achieved)))
+        tell(Finished(achieved))
+        return achieved
+
+    def stream(self, request: Any, **options: Any) -> AsyncGenerator[AgentEvent]:
+        """Yield what happens while `request` is achieved; see `Agent.stream`."""
+        return streamed(lambda tell: self.achieve(request, tell=tell, **options), self._agent.runs.interrupt)
+
+    def interrupt(self) -> None:
+        """Have what is at work in the room stop at the end of a step; `resume` goes on with it."""
+        self._errands.interrupt()
+
+    async def resume(self, *, tell: Tell = nobody) -> list[Outcome]:
+        """Go on with all that was begun in the room and is not over, the most urgent first; return how it ends."""
+        return await self._errands.resume(tell)
+
+    async def _asked_for(self, request: Any, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
+        """Do what `request` asks for, if nothing is in the way; else keep what somebody has to say first."""
+        settled = await self._opened.answered(request, self.record.open, tell) if isinstance(request, str) else None
+        if settled is None:
+            active = self._errands.active
+            proposal = await self._agent.proposed(
+                request,
+                self._agent.runs.now("" if active is None else active.run),
+                tuple(context_of(self.record, None if active is None else active.proposal.words)),
+                None if active is None else active.proposal.problem,
+            )
+            settled = await self._agent.settled(proposal, tell)
+        proposal, may_be_done = settled
+        if proposal.standing in NOT_HEARD and self.record.open is not None:
+            return Achieved(replace(proposal, question=self.question))
+        is_open = bool(proposal.question) and not may_be_done and proposal.standing is not Standing.DECLINED
+        self.note(self.record.model_copy(update={"open": self._opened.keep(proposal if is_open else None)}))
+        return await self._errands.done(proposal, priority, memory, tell) if may_be_done else Achieved(proposal)
+
+    def _unheard(self, proposal: Proposal, tell: Tell) -> Achieved:
+        """Return that nothing was asked for: what was open stays open."""
+        achieved = Achieved(replace(proposal, question=self.question))
+        tell(Finished(achieved))
+        return achieved
+
+    async def _directed(self, text: str, tell: Tell) -> Achieved | None:
+        """Stop what is at work where `text` asks for that, or go on with what was stopped; None where it does not."""
+        active = self._errands.active
+        if active is not None and is_stop(text):
+            self.interrupt()
+            outcome: Outcome = await self._agent.runs.at_work(active.run).run
+            return Achieved(active.proposal, outcome)
+        stopped = [each for each in self.errands if each.run] if active is None and is_go_on(text) else []
+        if not stopped or self.record.open is not None or any(is_filling(asked) for _, asked in self._errands.asked()):
+            return None
+        ended = await self.resume(tell=tell)
+        if not ended:
+            return Achieved(Proposal(Standing.NOTHING, stopped[0].request, words=stopped[0].words, reason=LOST))
+        return Achieved(Proposal(Standing.PLANNED, stopped[0].request, words=stopped[0].words), ended[0])
+
+    async def _answered(self, text: str, tell: Tell) -> Achieved | None:
+        """Return what becomes of a run that waits for the answer `text`; None where it answers nothing."""
+        for errand, asked in self._errands.asked() if self.record.open is None else ():
+            if is_filling(asked) and decision(text) is False:
+                return await self._errands.called_off(errand, tell)
+            answer: Any = text
+            if is_filling(asked):
+                state, meter = self._agent.runs.state_of(errand.run), Meter(self._agent.allowance)
+                answer = await values_in(text, asked, state, self._agent.model, meter)
+                if answer is None:
+                    reason = "that does not say what is needed"
+                    return Achieved(Proposal(Standing.NOTHING, text, question=asked.text, reason=reason))
+            if is_clear(asked, answer):
+                return await self._errands.answered(errand, {asked.question: answer}, tell)
+        return None
+
+    def note(self, record: RoomRecord) -> None:
+        """Take over `record`, and have the journal keep it, if there is one."""
+        journal = self._agent.executor.journal
+        if record != self.record:
+            self.record = record
+            if journal is not None:
+                journal.save_room(self.name, record.as_text())
+
+
+def _reply(achieved: Achieved) -> str:
+    """Return what the agent says to a request, in words that follow from goals and plans alone."""
+    proposal, outcome = achieved.proposal, achieved.outcome
+    if outcome is None:
+        return proposal.question or proposal.standing.value
+    return f"{proposal.words}\nThis is {outcome.status.name.lower()}: {outcome.status.value}"

@@ -1,0 +1,267 @@
+"""A plan that somebody else drew up, made one that works: with the least change, or refused with the reason.
+
+Arguments that were left out, where the state in which the step comes leaves one way only.
+
+Plans that others have drawn up: taken in whatever their form, resolved, checked, repaired at the least change.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from itertools import product
+from typing import Any, Final
+
+from executor.agent.foreign_plans.formats import Said, calls_in, resolve
+from executor.tools.world import actions_of
+from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.soft_goals import valued
+from planner.errors import InputError, kind_of
+from planner.language.declare import Domain
+from planner.lightweight import dataclass, field, replace
+from planner.model import OPEN, Atom, DomainModel, Object, Problem, TypeHierarchy
+from planner.plan import Plan, Status, Step, name_as_written
+from planner.repair.mending import mend
+from planner.reuse.templates import checked
+from planner.semantics.simulation import Simulation
+from planner.validation.action_versions import choose_versions
+from planner.validation.validate import validate
+from planner.validation.verdict import Verdict
+
+MOST: Final = 2_000
+"""Steps that are tried for one that lacks arguments."""
+
+
+def completed(problem: Problem, given: Sequence[Said]) -> list[Said]:
+    """Return `given`, in which steps that lack arguments have those with which alone they can be done where they stand.
+
+    Steps before them that cannot be done are taken to be left out.
+    """
+    if not any(said.ways for said in given):
+        return list(given)
+    simulation = Simulation(for_steps(problem, [said.step for said in given if not said.wrong]))
+    found = []
+    for said in given:
+        meant = _completed(simulation, said) if said.ways else said
+        found.append(meant)
+        if not meant.wrong and simulation.objection(meant.step) is None:
+            simulation.apply(meant.step)
+    return found
+
+
+def _completed(simulation: Simulation, said: Said) -> Said:
+    possible = [step for step in _steps(simulation.problem, said) if simulation.objection(step) is None]
+    if len(possible) == 1:
+        return replace(said, step=possible[0], wrong="", is_completed=True)
+    if not possible:
+        return said
+    return replace(said, wrong=f"{said.wrong}; it may be {' or '.join(map(str, possible[:3]))}")
+
+
+def _steps(problem: Problem, said: Said) -> Iterator[Step]:
+    """Yield the steps that `said` may mean, each once; none where there are too many."""
+    hierarchy = TypeHierarchy(problem.domain.types)
+    parameters = problem.domain.actions[said.step.action].parameters
+    fitting = [
+        [each.name for each in problem.all_objects if hierarchy.is_a(each.types, parameter.types)]
+        for parameter in parameters
+    ]
+    found: dict[tuple[str, ...], None] = {}
+    for way in said.ways:
+        choices = [fitting[place] if name == OPEN else [name] for place, name in enumerate(way)]
+        for arguments in product(*choices):
+            found[arguments] = None
+            if len(found) > MOST:
+                return
+    yield from (Step(said.step.action, arguments) for arguments in found)
+
+
+COMPLETED: Final = "arguments that were left out are those with which alone the steps can be done where they stand"
+
+
+class RepairStatus(Enum):
+    """What became of a plan; compare with `is`."""
+
+    VALID = "it works as it stands"
+    REPAIRED = "it works with changes"
+    REFUSED = "no change of it was found that works"
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """The answer to a plan of somebody else's.
+
+    `given` are its steps as they were understood. `plan` works, unless the plan is `REFUSED`; `origins` has, for each
+    of its steps, the place in `given`, and None where it is new. `counterexample` says where the given plan fails, if
+    it lacks more than arguments; `least` whether no plan keeps more of it. `data` are values for data parameters by the
+    place in `plan`. `search` says of the search for a repair what it proved: UNSOLVABLE, that nothing reaches the goal.
+    """
+
+    status: RepairStatus
+    given: tuple[Said, ...]
+    plan: Plan | None = None
+    origins: tuple[int | None, ...] = ()
+    least: bool = False
+    counterexample: Verdict | None = None
+    reason: str = ""
+    data: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    search: Status | None = None
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The places of the given steps that are kept."""
+        return tuple([place for place in self.origins if place is not None])
+
+    @property
+    def misunderstood(self) -> tuple[tuple[int, str], ...]:
+        """The places of the given steps that mean nothing, and why."""
+        return tuple([(place, said.wrong) for place, said in enumerate(self.given) if said.wrong])
+
+    @property
+    def left_out(self) -> tuple[int, ...]:
+        """The places of the given steps that are left out."""
+        return tuple([place for place in range(len(self.given)) if place not in self.kept])
+
+    @property
+    def inserted(self) -> tuple[int, ...]:
+        """The places of the new steps in `plan`."""
+        return tuple([place for place, origin in enumerate(self.origins) if origin is None])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON-ready data; places count from 0."""
+        return {
+            "status": self.status.name,
+            "given": [
+                {"text": said.text, "step": str(said.step), "wrong": said.wrong, "data": dict(said.data)}
+                for said in self.given
+            ],
+            "plan": None if self.plan is None else self.plan.to_dict(),
+            "kept": list(self.kept),
+            "left_out": list(self.left_out),
+            "inserted": list(self.inserted),
+            "least": self.least,
+            "counterexample": None if self.counterexample is None else self.counterexample.to_dict(),
+            "reason": self.reason,
+        }
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Repaired is neither true nor false; compare repaired.status with `is`")
+
+
+def repair(
+    domain: Domain | DomainModel,
+    state: Iterable[str | Atom],
+    steps: Any,
+    goal: Any,
+    *,
+    objects: Mapping[str, str] | None = None,
+    time_limit: float | None = 10.0,
+) -> Repaired:
+    """Return what becomes of `steps`, a plan in any of the forms that `executor.agent.foreign_plans.formats` reads.
+
+    `state` are the facts that hold, `goal` is a condition. `objects` are names with their types; without them, they are
+    those that `state` names, of the types that its facts ask for. Raises `InputError` for a state or a goal that means
+    nothing in `domain`, and `PlanError` for what is no plan at all.
+    """
+    facts = _facts(state)
+    declared = domain if isinstance(domain, Domain) else Domain.of(actions_of(domain))
+    named = objects if objects is not None else _objects(declared, facts)
+    try:
+        problem = declared.problem(objects=named, initial=facts, goal=goal)
+    except InputError as error:
+        raise error.without_place() from None
+    return repaired(problem, steps, time_limit=time_limit)
+
+
+def _facts(state: object) -> list[Any]:
+    if not isinstance(state, Iterable):
+        hint = "such as problem.initial; with a problem, Agent.repair(steps, goal)"
+        raise InputError(f"a state is the facts that hold, not {kind_of(state)}", hint=hint)
+    return [state] if isinstance(state, str | Atom) else list(state)
+
+
+def repaired(
+    problem: Problem,
+    steps: Any,
+    *,
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    cancel: threading.Event | None = None,
+) -> Repaired:
+    """Return what becomes of `steps` as a plan for `problem`; setting `cancel` ends the search for a repair.
+
+    `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit.
+
+    Raises `PlanError` for what is no plan at all.
+    """
+    given = tuple(completed(problem, resolve(problem, calls_in(steps))))
+    understood = choose_versions([said.step for said in given], problem)
+    verdict = validate(problem, understood)
+    plan = checked(problem, [(step.action, step.arguments) for step in understood], {}) if verdict.valid else None
+    if plan is not None:
+        places = tuple(range(len(given)))
+        added = any(said.is_completed for said in given)
+        status, reason = (RepairStatus.REPAIRED, COMPLETED) if added else (RepairStatus.VALID, "")
+        return Repaired(status, given, plan, places, least=True, reason=reason, data=_data(given, places))
+    mended = mend(problem, understood, time_limit=time_limit, memory_limit=memory_limit, cancel=cancel)
+    if mended.steps is None:
+        return Repaired(RepairStatus.REFUSED, given, counterexample=verdict, reason=mended.reason, search=mended.status)
+    origins = _with_versions(mended.steps, mended.origins, understood, problem)
+    return Repaired(
+        RepairStatus.REPAIRED,
+        given,
+        valued(Plan(mended.steps, problem), validate(problem, mended.steps)),
+        origins,
+        mended.status is Status.OPTIMAL,
+        verdict,
+        mended.reason,
+        _data(given, origins),
+        mended.status,
+    )
+
+
+def _with_versions(
+    steps: Sequence[Step], origins: Sequence[int | None], given: Sequence[Step], problem: Problem
+) -> tuple[int | None, ...]:
+    """Return `origins`, where new `steps` come from `given` ones that are left out for another version of them."""
+    written, known = name_as_written(steps, problem), name_as_written(given, problem)
+    found = list(origins)
+    last = -1
+    for place, origin in enumerate(origins):
+        if origin is None:
+            end = next((each for each in origins[place:] if each is not None), len(given))
+            same = [each for each in range(last + 1, end) if _is_same(known[each], written[place])]
+            found[place] = same[0] if same else None
+        last = last if found[place] is None else max(last, found[place] or 0)
+    return tuple(found)
+
+
+def _is_same(one: Step, other: Step) -> bool:
+    return (one.action, one.arguments) == (other.action, other.arguments)
+
+
+def _data(given: tuple[Said, ...], origins: Iterable[int | None]) -> dict[int, Mapping[str, Any]]:
+    return {
+        place: given[origin].data for place, origin in enumerate(origins) if origin is not None and given[origin].data
+    }
+
+
+def _objects(domain: Domain, facts: Iterable[Any]) -> list[Object]:
+    """Return the objects that `facts` name, each of the types that they ask for; constants are there already."""
+    from planner.language.declare.syntax import NotationError, parse_atom
+
+    constants = {each.name for each in domain.model.constants}
+    found: dict[str, tuple[str, ...]] = {}
+    for fact in facts:
+        try:
+            atom = parse_atom(fact) if isinstance(fact, str) else fact
+        except NotationError:
+            continue  # told when the problem is declared
+        if not isinstance(atom, Atom):
+            continue  # as above
+        predicate = domain.model.predicates.get(atom.predicate)
+        for arg, parameter in zip(atom.args, predicate.parameters if predicate else (), strict=False):
+            if arg not in constants and (arg not in found or found[arg] == ("object",)):
+                found[arg] = parameter.types
+    return [Object(name, types) for name, types in found.items()]

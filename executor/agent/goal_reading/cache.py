@@ -1,0 +1,82 @@
+"""Readings that somebody has confirmed: the same words about the same things are not read again.
+
+The same means that a model would be asked the very same, but for spaces: the sentence, all objects, facts and actions,
+how things stand, and nothing that was said before. What is remembered is checked as if a model had just said it, and
+confirmed again.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from executor.agent.goal_reading.goal_problem import Meanings
+from executor.language_model.protocol import Origin, Request, Usage
+from planner.lightweight import dataclass
+from planner.reuse.text_store import Store
+
+CAPACITY: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a sentence was taken to mean, and what reading it had taken."""
+
+    meanings: Meanings
+    usage: Usage
+
+
+class Readings:
+    """Confirmed readings, the least recently used of more than `capacity` forgotten.
+
+    With a `path`, they are kept in that file, which may be that of a `PlanCache`. `hits` and `misses` count sentences,
+    `saved` is what reading those again would have taken. Raises `InputError` for a file that is something else.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, capacity: int = CAPACITY) -> None:
+        self.hits = self.misses = 0
+        self.saved = Usage()
+        self._store = Store(path, "readings", capacity)
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        self._store.close()
+
+    def get(self, key: str) -> Remembered | None:
+        """Return what was confirmed under `key`, if anything."""
+        text = self._store.get(key)
+        try:
+            data = {} if text is None else json.loads(text)
+            found = Remembered(Meanings.model_validate(data["meanings"]), Usage(**data["usage"])) if data else None
+        except (ValueError, ValidationError, KeyError, TypeError):
+            found = None
+        if found is None:
+            self.misses += 1
+        else:
+            self.hits += 1
+            self.saved += found.usage
+        return found
+
+    def keep(self, key: str, meanings: Meanings, usage: Usage) -> None:
+        """Keep what somebody has confirmed, and what reading it took."""
+        self._store.put(key, json.dumps({"meanings": meanings.model_dump(mode="json"), "usage": usage.to_dict()}))
+
+    def forget(self, key: str) -> None:
+        """Keep nothing under `key`: somebody has said that it is not meant."""
+        self._store.forget(key)
+
+
+def key_of(request: Request) -> str:
+    """Return what stands for `request`: all that a model sees, but for spaces in the user's words."""
+    parts = [
+        (each.title, " ".join(each.text.split()) if each.origin is Origin.USER else each.text, each.origin.name)
+        for each in request.parts
+    ]
+    return sha256(json.dumps([request.instructions, parts]).encode()).hexdigest()

@@ -1,0 +1,334 @@
+"""A sentence, read: what it may mean as problems, each with what cannot be had and what has to be asked.
+
+What is wrong with what a model takes a sentence to mean.
+
+A *mistake* must be mended. A *doubt* is told once: a model that stays with its answer may be right, and a person
+decides.
+
+Sentences for small models: they choose one of the facts that can be brought about, and write nothing.
+
+A model that fits into a few hundred megabytes can seldom write a goal, and often choose one. What it chooses is one
+fact; whether it is meant, a person decides, as of every goal.
+
+From a sentence to goals: what a model takes it to mean, parsed, type-checked and checked for what can be reached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Any, Final, Literal
+
+from pydantic import create_model
+
+from executor.agent.goal_reading.cache import Readings, Remembered, key_of
+from executor.agent.goal_reading.goal_problem import INSTRUCTIONS as INSTRUCTIONS_READING
+from executor.agent.goal_reading.goal_problem import Meaning, Meanings, in_words, mistakes, wanted
+from executor.agent.vocabulary import present, vocabulary
+from executor.background_searches import search_in_turn
+from executor.language_model.checked_answers import ROUNDS, TIMEOUT, Answered, answered
+from executor.language_model.protocol import Answer, LanguageModel, Meter, Origin, Part, Purpose, Request, Usage
+from planner.explain.unreachable_goals import Unreachable
+from planner.lightweight import dataclass, field, replace
+from planner.limits import Budget
+from planner.model import Action, Atom, Predicate, Problem, TypeHierarchy
+from planner.model.actions import added
+from planner.model.formulas import conjunction
+
+NEGATION: Final = re.compile(
+    r"\b(?:not|never|without|except|avoid|unless|no|none|nobody|nothing|neither|nor|cannot|\w+n['\u2019]t)\b",
+    re.IGNORECASE,
+)
+"""Words that exclude something."""
+
+
+def mistakes_in(sentence: str, problem: Problem, meaning: Meaning) -> Iterator[str]:
+    """Yield what cannot stay as it is."""
+    if meaning.is_empty:
+        yield "a meaning asks for nothing: leave it out, or say what it asks for"
+    for name, kind in meaning.new_objects.items():
+        if any(each.name == name for each in problem.all_objects):
+            yield f"{name!r} is listed already, and no new object"
+        elif not _occurs(name.replace("_", " "), sentence) and not _occurs(name, sentence):
+            yield f"the sentence does not name the new object {name!r}"
+        elif kind not in problem.domain.types:
+            yield f"there is no type {kind!r}; the types are {', '.join(problem.domain.types)}"
+    for part in meaning.not_expressible:
+        if not _occurs(part, sentence):
+            yield f"{part!r} in not_expressible is not in the sentence, word for word"
+    if all(kind in problem.domain.types for kind in meaning.new_objects.values()):
+        yield from mistakes(problem, meaning)
+
+
+def doubts_about(sentence: str, meaning: Meaning) -> Iterator[str]:
+    """Yield what may be wrong."""
+    found = NEGATION.search(sentence)
+    left = " ".join(meaning.not_expressible)
+    if found and not meaning.has_negation and not NEGATION.search(left):
+        yield f"the sentence says {found[0]!r}, and nothing is excluded"
+
+
+def _occurs(part: str, sentence: str) -> bool:
+    return bool(part.strip()) and _plain(part) in _plain(sentence)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def types_asked(meaning: Meaning, open_types: Collection[str]) -> dict[str, str]:
+    """Return the new objects that may not simply be made, with their types."""
+    return {name: kind for name, kind in meaning.new_objects.items() if kind not in open_types}
+
+
+MOST: Final = 60
+"""Choices that are offered at once; where there are more facts, a predicate is chosen first."""
+CHOICE_SECONDS: Final = 5.0
+"""How long it is looked which facts can be brought about, at most."""
+NONE: Final = "none of these"
+INSTRUCTIONS: Final = "Choose the fact that the user wants to be true."
+
+
+class Chosen(Answer):
+    """What a small model answers: one of the choices, without a thought."""
+
+    thought: Literal[""] = ""
+
+
+def is_small(model: LanguageModel) -> bool:
+    """Return whether `model` says of itself that it is small (`is_small`)."""
+    return getattr(model, "is_small", False) is True
+
+
+async def chosen(model: LanguageModel, said: Sequence[Part], problem: Problem, **limits: Any) -> Answered[Meanings]:
+    """Return what `model` takes the user to want: one fact, or nothing; `said` are the user's words.
+
+    `limits` are those of `executor.language_model.checked_answers.answered`, whose errors are raised.
+    """
+    facts = attainable(problem)
+    if len(facts) > MOST:
+        predicates = {fact.predicate: _about(fact.predicate, problem) for fact in facts}
+        found = await _choice(model, said, predicates, limits)
+        facts = [fact for fact in facts if fact.predicate == found.value]
+    offered = {str(fact): _about(fact.predicate, problem) for fact in islice(facts, MOST)}
+    answer = await _choice(model, said, offered, limits)
+    meanings = [] if answer.value == NONE else [{"goal": [answer.value]}]
+    return Answered(Meanings.model_validate({"meanings": meanings}), answer.rounds, answer.from_tools)
+
+
+async def _choice(
+    model: LanguageModel, said: Sequence[Part], choices: dict[str, str], limits: dict[str, Any]
+) -> Answered[Any]:
+    """Return which of `choices`, each with what it is about, is chosen."""
+    names: Any = Literal[(*choices, NONE)]
+    kind = create_model("Choice", __base__=Chosen, goal=(names, ...))
+    listed = "\n".join(f"- {name}{f': {about}' if about else ''}" for name, about in choices.items())
+    request = Request(Purpose.GOAL, INSTRUCTIONS, (Part("The choices", listed), *said), kind)
+    found = await answered(model, request, kind, **limits)
+    goal: Any = getattr(found.value, "goal")  # noqa: B009 - a field that is made above
+    return Answered(goal, found.rounds, found.from_tools)
+
+
+def attainable(problem: Problem) -> list[Atom]:
+    """Return the facts that do not hold in `problem` and that its actions may bring about, by predicate."""
+    from planner.explain.unsolvable import unreachable_parts
+
+    domain, holds = problem.domain, set(problem.initial)
+    provided = {
+        atom.predicate for action in domain.actions.values() for when in action.effects for atom in added(when.provides)
+    }
+    wanted = [domain.predicates[name] for name in domain.predicates if name in provided | domain.derived]
+    found = [fact for each in wanted for fact in _instances(each, problem) if fact not in holds]
+    goal = replace(problem.goal, hard=conjunction(found), soft=())
+    parts = unreachable_parts(
+        replace(problem, goal=goal, constraints=(), budgets={}, deadline=None), Budget(CHOICE_SECONDS)
+    )
+    hopeless = {str(part.goal) for part in parts}
+    return [fact for fact in found if str(fact) not in hopeless]
+
+
+def _instances(predicate: Predicate, problem: Problem) -> Iterator[Atom]:
+    """Yield the facts of `predicate` about the objects of `problem`."""
+    hierarchy = TypeHierarchy(problem.domain.types)
+    fitting = [
+        [each.name for each in problem.all_objects if hierarchy.is_a(each.types, parameter.types)]
+        for parameter in predicate.parameters
+    ]
+    for args in islice(product(*fitting), MOST * MOST):
+        yield Atom(predicate.name, args)
+
+
+def _provided(action: Action) -> set[str]:
+    return {atom.predicate for when in action.effects for atom in added(when.provides)}
+
+
+def _about(predicate: str, problem: Problem) -> str:
+    """Return what a predicate is declared to mean, or else what an action that provides it does."""
+    declared = problem.domain.predicates[predicate].description
+    providers = (each.description for each in problem.domain.actions.values() if predicate in _provided(each))
+    return " ".join((declared or next(providers, "")).split())
+
+
+SECONDS: Final = 5.0
+"""How long it is looked whether a goal can be reached, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One thing that a sentence may mean: `problem` has the goal, `words` says it for people.
+
+    `unmodelled` are parts of the sentence that no fact expresses, word for word. `unreachable` are parts of the goal
+    that nothing gives, with the capabilities that are missing. `unknown` are objects that the sentence names and nobody
+    knows, with their types: somebody has to say who or what is meant. `doubts` are what may be wrong with this reading.
+    """
+
+    problem: Problem
+    words: str
+    unmodelled: tuple[str, ...] = ()
+    unreachable: tuple[Unreachable, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    meaning: Meaning | None = None
+    """What the model said."""
+
+    @property
+    def is_plannable(self) -> bool:
+        """Whether all of it can be planned for as it stands."""
+        return not (self.unmodelled or self.unreachable or self.unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What a sentence may mean: no reading where it asks for nothing, several where it is ambiguous.
+
+    `meanings` is that as the model said it, under a `key` by which it may be remembered. `usage` is what reading it
+    took, or had taken where it was remembered: then there were no `rounds`.
+    """
+
+    sentence: str
+    readings: tuple[Reading, ...]
+    thought: str = ""
+    rounds: int = 1
+    key: str = ""
+    meanings: Meanings | None = None
+    usage: Usage = Usage()
+    from_tools: bool = False
+    """Whether the model has seen what tools returned: then somebody has to confirm what it says, waived or not."""
+
+    @property
+    def is_remembered(self) -> bool:
+        """Whether nobody had to read it."""
+        return not self.rounds
+
+
+@dataclass(slots=True, eq=False)
+class Reader:
+    """Reads sentences with a `model`; new objects of `open_types` are made, all others asked for.
+
+    One that says that it is small chooses a fact (see `executor.agent.goal_reading.read_sentence`). What is
+    `remembered` is not read again, unless something was said before.
+    """
+
+    model: LanguageModel
+    open_types: Collection[str] = ()
+    remembered: Readings | None = None
+    rounds: int = ROUNDS
+    timeout: float = TIMEOUT
+
+    async def read(
+        self, sentence: str, problem: Problem, *, meter: Meter | None = None, context: Sequence[Part] = ()
+    ) -> Understood:
+        """Return what `sentence` may mean in `problem`, whose own goal does not count.
+
+        `context` are further parts of the request, such as what was said before. Raises `NoAnswer` where the model
+        gives nothing that can be read, and other errors of `executor.language_model.checked_answers.answered`.
+        """
+        state = Part("What holds now", present(problem.initial))
+        asked = Part("What the user wants", sentence, Origin.USER)
+        parts = (Part("What there is", vocabulary(problem)), state, *context, asked)
+        request = Request(Purpose.GOAL, INSTRUCTIONS_READING, parts, Meanings)
+        before_that = tuple([part.text for part in context if part.origin is Origin.USER])
+        judge, key = _Judge(sentence, problem, before_that), "" if context else key_of(request)
+        known = self._known(judge, key)
+        if known is not None:
+            return self._understood(judge, known.meanings, 0, key, known.usage)
+        meter = meter or Meter()
+        before = meter.spent
+        limits: dict[str, Any] = {"meter": meter, "rounds": self.rounds, "timeout": self.timeout}
+
+        def check(said: Meanings) -> Awaitable[list[str]]:
+            return search_in_turn(lambda: judge(said))  # it may look for a while whether a goal can be reached
+
+        if is_small(self.model):
+            found = await chosen(self.model, (*context, asked), problem, **limits)
+        else:
+            found = await answered(self.model, request, Meanings, check=check, **limits)
+        spent = meter.spent - before
+        understood = await search_in_turn(lambda: self._understood(judge, found.value, found.rounds, key, spent))
+        return replace(understood, from_tools=found.from_tools)
+
+    def again(self, sentence: str, problem: Problem, said: Meanings) -> Understood:
+        """Return what `sentence` means in `problem` as it was `said` to mean; raises `InputError` where it cannot."""
+        return self._understood(_Judge(sentence, problem), said, 0, "", Usage())
+
+    def _known(self, judge: _Judge, key: str) -> Remembered | None:
+        """Return what is remembered, if there is nothing wrong with it."""
+        found = self.remembered.get(key) if self.remembered is not None and key else None
+        wrong = found is not None and any(judge.mistakes(found.meanings))
+        return None if wrong else found
+
+    def _understood(self, judge: _Judge, said: Meanings, rounds: int, key: str, usage: Usage) -> Understood:
+        readings = {each.words: each for each in (self._reading(judge, one) for one in said.meanings)}
+        return Understood(judge.sentence, tuple(readings.values()), said.thought, rounds, key, said, usage)
+
+    def _reading(self, judge: _Judge, meaning: Meaning) -> Reading:
+        problem = wanted(judge.problem, meaning)
+        return Reading(
+            problem,
+            in_words(problem),
+            tuple(meaning.not_expressible),
+            unreachable_in(problem),
+            types_asked(meaning, self.open_types),
+            tuple(doubts_about(judge.sentence, meaning)),
+            meaning,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _Judge:
+    """Says what is wrong with an answer; what may be wrong, it says once. `before` is what the user said before."""
+
+    sentence: str
+    problem: Problem
+    before: tuple[str, ...] = ()
+    said: set[str] = field(default_factory=set)
+
+    def __call__(self, answer: Meanings) -> list[str]:
+        """Return mistakes, or else doubts that were not told yet."""
+        found = self.mistakes(answer)
+        if found:
+            return found
+        doubts = [each for one in answer.meanings for each in self._doubts(one) if each not in self.said]
+        self.said.update(doubts)
+        return doubts
+
+    def mistakes(self, answer: Meanings) -> list[str]:
+        """Return what cannot stay as it is."""
+        words = "\n".join([*self.before, self.sentence])
+        return [each for one in answer.meanings for each in mistakes_in(words, self.problem, one)]
+
+    def _doubts(self, meaning: Meaning) -> list[str]:
+        unreachable = unreachable_in(wanted(self.problem, meaning))
+        told = [
+            f"{part.goal} cannot be reached: {'; '.join(map(str, part.missing))}. If another goal is meant, give that"
+            for part in unreachable
+        ]
+        return [*doubts_about(self.sentence, meaning), *told]
+
+
+def unreachable_in(problem: Problem) -> tuple[Unreachable, ...]:
+    """Return the parts of the goal that nothing gives; none where that takes too long to find out."""
+    from planner.explain.unsolvable import unreachable_parts
+
+    return unreachable_parts(problem, Budget(SECONDS))

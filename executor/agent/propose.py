@@ -1,0 +1,350 @@
+"""From a request to a proposal: a sentence is read, the goal is planned for, and what is in the way is said.
+
+Plans that somebody else drew up, as proposals: resolved, checked, repaired, and shown to whoever confirms them.
+
+They may have steps that the goal does not need, since as many as can be are kept. So somebody has to see all of them,
+with their values, unless they only read.
+
+What is asked for besides, or in place of, what is being done already: one goal of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from executor.agent.confirmation import only_reads
+from executor.agent.foreign_plans.repair import Repaired, repaired
+from executor.agent.goal_reading.cache import Readings
+from executor.agent.goal_reading.goal_problem import Meanings, in_words
+from executor.agent.goal_reading.read_sentence import Reader, Reading
+from executor.agent.missing_capabilities import missing_in
+from executor.agent.plan_search import Planner, able, best, declared, missing
+from executor.agent.proposals import Proposal, Saved, Standing
+from executor.agent.unmodelled_requests.improvise import Improviser, Proposed, improvised_again
+from executor.background_searches import search_until_cancelled
+from executor.errors import ModelError
+from executor.language_model.protocol import LanguageModel, Meter, Part
+from executor.tools.json_data import text_of
+from executor.tools.world import World
+from planner.errors import InputError, UnsupportedError
+from planner.lightweight import dataclass, field, replace
+from planner.model import Goal, Problem
+from planner.model.formulas import conjunction, conjuncts
+from planner.plan import Plan, Result, Status, StoppedBy
+
+
+async def taken(base: Proposal, steps: Any, world: World, time_limit: float | None, *, waived: bool) -> Proposal:
+    """Return what becomes of `steps` as a plan for the goal of `base`.
+
+    Steps that were proposed there for what no fact expresses stay in it. Raises `PlanError` for what is no plan at all.
+    """
+    problem = base.problem
+    assert problem is not None
+    there = able(problem, world)
+    found = await search_until_cancelled(
+        lambda called_off: repaired(there, steps, time_limit=time_limit, cancel=called_off)
+    )
+    if found.plan is None:
+        return replace(base, standing=Standing.UNPLANNED, result=None, repaired=found, reason=_why_refused(found))
+    plan = replace(found.plan, problem=problem)
+    result = Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, reason=found.status.value)
+    improvised = None if base.improvised is None else replace(base.improvised, result=result)
+    made = replace(base, result=result, values=found.data, repaired=found, improvised=improvised, question="")
+    if improvised is None and (waived or (only_reads(plan) and not made.is_doubted)):
+        return replace(made, standing=Standing.PLANNED)
+    standing = Standing.UNCONFIRMED if improvised is None else Standing.UNVERIFIED
+    return replace(made, standing=standing, question=_question_about(plan, made))
+
+
+def _why_refused(found: Repaired) -> str:
+    """Return why the plan is refused: where it fails, and why it cannot be mended."""
+    fails = "" if found.counterexample is None else found.counterexample.reason
+    return "; ".join(filter(None, [fails, found.reason]))
+
+
+def _question_about(plan: Plan, proposal: Proposal) -> str:
+    doubts = [f"Doubtful: {each}" for each in proposal.open_doubts]
+    lines = ["\n".join(["Is this what you want?", proposal.words, *doubts, "In these steps:"])]
+    for place, step in enumerate(plan.steps):
+        values = ", ".join(f"{name} = {text_of(value)}" for name, value in proposal.values.get(place, {}).items())
+        lines.append(f"{place + 1}. {step}{f'; {values}' if values else ''}")
+    return "\n".join(lines)
+
+
+def joined(problem: Problem, other: Problem) -> Problem:
+    """Return `problem` with what `other` asks for, too: all goals and wishes, all constraints, the tighter limits."""
+    objects = {each.name: each for each in (*other.objects, *problem.objects)}
+    hard = dict.fromkeys([*conjuncts(other.goal.hard), *conjuncts(problem.goal.hard)])
+    soft = dict.fromkeys([*other.goal.soft, *problem.goal.soft])
+    budgets: dict[str, Any] = dict(other.budgets)
+    for name, most in problem.budgets.items():
+        budgets[name] = min(most, budgets.get(name, most))
+    deadlines = [each for each in (problem.deadline, other.deadline) if each is not None]
+    return replace(
+        problem,
+        objects=tuple(objects.values()),
+        goal=Goal(conjunction(list(hard)), tuple(soft)),
+        constraints=tuple(dict.fromkeys([*other.constraints, *problem.constraints])),
+        budgets=budgets,
+        deadline=min(deadlines, default=None),
+    )
+
+
+@dataclass(slots=True, eq=False)
+class Proposer:
+    """Makes proposals of requests; nothing is done.
+
+    New objects of `open_types` are made where sentences name them; `waived` goals need nobody to confirm them, unless
+    the model has seen what tools returned. What somebody has confirmed is `remembered`.
+    """
+
+    world: World
+    model: LanguageModel | None = None
+    open_types: Collection[str] = ()
+    waived: bool = False
+    planner: Planner = field(default_factory=Planner)
+    remembered: Readings | None = None
+
+    async def of_steps(self, base: Proposal, steps: Any) -> Proposal:
+        """Return what becomes of `steps`, a plan of somebody else's, for the goal of `base`."""
+        return await taken(
+            base,
+            steps,
+            self.world,
+            self.planner.time_limit,
+            waived=self.waived and not (base.is_from_tools or base.is_doubted),
+        )
+
+    async def of_goal(self, problem: Problem) -> Proposal:
+        """Return what comes of `problem`, whose goal somebody has stated."""
+        return await self._planned(Proposal(Standing.PLANNED, "", problem, in_words(problem)))
+
+    async def of_sentence(
+        self,
+        sentence: str,
+        problem: Problem,
+        meter: Meter,
+        context: Sequence[Part] = (),
+        doing: Problem | None = None,
+    ) -> Proposal:
+        """Return what comes of `sentence`, which is about how things stand in `problem`.
+
+        It may ask for something besides what is being done: `doing`. Raises `InputError` where there is no model.
+        """
+        if self.model is None:
+            raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
+        if not sentence.strip():
+            return Proposal(Standing.NOTHING, sentence, reason="nothing was said")
+        reader = Reader(self.model, self.open_types, self.remembered)
+        try:
+            understood = await reader.read(sentence, problem, meter=meter, context=context)
+        except ModelError as error:
+            return Proposal(Standing.UNREAD, sentence, reason=str(error), usage=meter.spent)
+        if doing is not None:
+            readings = tuple([_besides(each, doing) for each in understood.readings])
+            understood = replace(understood, readings=readings)
+        usage = understood.usage
+        saved = Saved(0.0, usage.calls, usage.tokens) if understood.is_remembered else Saved()
+        found = Proposal(
+            Standing.NOTHING,
+            sentence,
+            readings=understood.readings,
+            thought=understood.thought,
+            understood=understood,
+            saved=saved,
+        )
+        return await self.of_readings(found, meter, context)
+
+    async def again(
+        self,
+        sentence: str,
+        problem: Problem,
+        said: Meanings,
+        meter: Meter,
+        *,
+        open_types: Collection[str] = (),
+        served: Proposed | None = None,
+    ) -> Proposal:
+        """Return what comes of `sentence` as it was read once, with new objects of `open_types` made, too.
+
+        What no fact expresses is `served` as it was once, if that is given, without asking the model. Raises
+        `InputError` where that means nothing any more, and where there is no model.
+        """
+        if self.model is None:
+            raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
+        reader = Reader(self.model, {*self.open_types, *open_types})
+        understood = reader.again(sentence, problem, said)
+        found = Proposal(Standing.NOTHING, sentence, readings=understood.readings, understood=understood)
+        return await self.of_readings(found, meter, served=served)
+
+    async def renewed(self, proposal: Proposal, now: Problem) -> Proposal:
+        """Return `proposal` with a plan from how things stand `now`; it may need to be confirmed again."""
+        problem = proposal.problem
+        if problem is None or frozenset(problem.initial) == frozenset(now.initial):
+            return proposal
+        objects = {each.name: each for each in (*now.objects, *problem.objects)}
+        fresh = replace(proposal, problem=replace(problem, initial=now.initial, objects=tuple(objects.values())))
+        found = await self._planned(fresh)
+        if found.plan is None:
+            return replace(found, improvised=None, question="")
+        if proposal.improvised is None:
+            return replace(found, standing=proposal.standing)
+        assert found.problem is not None and found.result is not None  # noqa: PT018 - there is a plan
+        improvised = replace(proposal.improvised, problem=found.problem, result=found.result)
+        found = replace(found, standing=proposal.standing, improvised=improvised)
+        is_same = improvised.unverified == proposal.improvised.unverified
+        return found if is_same else replace(found, standing=Standing.UNPLANNED, question=_question(found))
+
+    def confirmed(self, proposal: Proposal, *, meant: bool) -> None:
+        """Remember what `proposal` was taken to mean, or forget it, now that somebody has said whether it is meant."""
+        found = proposal.understood
+        if self.remembered is None or found is None or not found.key or found.meanings is None:
+            return
+        if not meant:
+            self.remembered.forget(found.key)
+        elif not found.is_remembered and len(found.readings) == 1:
+            self.remembered.keep(found.key, found.meanings, found.usage)
+
+    async def of_readings(
+        self, base: Proposal, meter: Meter, context: Sequence[Part] = (), served: Proposed | None = None
+    ) -> Proposal:
+        """Return what comes of the readings of `base`; see `again` for `served`."""
+        found = await self._of_readings(base, meter, context, served)
+        return replace(found, usage=meter.spent)
+
+    async def _of_readings(
+        self, base: Proposal, meter: Meter, context: Sequence[Part], served: Proposed | None
+    ) -> Proposal:
+        readings = base.readings
+        if not readings:
+            return replace(base, reason="the sentence asks for nothing that could be done here")
+        if len(readings) > 1:
+            choices = "\n".join(
+                "\n".join([f"{number}.", each.words, *_doubts(each.doubts)])
+                for number, each in enumerate(readings, start=1)
+            )
+            return replace(base, standing=Standing.AMBIGUOUS, question=f"Which of these is meant?\n{choices}")
+        (reading,) = readings
+        base = replace(base, problem=reading.problem, words=reading.words)
+        stopped = _in_the_way(base, reading)
+        if stopped is not None:
+            return stopped
+        if reading.unmodelled:
+            return await self._improvised(base, reading, meter, context, served)
+        proposal = await self._planned(base)
+        if proposal.plan is None or not self._is_for_somebody(proposal, proposal.plan):
+            return proposal
+        proposal = replace(proposal, standing=Standing.UNCONFIRMED, reason=_doubt(proposal))
+        return replace(proposal, question=_question(proposal))
+
+    def _is_for_somebody(self, proposal: Proposal, plan: Plan) -> bool:
+        """Return whether somebody has to confirm the goal of a sentence that leads to `plan`.
+
+        Where that is waived, a doubt about what the sentence means is not, until a person has answered it.
+        """
+        return proposal.is_from_tools or proposal.is_doubted or not (self.waived or only_reads(plan))
+
+    async def variants(self, proposal: Proposal, k: int, **options: Any) -> tuple[Proposal, ...]:
+        """Return `proposal` with each of the `k` cheapest plans for its problem, the cheapest first.
+
+        Where candidates cannot be had for such problems, it is the only one, and says why.
+        """
+        if proposal.plan is None or proposal.problem is None:
+            return ()
+        try:
+            found = await best(proposal.problem, self.world, k, **{"time_limit": self.planner.time_limit, **options})
+        except UnsupportedError as error:
+            return (replace(proposal, reason=str(error)),)
+        made = []
+        for place, plan in enumerate(found.plans):
+            status = Status.OPTIMAL if place == 0 and found.proved else Status.SOLVED
+            result = Result(status, found.stopped_by, plan, found.plans[0].cost if found.proved else None)
+            improvised = proposal.improvised and replace(proposal.improvised, result=result)
+            variant = replace(proposal, result=result, improvised=improvised)
+            if variant.is_ready and variant.request and self._is_for_somebody(variant, plan):
+                variant = replace(variant, standing=Standing.UNCONFIRMED, reason=_doubt(variant))
+            made.append(replace(variant, question=_question(variant)) if variant.is_for_somebody else variant)
+        return tuple(made)
+
+    async def _planned(self, proposal: Proposal) -> Proposal:
+        assert proposal.problem is not None
+        found = await self.planner.plan(able(proposal.problem, self.world))
+        result = found.result
+        if result.has_plan:
+            saved = replace(proposal.saved, seconds=found.seconds)
+            made = declared(result, proposal.problem)
+            return replace(proposal, standing=Standing.PLANNED, result=made, saved=saved, values=found.values)
+        lacks = await missing(proposal.problem, self.world)
+        standing = Standing.UNREACHABLE if lacks else Standing.UNPLANNED
+        return replace(proposal, standing=standing, result=result, missing=lacks, reason=_said(lacks) or _why(result))
+
+    async def _improvised(
+        self, base: Proposal, reading: Reading, meter: Meter, context: Sequence[Part], served: Proposed | None
+    ) -> Proposal:
+        """Return what comes of a reading parts of which no fact expresses."""
+        assert self.model is not None
+        able_to, limit = able(reading.problem, self.world), self.planner.time_limit
+        if served is not None:
+            found = await improvised_again(able_to, reading.unmodelled, served, limit)
+        else:
+            improviser = Improviser(self.model, limit)
+            found = await improviser.improvise(able_to, reading.unmodelled, base.request, meter=meter, context=context)
+        problem = replace(found.problem, domain=reading.problem.domain)
+        found = replace(found, problem=problem, result=declared(found.result, problem))
+        base = replace(base, problem=problem, result=found.result, improvised=found, missing=found.missing)
+        if found.left:
+            reason = "; ".join(filter(None, [f"nothing serves {', '.join(map(repr, found.left))}", found.reason]))
+            return replace(base, standing=Standing.UNMODELLED, reason=reason)
+        if found.result.plan is None:
+            return replace(base, standing=Standing.UNPLANNED, reason=_why(found.result))
+        base = replace(base, standing=Standing.UNVERIFIED)
+        return replace(base, question=_question(base))
+
+
+def _besides(reading: Reading, doing: Problem) -> Reading:
+    """Return `reading` with what is being done, if it asks for something besides that."""
+    if reading.meaning is None or reading.meaning.relation != "also":
+        return reading
+    problem = joined(reading.problem, doing)
+    return replace(reading, problem=problem, words=in_words(problem))
+
+
+def _question(proposal: Proposal) -> str:
+    """Return what somebody has to say to a plan."""
+    if proposal.standing is not Standing.UNVERIFIED or proposal.improvised is None:
+        return "\n".join(["Is this what you want?", proposal.words, *_doubts(proposal.open_doubts)])
+    steps = [f"- for {part!r}: {', '.join(each)}" for part, each in proposal.improvised.unverified.items()]
+    question = "Nothing can confirm that this does all that was asked. Is it what you want?"
+    return "\n".join([question, proposal.words, *steps, *_doubts(proposal.open_doubts)])
+
+
+def _doubts(doubts: Iterable[str]) -> list[str]:
+    """Return doubts as lines of a question."""
+    return [f"Doubtful: {each}" for each in doubts]
+
+
+def _doubt(proposal: Proposal) -> str:
+    """Return why somebody has to say that a goal is meant, where that is otherwise waived."""
+    return "; ".join(proposal.open_doubts)
+
+
+def _in_the_way(proposal: Proposal, reading: Reading) -> Proposal | None:
+    """Return what keeps a reading from being planned, nothing where it can be."""
+    if reading.unknown:
+        named = ", ".join(f"{name} ({kind})" for name, kind in reading.unknown.items())
+        question = f"Who or what is meant by {named}?"
+        return replace(proposal, standing=Standing.UNKNOWN, question=question)
+    if reading.unreachable:
+        lacks = tuple(missing_in(reading.unreachable, reading.problem.domain))
+        return replace(proposal, standing=Standing.UNREACHABLE, missing=lacks, reason=_said(lacks))
+    return None
+
+
+def _said(lacks: Sequence[object]) -> str:
+    return "; ".join(map(str, lacks))
+
+
+def _why(result: Result) -> str:
+    stopped = "" if result.stopped_by is StoppedBy.EXHAUSTED else f" ({result.stopped_by.value})"
+    return f"{result.status.value}{stopped}{f': {result.reason}' if result.reason else ''}"

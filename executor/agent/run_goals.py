@@ -1,0 +1,243 @@
+"""The runs of an agent: who fills and approves their steps, what they are for, and how things stand after them.
+
+The plan of a proposal as what is carried out: with why there is it, and the values that come with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from executor.agent.confirmation import Approved
+from executor.agent.events import Began, Tell
+from executor.agent.fill_parameters import Filler, spent_in
+from executor.agent.plan_search import TEMPLATE
+from executor.agent.proposals import Proposal, Standing
+from executor.errors import RunError
+from executor.events.events import Asked
+from executor.events.run_state import RunState
+from executor.executor import Executor
+from executor.language_model.checked_answers import ModelClient
+from executor.language_model.protocol import Allowance, LanguageModel, Meter
+from executor.plans.action_plan import ActionPlan, Basis
+from executor.plans.prepare import Planned, reserved
+from executor.run import Outcome, Run
+from executor.tools.json_data import dumped, loaded
+from planner.errors import InputError
+from planner.lightweight import dataclass, field, replace
+from planner.model import Atom, DataParameter, DomainModel, Problem
+from planner.model.unknown_facts import narrowed
+
+PERSON: Final = "somebody"
+"""Who has confirmed what a sentence was taken to mean."""
+STATED: Final = "stated as a goal"
+READS: Final = "waived, or its plan only reads"
+CONFIRMS: Final = frozenset({Standing.UNCONFIRMED, Standing.UNVERIFIED, Standing.UNMODELLED})
+"""How proposals stand that are carried out only because somebody says so."""
+
+
+def based(proposal: Proposal) -> Planned:
+    """Return the plan of `proposal`; raises `InputError` where it has none."""
+    if proposal.plan is None or proposal.problem is None:
+        raise InputError(f"there is no plan to carry out: {proposal.standing.value}", hint=proposal.reason or None)
+    made = ActionPlan.of(proposal.plan, basis=basis_of(proposal))
+    improvised = proposal.improvised.values if proposal.improvised is not None else {}
+    values = {**proposal.values, **improvised}
+    steps = [
+        each.model_copy(update={"parameters": dict(values[place])}) if place in values else each
+        for place, each in enumerate(made.steps)
+    ]
+    return Planned(made.model_copy(update={"steps": tuple(steps)}), proposal.problem)
+
+
+def basis_of(proposal: Proposal) -> Basis:
+    """Return why there is the plan of `proposal`."""
+    found = proposal.improvised
+    unconfirmed = READS if proposal.request else STATED
+    return Basis(
+        request=proposal.request,
+        words=proposal.words,
+        thought=proposal.thought,
+        confirmed=PERSON if proposal.standing in CONFIRMS else unconfirmed,
+        unverified={} if found is None else found.unverified,
+        proposing="" if found is None else found.thought,
+        left=() if found is None else found.left,
+        calls=proposal.usage.calls,
+        tokens=proposal.usage.tokens,
+        cost=proposal.usage.money,
+        saved={name: amount for name, amount in proposal.saved.to_dict().items() if amount},
+        drawn=_drawn(proposal),
+    )
+
+
+def _drawn(proposal: Proposal) -> str:
+    """Return who drew the plan up, where it was not searched for."""
+    if proposal.repaired is not None:
+        return f"somebody else drew it up; {proposal.repaired.status.value}"
+    if proposal.result is not None and proposal.result.statistics.search == TEMPLATE:
+        return proposal.result.reason
+    return "it was found before, for such a problem" if proposal.saved.seconds else ""
+
+
+KEPT: Final = 20
+
+
+@dataclass(slots=True, eq=False)
+class Doing:
+    """A run at work, with who approves its steps and fills their parameters; `before` held when it began."""
+
+    run: Run
+    approved: Approved
+    filler: Filler | None
+    before: frozenset[Atom]
+
+
+@dataclass(slots=True, eq=False)
+class Runs:
+    """Carries out proposals; `problem` is how things stand, as far as that is known."""
+
+    executor: Executor
+    problem: Problem
+    model: LanguageModel | None
+    allowance: Allowance
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    """What is in the working memory of each run when it begins, if nothing else is said."""
+    results: dict[Atom, Any] = field(init=False, default_factory=dict)
+    """What steps returned that have provided facts which still hold, where data may come from there."""
+    doing: dict[str, Doing] = field(init=False, default_factory=dict)
+    over: dict[str, RunState] = field(init=False, default_factory=dict)
+    """The latest runs that no journal has, as they ended."""
+
+    def start(self, proposal: Proposal, memory: Mapping[str, Any], alternatives: Iterable[Proposal] = ()) -> Run:
+        """Begin to carry out the plan of `proposal`; raises `InputError` where it has none."""
+        made, memory = self._with_results(based(proposal)), {**self.memory, **memory}
+        others = [each.plan for each in alternatives if each.plan is not None]
+        meter = Meter(self.allowance, proposal.usage)
+        filler, client = self._filler(proposal.request, memory, meter), self._client(meter)
+        approved = Approved(self.executor.world.model.actions, self.executor.approve, list(made.plan.steps))
+        run = self.executor.start(reserved(made, others), memory=memory, fill=filler, approve=approved, client=client)
+        self.doing[run.id] = Doing(run, approved, filler, frozenset(self.problem.initial))
+        return run
+
+    def take_up(self, run: str, **given: Any) -> Run:
+        """Begin to take up a run; see `Executor.take_up`."""
+        state = self.executor.state_of(run, given.get("entities"))
+        meter = Meter(self.allowance, spent_in(state))
+        filler, client = self._filler(state.plan.basis.request, self.memory, meter), self._client(meter)
+        approved = Approved(self.executor.world.model.actions, self.executor.approve)
+        taken = self.executor.take_up(run, fill=filler, approve=approved, client=client, **given)
+        self.doing[run] = Doing(taken, approved, filler, frozenset(self.problem.initial))
+        return taken
+
+    async def followed(self, run: Run, tell: Tell) -> Outcome:
+        """Return how `run` ends, and take over what is believed then: that is how things stand now."""
+        tell(Began(run.id))
+        run.listen(tell)
+        try:
+            outcome: Outcome = await run
+        finally:
+            doing = self.doing.pop(run.id, None)
+        if self.executor.journal is None and outcome.status.is_over:
+            self.over[run.id] = outcome.state
+            while len(self.over) > KEPT:
+                del self.over[next(iter(self.over))]
+        found = self.standing(outcome.state)
+        if self.doing and doing is not None:  # the others know of things of which this one does not
+            after, now = frozenset(found.initial), frozenset(self.problem.initial)
+            facts = (now - (doing.before - after)) | (after - doing.before)
+            found = replace(found, initial=tuple(sorted(facts, key=str)))
+        self.problem = found
+        self._note_results(outcome.state)
+        return outcome
+
+    def _note_results(self, state: RunState) -> None:
+        """Keep what steps have returned that provided facts from which data may come."""
+        sources = {each.source.fact.predicate for each in _data(state.domain) if each.source is not None}
+        facts = frozenset(self.problem.initial)
+        for fact, id_ in state.providers.items():
+            result = state.steps[id_].result
+            if fact.predicate in sources and result is not None and state.steps[id_].status.is_done:
+                self.results[fact] = loaded(dumped(result))
+        self.results = {fact: each for fact, each in self.results.items() if fact in facts}
+
+    def _with_results(self, made: Planned) -> Planned:
+        """Return a plan with what earlier runs returned."""
+        results = {str(fact): each for fact, each in self.results.items()}
+        return replace(made, plan=made.plan.model_copy(update={"results": results})) if results else made
+
+    def standing(self, state: RunState) -> Problem:
+        """Return how things stand as a run believes them to be; what was found out is not unknown any more."""
+        open_facts = state.beliefs.unsettled
+        facts = tuple(sorted(state.beliefs.simulation.facts - open_facts, key=str))
+        unknown, likely = narrowed(self.problem, open_facts)
+        return replace(self.problem, objects=state.source.objects, initial=facts, unknown=unknown, likely=likely)
+
+    def now(self, run: str = "") -> Problem:
+        """Return how things stand: as `run` believes, if it is at work."""
+        return self.standing(self.doing[run].run.state) if run in self.doing else self.problem
+
+    def at_work(self, run: str) -> Doing:
+        """Return a run at work; raises `RunError` for one that is not."""
+        if run not in self.doing:
+            raise RunError(f"the run {run!r} is not at work here", hint="take it up: resume(run)")
+        return self.doing[run]
+
+    def interrupt(self, run: str) -> bool:
+        """Interrupt a run if it is at work, and return whether it is."""
+        if run in self.doing:
+            self.doing[run].run.interrupt()
+        return run in self.doing
+
+    def redirect(self, run: str, proposal: Proposal, *, also: bool = False) -> Run:
+        """Have a run at work go on to the goal of `proposal`, and return it; raises as `Run.change_goal` does.
+
+        With `also`, that is what it was for before, too: what of that nothing confirms stays so.
+        """
+        doing, made = self.at_work(run), based(proposal)
+        basis = _both(doing.run.state.plan.basis, made.plan.basis) if also else made.plan.basis
+        doing.run.change_goal(made.problem, proposal.request or proposal.words, basis=basis)
+        doing.approved.shown.extend(made.plan.steps)
+        if doing.filler is not None and proposal.request:
+            doing.filler.words += f"\n{proposal.request}"
+        return doing.run
+
+    def state_of(self, run: str) -> RunState:
+        """Return the state of a run; raises `RunError` where nothing is known of it."""
+        return self.over[run] if run in self.over else self.executor.state_of(run)
+
+    def is_known(self, run: str) -> bool:
+        """Return whether a run has begun, as far as that was kept."""
+        try:
+            return bool(self.state_of(run).run)
+        except RunError:
+            return False
+
+    def questions(self, run: str) -> list[Asked]:
+        """Return the open questions of a run; none where nothing is known of it."""
+        try:
+            return list(self.executor.state_of(run).questions.values())
+        except RunError:
+            return []
+
+    def _filler(self, words: str, memory: Mapping[str, Any], meter: Meter) -> Filler | None:
+        """Return what fills open parameters from `words`, with what `meter` has left to spend."""
+        return None if self.model is None else Filler(self.model, words, memory, meter)
+
+    def _client(self, meter: Meter) -> ModelClient | None:
+        """Return what handlers ask the language model with, with what `meter` has left to spend."""
+        return None if self.model is None else ModelClient(self.model, self.allowance, meter)
+
+
+def _data(domain: DomainModel) -> Iterator[DataParameter]:
+    return (each for action in domain.actions.values() for each in action.data)
+
+
+def _both(one: Basis, other: Basis) -> Basis:
+    """Return why there is a plan for two requests."""
+    unverified = {**one.unverified, **other.unverified}
+    requests = "\n".join(filter(None, [one.request, other.request]))
+    left = tuple(dict.fromkeys([*one.left, *other.left]))
+    proposing = "\n".join(filter(None, [one.proposing, other.proposing]))
+    return other.model_copy(
+        update={"request": requests, "unverified": unverified, "left": left, "proposing": proposing}
+    )

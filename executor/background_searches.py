@@ -1,0 +1,102 @@
+"""Searches in threads: those of one event loop take turns, so that the loop keeps its own time.
+
+Python runs one thread at a time. Each search that is at work makes the event loop wait another 5 ms whenever the loop
+wants to go on, and searches that end together make it take in all their plans at once. Therefore short searches run one
+after another: the next one begins when the loop has taken in what the one before found. A search that takes longer gets
+company, and all of them together leave half of the threads of asyncio's pool to the host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Final, TypeVar
+from weakref import WeakKeyDictionary
+
+from planner.lightweight import dataclass, field
+
+ALONE: Final = 0.25
+"""Seconds that a search has the processor for itself before the next one begins beside it."""
+MOST: Final = max(2, min(32, (os.cpu_count() or 1) + 4) // 2)
+"""How many searches are at work at once: half of the threads that asyncio's pool has."""
+Found = TypeVar("Found")
+
+
+async def search_in_turn(search: Callable[[], Found]) -> Found:
+    """Return what `search` returns, which is called in a thread when it is its turn; raises what it raises."""
+    line = _lines.setdefault(asyncio.get_running_loop(), _Line())
+    turn = await line.take()
+    try:
+        return await asyncio.to_thread(search)
+    finally:
+        line.leave(turn)
+
+
+async def search_until_cancelled(search: Callable[[threading.Event], Found]) -> Found:
+    """Do the same; the event that `search` is given is set where the caller is cancelled."""
+    cancelled = threading.Event()
+    try:
+        return await search_in_turn(lambda: search(cancelled))
+    except asyncio.CancelledError:
+        cancelled.set()
+        raise
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """A search that is at work, or waits until it may begin; `company` is the timer after which others may begin."""
+
+    may_begin: asyncio.Future[None]
+    company: asyncio.TimerHandle | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Line:
+    """The searches of one event loop: those at work, the one of them that has to be alone, and those that wait."""
+
+    at_work: int = 0
+    alone: _Turn | None = None
+    waiting: deque[_Turn] = field(default_factory=deque)
+
+    async def take(self) -> _Turn:
+        """Wait until a search may begin, and return its turn."""
+        turn = _Turn(asyncio.get_running_loop().create_future())
+        self.waiting.append(turn)
+        self._begin()
+        try:
+            await turn.may_begin
+        except asyncio.CancelledError:
+            if turn in self.waiting:
+                self.waiting.remove(turn)
+            else:
+                self.leave(turn)
+            raise
+        return turn
+
+    def leave(self, turn: _Turn) -> None:
+        """End the turn of a search, and have the next one begin."""
+        self.at_work -= 1
+        if turn.company is not None:
+            turn.company.cancel()
+        self._share(turn)
+
+    def _share(self, turn: _Turn) -> None:
+        """Let others begin, if it was for the search of `turn` that they waited."""
+        if self.alone is turn:
+            self.alone = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Have the next search begin, if there is one, and room for it."""
+        if self.waiting and self.alone is None and self.at_work < MOST:
+            turn = self.alone = self.waiting.popleft()
+            self.at_work += 1
+            turn.company = asyncio.get_running_loop().call_later(ALONE, self._share, turn)
+            if not turn.may_begin.done():
+                turn.may_begin.set_result(None)
+
+
+_lines: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Line]] = WeakKeyDictionary()

@@ -1,0 +1,361 @@
+"""A plan carried out for the command line: in a simulated world, or by the handlers that a domain brings.
+
+What the command line asks to carry out: a problem, or the plan of a file, which may state its problem itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from executor.agent.confirmation import Approved
+from executor.agent.fill_parameters import spent_in
+from executor.agent.proposals import Proposal
+from executor.agent.run_goals import based
+from executor.cli.sentence import Listening, Said, heard
+from executor.events.events import Event
+from executor.events.run_state import RunState
+from executor.events.tasks import Hierarchy
+from executor.executor import Executor
+from executor.loop.parameters import Fill
+from executor.plan_check.check import errors_in
+from executor.plan_check.imported_plans.document import NOT_IMPORTED
+from executor.plan_check.plan_sources import is_action_plan, read_plan
+from executor.plans.action_plan import ActionPlan
+from executor.plans.execution_models import ExecutionModel
+from executor.plans.prepare import Planned
+from executor.report.live import Show
+from executor.run import Outcome
+from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
+from executor.tools.step_policy import Policy
+from executor.tools.world import World, actions_of
+from planner.cli.interrupt import interruptible, limit_memory, limited_memory
+from planner.cli.options import named
+from planner.cli.output import tell
+from planner.cli.plans import plan_from, text_of
+from planner.errors import InputError, Location, PlanError
+from planner.language.loading.load import load_from, open_source
+from planner.language.loading.python_files import PythonSource
+from planner.language.loading.sources import Source
+from planner.limits import LimitReached
+from planner.model import Problem
+from planner.plan import Plan
+from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, is_other_problem, service_of
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """What is to be carried out: a problem, or a `plan` for it; `entities` are the Python values of objects."""
+
+    problem: AnyProblem
+    plan: ActionPlan | Planned | None = None
+    entities: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    """What is not taken over from the plan of another framework."""
+
+    def given(self, seconds: float | None) -> tuple[Any, dict[str, Any]]:
+        """Return what an executor is given, with options; None: a search takes as long as it likes."""
+        if self.plan is None:
+            return self.problem, {"time_limit": seconds}
+        return self.plan, {"entities": self.entities} if isinstance(self.plan, ActionPlan) else {}
+
+
+def todo(source: Source, problem: str | None, plan: Path | None) -> Todo:
+    """Return what the command line asks for; raises `InputError`, with all that is wrong with a plan."""
+    if plan is None:
+        found = load_from(source, problem)
+        return Todo(found, None, classical(found).entities)
+    if not is_action_plan(plan):
+        found = load_from(source, problem)
+        return Todo(found, ActionPlan.of(_written(plan, found)), classical(found).entities)
+    domain = source.domain()
+    named = load_from(source, problem) if problem is not None else next(iter(source.problems().values()), None)
+    read, warnings = _read(plan, domain, classical(named) if problem is not None and named is not None else None)
+    entities = {} if named is None else classical(named).entities
+    return Todo(_problem(read, domain, entities), read, entities, tuple(warnings))
+
+
+def _written(path: Path, problem: AnyProblem) -> Plan:
+    """Return the plan for `problem` that a planner has written."""
+    if is_other_problem(problem):
+        return service_of(problem).read_plan(problem, text_of(path), str(path))
+    return plan_from(path, problem)[0]  # type: ignore[arg-type]  # the kind that is left
+
+
+def _read(path: Path, domain: AnyDomain, problem: Problem | None) -> tuple[ActionPlan, list[str]]:
+    """Return the plan of a file, for `problem` where that is given, and what is not imported; raises `PlanError`."""
+    plan, findings = read_plan(path, domain, problem=problem)
+    errors = errors_in(findings)
+    if plan is None or errors:
+        raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)), Location(str(path)))
+    return plan, [str(each) for each in findings if each.rule in NOT_IMPORTED]
+
+
+def _problem(plan: ActionPlan, domain: AnyDomain, entities: Mapping[str, object]) -> AnyProblem:
+    """Return the problem that `plan` states, with its tasks where it came of some."""
+    if not is_other_domain(domain):
+        return plan.problem(domain, entities)  # type: ignore[arg-type]  # the kind that is left
+    problem = plan.problem(actions_of(domain), entities)
+    found = Hierarchy.of(plan, problem, domain)  # type: ignore[arg-type]  # the only other kind there is
+    return problem if found is None else found.problem
+
+
+def classical(problem: AnyProblem) -> Problem:
+    """Return `problem` without its tasks."""
+    return problem.classical if is_other_problem(problem) else problem  # type: ignore[return-value]  # one of two kinds
+
+
+Seconds = Callable[[], float | None]
+"""Gives the seconds that are left; None: no limit."""
+WITHOUT_METHODS: Final = (
+    "a sentence asks for facts, no tasks: plans for it come of the actions alone, not of the methods"
+)
+PATIENCE: Final = 60.0
+"""Timeout of a simulated handler beyond the declared duration of its action, in seconds of simulated time."""
+KINDS: Final = (
+    FaultKind.FAILS,
+    FaultKind.RAISES,
+    FaultKind.FAILS_DONE,
+    FaultKind.RAISES_DONE,
+    FaultKind.LIES,
+    FaultKind.PARTLY,
+    FaultKind.HANGS,
+    FaultKind.HANGS_DONE,
+    FaultKind.CHANGE_BEFORE,
+    FaultKind.CHANGE_DURING,
+)
+"""What goes wrong with handlers at random."""
+BLIND: Final = (FaultKind.OBSERVER_FAILS, FaultKind.OBSERVER_CANNOT_SAY)
+"""What goes wrong with observers at random; none of them lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line asks for."""
+
+    domain: str
+    problem: str | None = None
+    plan: Path | None = None
+    model: ExecutionModel | None = None
+    is_real: bool = False
+    faults: float = 0.0
+    chances: bool = False
+    learns: bool = False
+    seed: int = 0
+    journal: Path | None = None
+    resume: str | None = None
+    answers: Mapping[str, str] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)
+    approves: bool = False
+    quiet: bool = False
+    said: Said | None = None
+    memory: float | None = None
+    """In GiB, infinity for no limit; None for a share of what is available, which does not bind handlers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended, or how far it came before it was broken off by `error`.
+
+    `holds` says whether the goal holds in the simulated world, None in the real one. `again` is the command that takes
+    it up, empty where nothing can. `proposal` is what a sentence was taken to be, where there was one.
+    """
+
+    outcome: Outcome
+    holds: bool | None = None
+    error: BaseException | None = None
+    again: str = ""
+    proposal: Proposal | None = None
+
+
+def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -> Ended:
+    """Carry out what is wanted; reading and planning take what `planning` leaves, and all after that `running` seconds.
+
+    Raises `InputError` for mistakes in what was given, `NoPlan` where there is no plan, `NotCarriedOut` where a
+    sentence leads to nothing, and `KeyboardInterrupt` and `LimitReached` where nothing was begun before these.
+    """
+    _check(wanted)
+    is_for_handlers = wanted.memory is not None or not wanted.is_real
+    memory = nullcontext(limit_memory(wanted.memory)) if is_for_handlers else limited_memory(None)
+    with interruptible(planning()), memory:
+        source = open_source(wanted.domain)
+        with named(wanted.domain, wanted.problem):
+            found = todo(source, wanted.problem, wanted.plan)
+    for warning in () if wanted.quiet else found.warnings:
+        tell(warning)
+    if wanted.said is None:
+        return _carried_out(wanted, source, found, (planning, running))
+    seconds = planning()
+    with wanted.said.listener() as model:
+        if wanted.resume is not None:
+            state = _state_of(wanted, wanted.resume, found)
+            begun = Todo(state.source, None, found.entities)
+            return _carried_out(wanted, source, begun, (planning, running), wanted.said.filler(model, spent_in(state)))
+        problem = classical(found.problem)
+        if is_other_problem(found.problem) and not wanted.quiet:
+            tell(WITHOUT_METHODS)
+        world = _real(wanted, source, problem) if wanted.is_real else World(problem.domain)
+        proposal = heard(wanted, wanted.said, Listening(world, problem, model, seconds))
+        made = based(proposal)
+        what = Todo(made.problem, made)
+        filler = wanted.said.filler(model, proposal.usage)
+        ended = _carried_out(wanted, source, what, (planning, running), filler)
+        return replace(ended, proposal=proposal)
+
+
+def _state_of(wanted: Wanted, run: str, found: Todo) -> RunState:
+    """Return the state of a run that a sentence has led to, and that is to be taken up."""
+    executor = Executor(World(found.problem.domain), journal=wanted.journal)
+    try:
+        return executor.state_of(run, found.entities)
+    finally:
+        executor.journal.close()
+
+
+def _carried_out(
+    wanted: Wanted, source: Source, found: Todo, limits: tuple[Seconds, float | None], fill: Fill | None = None
+) -> Ended:
+    planning, running = limits
+    with interruptible(planning() if fill is None else None), named(wanted.domain, wanted.problem):
+        run = wanted.resume or uuid4().hex[:12]
+        simulated = None if wanted.is_real else _simulated(wanted, found.problem, run)
+        world = _real(wanted, source, found.problem) if simulated is None else simulated.world
+    watcher = Watcher()
+    executor = _executor(wanted, world, watcher, fill)
+    main: Coroutine[Any, Any, Outcome]
+    if wanted.resume is None:
+        what, options = found.given(planning())
+        if isinstance(what, Planned) and what.plan.basis.unverified:
+            options["approve"] = Approved(world.model.actions, executor.approve, list(what.plan.steps))
+        main = executor.run(what, run=run, memory={} if fill is not None else _memory(simulated), **options)
+    else:
+        main = executor.resume(run, answers=wanted.answers, results=wanted.results, entities=found.entities)
+    error: BaseException | None = None
+    try:
+        with interruptible(running):
+            outcome = asyncio.run(main) if simulated is None else run_virtual(main)
+    except (KeyboardInterrupt, LimitReached) as broken:
+        if watcher.state is None:
+            raise
+        outcome, error = Outcome.of(run, watcher.state), broken
+    finally:
+        if executor.journal is not None:
+            executor.journal.close()
+    holds = None if simulated is None else simulated.holds(simulated.problem.goal.hard)
+    return Ended(outcome, holds, error, "" if wanted.journal is None else _again(wanted, run))
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Keeps hold of the state of the run that it follows."""
+
+    state: RunState | None = None
+
+    @contextmanager
+    def follow(self, state: RunState, _: str) -> Iterator[Callable[[Event], None]]:
+        """Look at `state` as it changes."""
+        self.state = state
+        yield lambda _: None
+
+
+def _executor(wanted: Wanted, world: World, watcher: Watcher, fill: Fill | None) -> Executor:
+    return Executor(
+        world,
+        fill=fill,
+        journal=wanted.journal,
+        model=wanted.model,
+        approve=None if wanted.is_real and not wanted.approves else lambda _: True,
+        ask="later" if wanted.journal else None,
+        listeners=(watcher,) if wanted.quiet else (watcher, Show(transient=True)),
+        seed=wanted.seed,
+        learned=wanted.learns,
+    )
+
+
+def _check(wanted: Wanted) -> None:
+    """Raise `InputError` where options do not go together."""
+    if wanted.is_real and (wanted.faults or wanted.chances):
+        option = "--faults" if wanted.faults else "--chances"
+        raise InputError(f"{option} belongs to the simulated world, and --real calls handlers")
+    if wanted.said is not None and wanted.plan is not None:
+        raise InputError("--say asks for a plan, and --plan gives one", hint="leave one of them out")
+    if wanted.learns and wanted.journal is None:
+        raise InputError("--learn learns from a journal", hint="name its file with --journal FILE")
+    if wanted.journal is not None and (wanted.journal.is_dir() or not wanted.journal.name):
+        raise InputError(
+            "--journal is a file, and this is a folder", Location(str(wanted.journal)), "name a file in it"
+        )
+    if wanted.resume is not None:
+        _check_resumed(wanted, wanted.resume)
+    elif wanted.answers:
+        raise InputError("--answer belongs to --resume RUN", hint="a run that begins has no open questions")
+    elif wanted.results:
+        raise InputError("--complete belongs to --resume RUN", hint="in a run that begins no step waits yet")
+
+
+def _check_resumed(wanted: Wanted, run: str) -> None:
+    """Raise `InputError` where there is no such run to take up."""
+    if wanted.journal is None:
+        raise InputError("--resume takes up a run from a journal", hint="name its file with --journal FILE")
+    if not wanted.journal.exists():
+        raise InputError("there is no such journal", Location(str(wanted.journal)))
+    is_simulated = _ledger(wanted.journal, run).exists()
+    if is_simulated is wanted.is_real:
+        hint = "leave --real out" if is_simulated else "say --real, or name a run of this journal"
+        where = "a simulated world" if is_simulated else "no simulated world"
+        raise InputError(f"the run {run!r} has {where}", Location(str(wanted.journal)), hint)
+
+
+def _ledger(journal: Path, run: str) -> Path:
+    """Return the file beside the journal in which the simulated world of a run is kept."""
+    return journal.with_name(f"{journal.name}.{run}.world")
+
+
+def _simulated(wanted: Wanted, problem: AnyProblem, run: str) -> SimulatedWorld:
+    """Return a world in which faults strike with the wanted probability."""
+    kinds = {each: wanted.faults / len(KINDS) for each in KINDS} | {each: wanted.faults / len(BLIND) for each in BLIND}
+    faults = [Fault(kind, times=None, rate=rate) for kind, rate in kinds.items() if rate]
+    ledger = None if wanted.journal is None else _ledger(wanted.journal, run)
+    if ledger is not None:
+        ledger.touch()
+    simulated = SimulatedWorld(problem, seed=wanted.seed, faults=faults, ledger=ledger, chances=wanted.chances)
+    for name, action in simulated.problem.domain.actions.items():
+        simulated.world.policy(name, Policy(timeout=simulated.seconds_of(action) + PATIENCE))
+    return simulated
+
+
+def _memory(simulated: SimulatedWorld | None) -> dict[str, Any]:
+    """Return plausible values for what nothing else gives, in a simulated world; people give them in the real one."""
+    if simulated is None:
+        return {}
+    actions = simulated.problem.domain.actions
+    return {name: value for action in actions for name, value in simulated.parameters(action).items()}
+
+
+def _real(wanted: Wanted, source: Source, problem: AnyProblem) -> World:
+    """Return the world that a Python file declares, or one of the handlers that are bound to its domain."""
+    worlds = source.values(World) if isinstance(source, PythonSource) else []
+    if len(worlds) > 1:
+        raise InputError(f"the file declares {len(worlds)} worlds", Location(wanted.domain), "leave one of them")
+    world = worlds[0] if worlds else World(problem.domain)
+    missing = world.without_handler()
+    if len(missing) == len(world.model.actions):
+        hint = "bind functions to its actions, as @world.handler('move') does; without --real the world is simulated"
+        raise InputError(f"no action of {world.model.name!r} has a handler", Location(wanted.domain), hint)
+    return world
+
+
+def _again(wanted: Wanted, run: str) -> str:
+    """Return the command that takes the run up."""
+    words = ["forethought", "run", wanted.domain, *([wanted.problem] if wanted.problem else [])]
+    words += ["--plan", str(wanted.plan)] if wanted.plan else []
+    flags = {"--real": wanted.is_real, "--chances": wanted.chances, "--learn": wanted.learns}
+    words += [flag for flag, is_given in flags.items() if is_given]
+    words += wanted.said.words if wanted.said is not None else []
+    return shlex.join([*words, "--journal", str(wanted.journal), "--resume", run])

@@ -1,0 +1,150 @@
+"""How a run ended, for people, for programs, and as an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from json import dumps
+from typing import Any, Final
+
+from executor.agent.proposals import Proposal, Standing
+from executor.cli.execute import Ended
+from executor.events.events import RunStatus, StepStatus
+from executor.report.progress import described, line_of
+from executor.tools.json_data import dumped, loaded
+from planner.cli.exit_codes import Exit, judge
+from planner.cli.exit_codes import exit_of as exit_of_result
+from planner.cli.output import give, tell
+
+WHOLE: Final = 5000
+"""Characters of a text that is to be read as a whole."""
+
+
+def exit_of(ended: Ended) -> Exit:
+    """Return the exit code that says how a run ended."""
+    if ended.error is not None:
+        return judge(ended.error)[0]
+    match ended.outcome.status:
+        case RunStatus.SUCCEEDED | RunStatus.LOWERED:
+            return Exit.OK
+        case RunStatus.IMPOSSIBLE | RunStatus.FAILED | RunStatus.COMPENSATED:
+            return Exit.NEGATIVE
+        case RunStatus.CANCELLED:
+            return Exit.INTERRUPTED
+        case _:
+            return Exit.NO_VERDICT
+
+
+def unbegun(error: BaseException) -> None:
+    """Print, as JSON on stdout, why no run was begun."""
+    give(dumps({"run": None, "status": None, "reason": judge(error)[1], "steps": []}))
+
+
+def show_unsaid(proposal: Proposal, *, json: bool, quiet: bool) -> Exit:
+    """Say why nothing is carried out for a sentence, and return the exit code for it."""
+    said = proposal.standing.value
+    if json:
+        nothing: dict[str, Any] = {"run": None, "status": None, "reason": said, "steps": []}
+        give(dumps(nothing | {"proposal": proposal.to_dict()}))
+    if not quiet or proposal.standing is Standing.UNREAD:
+        plan = f"Plan, cost {proposal.plan.cost}:\n{proposal.plan}" if proposal.plan is not None else ""
+        tell("\n".join(filter(None, [f"nothing was done: {said}", proposal.question, plan, proposal.reason])))
+    if proposal.standing is Standing.UNREACHABLE:
+        return Exit.NEGATIVE
+    is_unplanned = proposal.standing is Standing.UNPLANNED and proposal.result is not None
+    return exit_of_result(proposal.result) if is_unplanned else Exit.NO_VERDICT  # type: ignore[arg-type]  # as said
+
+
+def show(ended: Ended, *, json: bool, quiet: bool) -> None:
+    """Print the steps, or everything as JSON, on stdout, and the verdict on stderr."""
+    outcome = ended.outcome
+    if json:
+        give(dumps(to_dict(ended)))
+    else:
+        width = max((len(each.id) for each in outcome.steps), default=0)
+        lines = [f"{described(each.status):12} {each.id:{width}} {each.step}" for each in outcome.steps]
+        if lines:
+            give("\n".join(lines))
+    if quiet:
+        return
+    tell(f"run {outcome.run}: {verdict(ended)}")
+    for line in _open(ended):
+        tell(line)
+
+
+def _open(ended: Ended) -> Iterator[str]:
+    """Yield what the run waits for, and how it goes on."""
+    state = ended.outcome.state
+    for question in state.questions.values():
+        choices = f" ({' or '.join(question.choices)})" if question.choices else ""
+        yield f"open: {line_of(question.text, WHOLE)}{choices}"
+        yield from (f"  {line_of(each, WHOLE)}" for each in question.known)
+        if ended.again:
+            yield f"  to answer it: {ended.again} --answer '{question.question}=…'"
+    for record in state.with_status(StepStatus.WAITING):
+        wait = record.wait or {}
+        if "question" not in wait:
+            known = [str(wait[each]) for each in ("text", "event") if wait.get(each)]
+            choices = f" ({' or '.join(map(str, wait['choices']))})" if wait.get("choices") else ""
+            yield line_of(f"waits: {record.id} {record.step}{': ' if known else ''}{', '.join(known)}{choices}", WHOLE)
+            if ended.again:
+                yield f"  to complete it: {ended.again} --complete '{record.id}=…'"
+    if _is_waiting(ended) and not ended.again:
+        yield "nothing keeps this run; with --journal FILE it could be answered and taken up"
+    if ended.error is not None and ended.again:
+        yield f"to take it up: {ended.again}"
+
+
+def _is_waiting(ended: Ended) -> bool:
+    """Return whether the run waits for somebody."""
+    return ended.outcome.status is RunStatus.WAITING
+
+
+def verdict(ended: Ended) -> str:
+    """Return how a run ended, in words."""
+    outcome = ended.outcome
+    said = f"{outcome.status.name}, {outcome.status.value}"
+    reason = outcome.reason if ended.error is None else judge(ended.error)[1]
+    why = f" ({line_of(reason, WHOLE)})" if reason else ""
+    if ended.holds is None:
+        return said + why
+    return f"{said}{why}; in the simulated world, the goal {'holds' if ended.holds else 'does not hold'}"
+
+
+def to_dict(ended: Ended) -> dict[str, Any]:
+    """Return how a run ended as JSON-ready data."""
+    outcome, state = ended.outcome, ended.outcome.state
+    found: dict[str, Any] = {
+        "run": outcome.run,
+        "status": outcome.status.name,
+        "reason": outcome.reason if ended.error is None else judge(ended.error)[1],
+        "model": state.model,
+        "steps": [
+            {
+                "id": each.id,
+                "action": each.step.action,
+                "arguments": list(each.step.arguments),
+                "status": each.status.name,
+                "attempts": each.attempts,
+                "started": each.started,
+                "ended": each.ended,
+                "reason": each.reason,
+                **({"filled": loaded(dumped(each.filled)), "thought": each.thought} if each.filled else {}),
+            }
+            for each in outcome.steps
+        ],
+        "dropped": list(state.dropped),
+        "missing": outcome.missing,
+        "recovery": [
+            {"rung": each.rung.name, "step": each.step, "reason": each.reason, "cost": each.cost, "found": each.found}
+            for each in outcome.recovery
+        ],
+        "questions": {name: each.text for name, each in state.questions.items()},
+        "waits": {
+            each.id: {name: (each.wait or {}).get(name) for name in ("text", "event", "choices", "question")}
+            for each in state.with_status(StepStatus.WAITING)
+        },
+        "metrics": dict(outcome.metrics),
+    }
+    if ended.proposal is not None:
+        found["proposal"] = ended.proposal.to_dict()
+    return found if ended.holds is None else found | {"simulated": {"goal": ended.holds}}

@@ -1,0 +1,126 @@
+"""`forethought repair`: a plan that somebody else drew up is made one that works, with the least change, or refused."""
+
+from __future__ import annotations
+
+import sys
+import time
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from executor.cli.run import Memory, seconds_of
+from planner.cli.exit_codes import Exit
+from planner.cli.output import give, tell
+from planner.errors import InputError, PlanError
+
+if TYPE_CHECKING:
+    from executor.agent.foreign_plans.repair import Repaired
+    from planner.model import Problem
+
+app = typer.Typer()
+
+
+@app.command()
+def repair(
+    context: typer.Context,
+    domain: Annotated[str, typer.Argument(help="A .py, .yaml, .json, .pddl or .hddl file, or a shipped domain.")],
+    problem: Annotated[str, typer.Argument(help="A file, or the name of a problem.")],
+    plan: Annotated[str, typer.Argument(help="A file with the plan, as JSON or text; - for stdin.")],
+    *,
+    goal: Annotated[
+        list[str] | None, typer.Option(metavar="CONDITION", help="What is to hold in place of the problem's goal.")
+    ] = None,
+    plan_file: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the repaired plan there.")] = None,
+    time_limit: Annotated[
+        float, typer.Option(parser=seconds_of, metavar="SECONDS", help="For all of it; 'none' for no limit.")
+    ] = 10.0,
+    memory_limit: Memory = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages; the plan only.")] = False,
+) -> None:
+    """Make somebody else's plan work with the least change, or say where it fails."""
+    from planner.cli.interrupt import interruptible, left, limit_memory
+
+    started = context.obj if isinstance(context.obj, float) else time.monotonic()
+    memory = limit_memory(memory_limit)
+    with interruptible(left(time_limit, started)) as watchman:
+        from executor.agent.foreign_plans.repair import repaired
+
+        asked = _problem(domain, problem, goal)
+        steps = _text(plan)
+        with watchman.searching() as cancel:
+            found = repaired(asked, steps, time_limit=left(time_limit, started), memory_limit=memory, cancel=cancel)
+    _show(found, as_json=as_json, quiet=quiet)
+    if plan_file is not None and found.plan is not None:
+        from planner.cli.output import write_atomically
+
+        write_atomically(plan_file, _written(found))
+    raise typer.Exit(_exit_of(found))
+
+
+def _problem(domain: str, problem: str, goal: list[str] | None) -> Problem:
+    from executor.cli.execute import classical
+    from planner.language.declare import Domain
+    from planner.language.loading.load import load
+    from planner.lightweight import replace
+
+    found = classical(load(domain, problem))
+    if goal is None:
+        return found
+    try:
+        stated = Domain.of(found.domain).problem(found.name, objects=found.objects, goal=goal)
+    except InputError as error:
+        raise InputError(f"--goal: {error.message}", hint=error.hint) from None
+    return replace(found, goal=stated.goal)
+
+
+def _text(plan: str) -> str:
+    from planner.cli.plans import text_of
+
+    if plan != "-":
+        return text_of(Path(plan))
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise PlanError(f"the plan on stdin is no text: {error}") from None
+
+
+def _show(found: Repaired, *, as_json: bool, quiet: bool) -> None:
+    """Print the plan on stdout, and on stderr what has become of each given step and why."""
+    from planner.plan import name_as_written
+
+    if as_json:
+        give(dumps(found.to_dict()))
+    elif found.plan is not None:
+        give(_written(found))
+    if quiet:
+        return
+    tell(f"{found.status.name}: {found.status.value}{f' ({found.reason})' if found.reason else ''}")
+    if found.counterexample is not None:
+        tell(f"as it was given: {found.counterexample.reason}")
+    wrong = dict(found.misunderstood)
+    for place in found.left_out if found.plan is not None else wrong:
+        tell(f"  left out  {place + 1}. {found.given[place].text}{f': {wrong[place]}' if place in wrong else ''}")
+    if found.plan is not None:
+        steps = name_as_written(found.plan.steps, found.plan.problem)
+        for place in found.inserted:
+            tell(f"  new       {place + 1}. {steps[place]}")
+
+
+def _written(found: Repaired) -> str:
+    from planner.language.pddl.plans import write_plan
+
+    if found.plan is None:
+        raise InputError("there is no plan to write")
+    return write_plan(found.plan)
+
+
+def _exit_of(found: Repaired) -> Exit:
+    from planner.plan import Status
+
+    if found.plan is not None:
+        return Exit.OK
+    codes = {Status.UNSOLVABLE: Exit.NEGATIVE, Status.UNSUPPORTED: Exit.UNSUPPORTED}
+    return codes.get(found.search or Status.UNKNOWN, Exit.NO_VERDICT)

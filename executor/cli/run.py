@@ -1,0 +1,188 @@
+"""`forethought run`: plans are carried out, in a simulated world or, with `--real`, by the bound handlers."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from executor.plans.execution_models import ExecutionModel
+from planner.cli.interrupt import gibibytes, seconds
+from planner.errors import InputError
+
+app = typer.Typer()
+MODELS = get_args(ExecutionModel)
+
+
+def seconds_of(text: str | float) -> float:
+    """Return a number of seconds above 0, `none` for infinity; raises Typer's error for anything else."""
+    return _read(seconds, text)
+
+
+def gibibytes_of(text: str | float) -> float:
+    """Return a number of GiB above 0, `none` for infinity; raises Typer's error for anything else."""
+    return _read(gibibytes, text)
+
+
+def _read(read: Callable[[str], float], text: str | float) -> float:
+    from argparse import ArgumentTypeError
+
+    try:
+        return read(str(text))
+    except ArgumentTypeError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+Memory = Annotated[
+    float | None,
+    typer.Option(
+        "--memory-limit",
+        parser=gibibytes_of,
+        metavar="GiB",
+        help="Memory of the process; 'none' for no limit.",
+        show_default="80 % of what is available",
+    ),
+]
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    domain: Annotated[str, typer.Argument(help="A .py, .yaml, .json, .pddl or .hddl file, or a shipped domain.")],
+    problem: Annotated[str | None, typer.Argument(help="A file, or the name of a problem.")] = None,
+    *,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Carry out this plan: an ActionPlan, another framework's plan (JSON, YAML), or what solve writes.",
+        ),
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="|".join(MODELS), help="How steps follow each other.")] = None,
+    real: Annotated[bool, typer.Option("--real", help="Call the handlers that are bound to the domain.")] = False,
+    faults: Annotated[float, typer.Option(min=0, max=1, metavar="RATE", help="How likely a call goes wrong.")] = 0.0,
+    chances: Annotated[
+        bool, typer.Option("--chances", help="Simulated steps fail, and come out, as likely as they declare.")
+    ] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Plan with the risks and costs that runs in the journal have shown.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Determines what is random in the simulated world.")] = 0,
+    journal: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep what happens in FILE.")] = None,
+    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Take up a run from the journal.")] = None,
+    answer: Annotated[
+        list[str] | None, typer.Option(metavar="QUESTION=ANSWER", help="Answer an open question of that run.")
+    ] = None,
+    complete: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STEP=RESULT", help="Give a waiting step of that run its result, as JSON."),
+    ] = None,
+    say: Annotated[
+        str | None, typer.Option(metavar="SENTENCE", help="What is wanted, in words: a language model is asked.")
+    ] = None,
+    language_model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="That model, such as openai:gpt-5; else the configured one.")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where that model is, if it speaks OpenAI's protocol.")
+    ] = None,
+    tokens: Annotated[int | None, typer.Option(min=0, help="The most that the language model may take.")] = None,
+    new: Annotated[
+        list[str] | None, typer.Option(metavar="TYPE", help="The sentence may name new objects of this type.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep plans, and what sentences meant, in FILE.")
+    ] = None,
+    templates: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="How things are done: plans with parameters, in YAML or JSON.")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Approve all that needs approval, and what a sentence was taken to mean.")
+    ] = False,
+    time_limit: Annotated[
+        float, typer.Option(parser=seconds_of, metavar="SECONDS", help="For reading and planning; 'none' for no limit.")
+    ] = 10.0,
+    memory_limit: Memory = None,
+    stop_after: Annotated[
+        float,
+        typer.Option(
+            parser=seconds_of, metavar="SECONDS", help="Break the run off so long after it began.", show_default="none"
+        ),
+    ] = math.inf,
+    as_json: Annotated[bool, typer.Option("--json", help="Print how the run ended as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages and no progress; errors only.")] = False,
+) -> None:
+    """Carry out a plan in a simulated world, or with bound handlers."""
+    from planner.cli.interrupt import finite, interruptible, left
+
+    started = context.obj if isinstance(context.obj, float) else time.monotonic()
+    with interruptible(left(time_limit, started)):
+        from executor.cli.execute import Wanted, carry_out
+        from executor.cli.outcome import exit_of, show, show_unsaid, unbegun
+        from executor.cli.sentence import NotCarriedOut, said
+    try:
+        wanted = Wanted(
+            domain,
+            problem,
+            plan,
+            model,  # type: ignore[arg-type]  # whether it is one of them is asked where it is used
+            is_real=real,
+            faults=faults,
+            chances=chances,
+            learns=learn,
+            seed=seed,
+            journal=journal,
+            resume=resume,
+            answers=_pairs("--answer", answer or [], "QUESTION=ANSWER", "doubt:s3=yes"),
+            results=_results(complete or []),
+            approves=yes,
+            quiet=quiet,
+            memory=memory_limit,
+            said=said(
+                say,
+                model=language_model,
+                endpoint=endpoint,
+                tokens=tokens,
+                open_types=tuple(new) if new else None,
+                cache=cache,
+                templates=templates,
+            ),
+        )
+        ended = carry_out(wanted, lambda: left(time_limit, started), finite(stop_after))
+    except NotCarriedOut as stopped:
+        raise typer.Exit(show_unsaid(stopped.proposal, json=as_json, quiet=quiet)) from None
+    except BaseException as error:
+        if as_json:
+            unbegun(error)
+        raise
+    show(ended, json=as_json, quiet=quiet)
+    raise typer.Exit(exit_of(ended))
+
+
+def _results(texts: list[str]) -> dict[str, Any]:
+    """Return the results of waiting steps: JSON, or else text as it is."""
+    return {step: _value(text) for step, text in _pairs("--complete", texts, "STEP=RESULT", "s3=true").items()}
+
+
+def _value(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _pairs(option: str, texts: list[str], form: str, example: str) -> dict[str, str]:
+    """Return what stands before and behind "=" in each of `texts`; raises `InputError` for what has none."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InputError(f"{option} takes {form}, not {text!r}", hint=f"such as {option} {example}")
+        found[name] = value
+    return found

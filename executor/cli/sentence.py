@@ -1,0 +1,215 @@
+"""`--say`: a sentence becomes a goal that was checked, and that somebody confirms before anything is done.
+
+Questions on a terminal: what is printed goes to stderr, and a line of stdin is the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from executor.agent.agent import Agent
+from executor.agent.fill_parameters import Filler
+from executor.agent.goal_reading.cache import Readings
+from executor.agent.proposals import Proposal, Standing
+from executor.language_model.event_loop import Apart
+from executor.language_model.protocol import Allowance, Meter, Origin, Part, Usage
+from executor.language_model.settings import model_of
+from executor.tools.world import World
+from planner.cli.interrupt import interruptible
+from planner.cli.output import is_terminal, tell
+from planner.errors import InputError
+from planner.lightweight import dataclass, replace
+from planner.model import Problem
+from planner.reuse.plan_cache import PlanCache
+from planner.reuse.templates import read_templates
+
+if TYPE_CHECKING:
+    from executor.cli.execute import Wanted
+
+_YES: Final = frozenset({"y", "yes"})
+
+
+def is_dialogue() -> bool:
+    """Return whether somebody can be asked: stdin and stderr are terminals."""
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+
+def asked(question: str) -> str:
+    """Return what somebody answers, nothing where nobody does."""
+    tell(question)
+    sys.stderr.write("> ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def confirmed(question: str) -> bool:
+    """Return whether somebody says yes."""
+    return asked(f"{question} [yes/no]").casefold() in _YES
+
+
+def chosen(question: str, choices: int) -> int | None:
+    """Return which of so many numbered choices somebody takes, from 0; None for none of them."""
+    answer = asked(f"{question}\nGive its number.")
+    return int(answer) - 1 if answer.isascii() and answer.isdigit() and 1 <= int(answer) <= choices else None
+
+
+OPTIONS: Final = {
+    "model": "--language-model",
+    "endpoint": "--endpoint",
+    "tokens": "--tokens",
+    "open_types": "--new",
+    "cache": "--cache",
+    "templates": "--templates",
+}
+"""What says the fields of `Said` on the command line."""
+ROUNDS: Final = 3
+"""How often somebody is asked what a sentence means."""
+HOW: Final = """\
+name one by --language-model, or in the environment:
+  hosted             FORETHOUGHT_MODEL=openai:gpt-5, and the key that its provider asks for: OPENAI_API_KEY=…
+  on this machine    FORETHOUGHT_MODEL=llama3.2 FORETHOUGHT_MODEL_URL=http://localhost:11434/v1
+                     (Ollama; vLLM, llama.cpp and others that speak OpenAI's protocol likewise)
+or in ~/.config/forethought/settings.yaml, as docs/agents.md says; both need pip install 'forethought[llm]'
+"""
+TERMINAL: Final = "say it on a terminal to be asked, or with --yes"
+DOUBTFUL: Final = "say it on a terminal to be asked, or in other words: --yes does not confirm what is not clear"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the command line says in words, and how that is understood: settings of a language model, and its limits."""
+
+    sentence: str
+    model: str | None = None
+    endpoint: str | None = None
+    tokens: int | None = None
+    open_types: tuple[str, ...] = ()
+    cache: Path | None = None
+    templates: Path | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """The options that say the same again."""
+        given = {"--say": self.sentence, "--language-model": self.model, "--endpoint": self.endpoint}
+        given["--tokens"] = None if self.tokens is None else str(self.tokens)
+        return [word for option, each in given.items() if each is not None for word in (option, each)]
+
+    def listener(self) -> Apart:
+        """Return the language model that listens; raises `InputError` where none is configured."""
+        given = {name: each for name, each in (("model", self.model), ("url", self.endpoint)) if each is not None}
+        model = model_of(given or None)
+        if model is None:
+            raise InputError("a sentence needs a language model, and none is configured", hint=HOW.strip())
+        return Apart(model)
+
+    def filler(self, model: Apart, spent: Usage) -> Filler:
+        """Return what fills the open parameters of steps, with the tokens that are left after those `spent`."""
+        return Filler(model, self.sentence, {}, Meter(Allowance(tokens=self.tokens), spent))
+
+
+def said(sentence: str | None, **options: Any) -> Said | None:
+    """Return what the command line says in words, if it does; raises `InputError` for options without a sentence."""
+    given = {name: each for name, each in options.items() if each is not None}
+    if sentence is not None:
+        return Said(sentence, **given)
+    for name in given:
+        raise InputError(f"{OPTIONS[name]} goes with --say", hint="such as --say 'sum up the survey'")
+    return None
+
+
+class NotCarriedOut(Exception):
+    """A sentence led to nothing that is carried out, for the reason that `proposal` gives."""
+
+    def __init__(self, proposal: Proposal) -> None:
+        super().__init__(proposal.standing.value)
+        self.proposal = proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where a sentence is heard: what can be done, how things stand, who listens, and how long planning may take."""
+
+    world: World
+    problem: Problem
+    model: Apart
+    seconds: float | None
+
+
+def heard(wanted: Wanted, said: Said, where: Listening) -> Proposal:
+    """Return what the sentence comes to, confirmed and with a plan; raises `NotCarriedOut` where it comes to none."""
+    with interruptible(where.seconds):
+        templates = () if said.templates is None else read_templates(said.templates, where.problem.domain)
+    with contextlib.ExitStack() as opened:
+        cache = None if said.cache is None else opened.enter_context(contextlib.closing(PlanCache(said.cache)))
+        readings = None if said.cache is None else opened.enter_context(contextlib.closing(Readings(said.cache)))
+        agent = Agent(
+            where.world,
+            where.problem,
+            model=where.model,
+            open_types=said.open_types,
+            allowance=Allowance(tokens=said.tokens),
+            time_limit=where.seconds,
+            cache=cache,
+            templates=templates,
+            readings=readings,
+        )
+        return _heard(wanted, said, agent)
+
+
+def _heard(wanted: Wanted, said: Said, agent: Agent) -> Proposal:
+    proposal = asyncio.run(_understood(agent, said.sentence))
+    if proposal.plan is None:
+        raise NotCarriedOut(proposal)
+    if proposal.standing is not Standing.PLANNED:
+        _confirm(wanted, proposal, agent)
+    elif not wanted.quiet:
+        tell(_shown(proposal))
+    return proposal
+
+
+async def _understood(agent: Agent, sentence: str) -> Proposal:
+    """Return what `sentence` comes to; where somebody can be asked what is meant, they are."""
+    proposal = await agent.plan(sentence)
+    context: list[Part] = []
+    for _ in range(ROUNDS if is_dialogue() else 0):
+        if proposal.standing is Standing.AMBIGUOUS:
+            number = chosen(proposal.question, len(proposal.readings))
+            return proposal if number is None else await agent.choose(proposal, number)
+        if proposal.standing is not Standing.UNKNOWN or not (answer := asked(proposal.question)):
+            return proposal
+        context.append(Part(f"The user was asked: {proposal.question} The answer", answer, Origin.USER))
+        proposal = await agent.plan(sentence, context=context)
+    return proposal
+
+
+def _confirm(wanted: Wanted, proposal: Proposal, agent: Agent) -> None:
+    """Raise `NotCarriedOut` unless somebody says yes: on a terminal, or by --yes where all of it is clear."""
+    is_clear = proposal.standing is Standing.UNCONFIRMED and not proposal.doubts
+    if wanted.approves and is_clear:
+        if not wanted.quiet:
+            tell(_shown(proposal))
+    elif not is_dialogue():
+        raise NotCarriedOut(replace(proposal, reason="; ".join(filter(None, [proposal.reason, _waiving(is_clear)]))))
+    else:
+        meant = confirmed("\n".join(filter(None, [_shown(proposal), proposal.reason, "Is this what you want?"])))
+        agent.remember(proposal, meant=meant)
+        if not meant:
+            raise NotCarriedOut(replace(proposal, standing=Standing.DECLINED))
+
+
+def _waiving(is_clear: bool) -> str:
+    return TERMINAL if is_clear else DOUBTFUL
+
+
+def _shown(proposal: Proposal) -> str:
+    """Return the goal and the plan of `proposal`, and what is doubtful, for people."""
+    doubts = "".join(f"\nDoubtful: {each}" for each in proposal.doubts)
+    if proposal.improvised is not None:
+        parts = proposal.improvised.unverified.items()
+        doubts += "".join(f"\nNothing can confirm {part!r}: {', '.join(steps)}" for part, steps in parts)
+    plan = f"\nPlan, cost {proposal.plan.cost}:\n{proposal.plan}" if proposal.plan is not None else ""
+    return f"{proposal.words}{plan}{doubts}"

@@ -1,0 +1,127 @@
+"""What answers to questions mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from executor.events.events import Asked
+from executor.plans.created_objects import name_of
+from executor.tools.containment import shown
+from executor.tools.json_data import data_of
+from executor.tools.results import ActionResult
+from executor.tools.returned_values import FIELDS, result_of
+from planner.errors import InputError, did_you_mean
+
+YES: Final = "yes"
+NO: Final = "no"
+HAPPENED: Final = "it happened"
+NOTHING: Final = "it did not happen"
+RETRY: Final = "try again"
+GIVE_UP: Final = "give up"
+FILL: Final = "fill:"
+"""How questions for parameters begin."""
+DOUBT: Final = "doubt:"
+"""How questions begin whether a step happened."""
+
+
+_YES: Final = frozenset({YES, "y", "true"})
+_NO: Final = frozenset({NO, "n", "false"})
+
+
+def meant(question: Asked, answer: Any) -> str | None:
+    """Return which choice of `question` an answer is; None if it is none of them.
+
+    True, "yes", "y" and "true" are the first choice, False, "no", "n" and "false" the second one; upper and lower case
+    do not matter. Why an approval is refused may be said in any words, and parameters may be anything. That a step in
+    doubt happened may be said by its result, see `told`, and has to be where it created something.
+    """
+    if is_filling(question):
+        return shown(answer)
+    if question.question.startswith(DOUBT):
+        return _meant_by_doubt(question, answer)
+    return _choice(question, answer)
+
+
+def _meant_by_doubt(question: Asked, answer: Any) -> str | None:
+    """Return which choice an answer is to whether a step happened; None where it lacks what the step created."""
+    try:
+        result = told(answer)
+    except InputError:
+        return None
+    choice = _choice(question, answer) if result is None else HAPPENED if result.success else NOTHING
+    created = {} if result is None else result.created
+    return None if choice == HAPPENED and not created.keys() >= set(question.creates) else choice
+
+
+def told(answer: Any) -> ActionResult | None:
+    """Return the result of a step that an answer tells; None for an answer in other words.
+
+    It is an `ActionResult`, a mapping with fields of one, or the JSON text of such a mapping. Only a mapping with
+    `success` may have other fields. Raises `InputError` for a mapping that is no result.
+    """
+    if issubclass(type(answer), str) and answer.lstrip().startswith("{"):
+        try:
+            answer = json.loads(answer)
+        except ValueError as error:
+            raise InputError(f"{shown(answer)} is no JSON: {error}") from None
+    if issubclass(type(answer), ActionResult):
+        return answer  # type: ignore[no-any-return]  # it is one
+    if not issubclass(type(answer), Mapping):
+        return None
+    unknown = [] if "success" in answer else [name for name in answer if name not in FIELDS]
+    if unknown:
+        raise InputError(f"a result has no field {unknown[0]!r}", hint=did_you_mean(str(unknown[0]), sorted(FIELDS)))
+    return result_of({"success": True, **answer})
+
+
+def kept(answer: Any) -> Any:
+    """Return an answer as the journal keeps it: a result as a mapping, with created objects by their names."""
+    if not issubclass(type(answer), ActionResult):
+        return answer
+    fields = {name: value for name, value in data_of(answer).items() if value and name not in ("metrics", "confidence")}
+    created = {name: name_of(each) for name, each in answer.created.items()}
+    return fields | {"success": answer.success} | ({"created": created} if created else {})
+
+
+def _choice(question: Asked, answer: Any) -> str | None:
+    """Return which choice of `question` is said in words."""
+    if answer is True or answer is False:
+        return question.choices[0 if answer else 1]
+    if not issubclass(type(answer), str):
+        return None
+    said = answer.strip().casefold()
+    for names, choice in zip((_YES, _NO), question.choices, strict=False):
+        if said in names or said == choice.casefold():
+            return choice
+    return answer if is_approval(question) else None
+
+
+def is_clear(question: Asked, answer: Any) -> bool:
+    """Return whether nobody can take `answer` for another than it is meant to be: a refusal begins with "no"."""
+    if is_filling(question):
+        return True
+    found = meant(question, answer)
+    if found is None or found in question.choices:
+        return found is not None
+    said = found.strip().casefold()
+    return said.startswith(NO) and not said[len(NO)].isalnum()
+
+
+def is_approval(question: Asked) -> bool:
+    """Return whether `question` asks for an approval."""
+    return question.question.startswith("approve:")
+
+
+def is_filling(question: Asked) -> bool:
+    """Return whether `question` asks for the values of parameters."""
+    return question.question.startswith(FILL)
+
+
+def refusal(answer: Any, what: str) -> str:
+    """Return why `answer`, by which `what` is given or refused, is no consent; nothing where it is."""
+    said = answer.strip().casefold() if isinstance(answer, str) else ""
+    if answer is True or said in _YES:
+        return ""
+    return f"{what} was refused: {answer}" if said and said not in _NO else f"{what} was refused"

@@ -1,0 +1,240 @@
+"""What failed in a run: a step is not tried again in the state in which it failed.
+
+Which irreversible ground actions a run has begun, and must not begin again.
+
+What a run took: its steps, with all their attempts, and what led to its plan: seconds, tokens and money.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from executor.events.events import Note, Provenance, StepStatus
+from executor.plans.action_plan import Basis
+from planner.model import Atom
+from planner.plan import Step
+
+Key = tuple[str, tuple[str, ...]]
+"""An action and its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """An action that failed with its arguments, so many `times`; `facts` held when it did last, and `earlier` before.
+
+    It is `spent` where nobody saw that it did nothing, and doing it once more might do it twice.
+    """
+
+    times: int
+    facts: frozenset[Atom]
+    spent: bool
+    earlier: tuple[frozenset[Atom], ...] = ()
+
+    def was_in(self, facts: frozenset[Atom]) -> bool:
+        """Return whether it has failed while `facts` were believed to hold."""
+        return facts == self.facts or facts in self.earlier
+
+
+class Failures(dict[Key, Tried]):
+    """What failed, by action and arguments; with whatever placeholders for what it creates."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pardoned: set[Key] = set()
+        self._latest: set[Key] = set()
+        """What has failed since a step was begun last: what is seen now was so when it failed."""
+
+    def failed(self, alike: Sequence[Step], facts: frozenset[Atom], *, repeatable: bool, begun: bool = True) -> None:
+        """Note that a step has failed, while `facts` were believed to hold; it counts for all that are `alike`.
+
+        One that had not `begun` has failed for what was believed, and not for what is seen of that moment later.
+        """
+        before = self.get((alike[0].action, alike[0].arguments))
+        spent = not repeatable or (before is not None and before.spent)
+        earlier = () if before is None else (*before.earlier, before.facts)
+        tried = Tried(len(earlier) + 1, facts, spent, earlier)
+        keys = [(each.action, each.arguments) for each in alike]
+        self.update(dict.fromkeys(keys, tried))
+        if begun:
+            self._latest.update(keys)
+
+    def begun(self) -> None:
+        """Note that a step has begun: what is seen from now on may be its work."""
+        self._latest.clear()
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether something has failed, and nothing was begun since."""
+        return bool(self._latest)
+
+    def seen(self, facts: frozenset[Atom]) -> None:
+        """Note that `facts` were seen to hold: they did so already when the latest steps failed."""
+        for key in self._latest:
+            self[key] = replace(self[key], facts=facts)
+
+    def pardon(self, steps: Iterable[Step]) -> None:
+        """Note that those of `steps` that failed may have had bad luck, and no others: they may be tried again."""
+        self._pardoned = {(each.action, each.arguments) for each in steps}
+
+    def bars(self, step: Step, facts: frozenset[Atom]) -> bool:
+        """Return whether `step`, which was tried before, is not to be tried while `facts` are believed to hold."""
+        key = step.action, step.arguments
+        return self[key].spent or (self[key].was_in(facts) and key not in self._pardoned)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An irreversible ground action that a handler was called for.
+
+    `step` is the id of the step, `effects` are the facts that it was to change and whether they hold then. `absent` are
+    those of them that a conclusive observer has seen to be missing since. `came` are those that an observer has seen to
+    come about, or that another step has changed since: missing later, they are no evidence that nothing happened.
+    """
+
+    step: str
+    effects: Mapping[Atom, bool]
+    done: bool = False
+    absent: frozenset[Atom] = frozenset()
+    came: frozenset[Atom] = frozenset()
+
+
+class Irreversible:
+    """Records what became of the irreversible ground actions of one run.
+
+    An action that may have happened is barred until conclusive observers have seen all its effects to be missing, its
+    own step has ended without any effect, or a person has said that it did not happen. One whose effects came about
+    stays barred when they are gone.
+    """
+
+    def __init__(self) -> None:
+        self._begun: dict[Key, Begun] = {}
+
+    def begin(self, step: str, alike: Sequence[Step], effects: Mapping[Atom, bool]) -> None:
+        """Note that a handler is called for the ground action, which goes by the names in `alike`."""
+        self._begun.update(dict.fromkeys(map(_key, alike), Begun(step, effects)))
+
+    def end(self, step: str, status: StepStatus, *, repeatable: bool) -> None:
+        """Note how step `step` ended; where it is `repeatable`, nothing came of it."""
+        for key, begun in list(self._begun.items()):
+            if begun.step != step:
+                continue
+            if repeatable and status in {StepStatus.FAILED, StepStatus.PENDING}:
+                del self._begun[key]
+            else:
+                self._begun[key] = replace(begun, done=status.is_done, absent=frozenset())
+
+    def see(self, notes: Iterable[Note], by: str = "") -> None:
+        """Take in `notes`: conclusive ones may show that an action has no effect.
+
+        Where a step was done, they are about what it has changed, and `by` is its id.
+        """
+        if not self._begun:
+            return
+        seen = {note.fact: note for note in notes if by or note.provenance is Provenance.OBSERVED}
+        for key, begun in list(self._begun.items()):
+            found = {fact: seen[fact] for fact in begun.effects if fact in seen}
+            missing = {
+                fact for fact, note in found.items() if note.conclusive and note.holds is not begun.effects[fact]
+            }
+            absent = (begun.absent - found.keys()) | missing
+            is_of_another = by not in {"", begun.step}
+            came = {
+                fact
+                for fact, note in found.items()
+                if is_of_another or (note.provenance is Provenance.OBSERVED and note.holds is begun.effects[fact])
+            }
+            came |= begun.came
+            if begun.effects and absent - came >= begun.effects.keys():
+                del self._begun[key]
+            else:
+                self._begun[key] = replace(begun, absent=absent, came=frozenset(came))
+
+    def bars(self, step: Step, id_: str, *, is_new: bool) -> str:
+        """Return why `step`, whose id is `id_`, must not be begun; nothing where it may.
+
+        A step that is not new, but stands in the plan that the run began with or in its policy, may repeat what was
+        done without doubt. Whether another attempt is made at the same step is for its policy to say.
+        """
+        begun = self._begun.get(_key(step))
+        if begun is None or begun.step == id_ or (begun.done and not is_new):
+            return ""
+        what = "has done it already" if begun.done else "may have done it already"
+        return f"{step} is irreversible, and step {begun.step} {what}"
+
+    def barred(self) -> set[Step]:
+        """Return the ground actions that no new step may take."""
+        return {Step(*key) for key in self._begun}
+
+    def done(self) -> list[Begun]:
+        """Return those that were done, each once."""
+        return list({each.step: each for each in self._begun.values() if each.done}.values())
+
+
+def _key(step: Step) -> Key:
+    return step.action, step.arguments
+
+
+class Spent:
+    """Adds up the metrics of results, each once: a result is told when it comes, and again when its step has ended."""
+
+    def __init__(self, basis: Basis) -> None:
+        self.duration = 0.0
+        self.tokens = basis.tokens
+        self.cost = basis.cost
+        self.asked = {"calls": basis.calls, "tokens": basis.tokens, "cost": basis.cost}
+        """What reading, proposing and filling took: calls of language models, tokens and money."""
+        self._saved = {f"saved_{name}": amount for name, amount in basis.saved.items()}
+        self._returned: set[str] = set()
+        self._asked: set[str] = set()
+        """The steps whose present attempt has asked a language model."""
+        self.silent: Counter[str] = Counter()
+        """How many attempts at each step reported no tokens."""
+
+    def begun(self, step: str) -> None:
+        """Note that another attempt at `step` is made."""
+        self._returned.discard(step)
+        self._asked.discard(step)
+        self.silent[step] += 1
+
+    def returned(self, step: str, result: Mapping[str, Any]) -> None:
+        """Count the result of an attempt at `step`."""
+        self._counted(step, result)
+        self._returned.add(step)
+
+    def ended(self, step: str, result: Mapping[str, Any] | None) -> None:
+        """Count the result with which `step` has ended, if it was not told before."""
+        if step in self._returned:
+            self._returned.remove(step)
+        elif result is not None:
+            self._counted(step, result)
+
+    def _counted(self, step: str, result: Mapping[str, Any]) -> None:
+        metrics = result.get("metrics") or {}
+        self.silent[step] -= bool(metrics.get("tokens")) and step not in self._asked
+        self._count(metrics)
+
+    def asked_by(self, step: str, metrics: Mapping[str, Any]) -> None:
+        """Count what the handler of `step` spent on asking a language model."""
+        if metrics.get("tokens") and step not in self._asked:
+            self._asked.add(step)
+            self.silent[step] -= 1
+        self.add(metrics)
+
+    def add(self, metrics: Mapping[str, Any]) -> None:
+        """Count what was spent on asking language models."""
+        self._count(metrics)
+        for name in self.asked:
+            self.asked[name] += metrics.get(name, 0)
+
+    def _count(self, metrics: Mapping[str, Any] | None) -> None:
+        if metrics:
+            self.duration += metrics.get("duration", 0.0)
+            self.tokens += metrics.get("tokens", 0)
+            self.cost += metrics.get("cost", 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sums by name."""
+        return {"duration": self.duration, "tokens": self.tokens, "cost": self.cost, **self._saved}

@@ -1,0 +1,53 @@
+"""What a run has left of its problem's budgets and of its deadline.
+
+Every attempt at a step is paid for, whatever came of it, with what its action is declared to cost and to use: these are
+the numbers that the plan was made with. The deadline is what is left when the seconds that steps were at work are
+taken off, as if they had been so one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from executor.events.steps import StepRecord
+from planner.lightweight import replace
+from planner.model import Problem
+from planner.plan import Step
+from planner.repair.resource_limits import less
+
+if TYPE_CHECKING:
+    from executor.events.run_state import RunState
+
+MILLISECOND = Decimal("0.001")
+
+
+def left_of(problem: Problem, state: RunState, fixed: Collection[StepRecord]) -> Problem:
+    """Return `problem` with what is left to spend, the present attempts at the `fixed` steps included."""
+    left = less(problem, _attempts(state, {record.id for record in fixed}))
+    if problem.deadline is None:
+        return left
+    spent = Decimal(state.spent.duration).quantize(MILLISECOND)
+    return replace(left, deadline=max(Decimal(0), problem.deadline - spent))
+
+
+def can_be_paid(problem: Problem, steps: Iterable[Step]) -> bool:
+    """Return whether the budgets of `problem` suffice for `steps`."""
+    return not problem.budgets or all(left >= 0 for left in less(problem, steps).budgets.values())
+
+
+def can_try_again(state: RunState, record: StepRecord) -> bool:
+    """Return whether the budgets suffice for another attempt at a step, and then for the rest of the plan."""
+    if not state.problem.budgets:
+        return True
+    pending = [each.step for each in state.pending()]
+    return can_be_paid(state.problem, [*_attempts(state, ()), record.step, *pending])
+
+
+def _attempts(state: RunState, working: Collection[str]) -> list[Step]:
+    """Return a step for each attempt, without the present ones of steps that are `working`."""
+    paid: list[Step] = []
+    for record in state.steps.values():
+        paid += [record.step] * (record.attempts - (record.id in working and record.attempts > 0))
+    return paid

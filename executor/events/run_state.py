@@ -1,0 +1,502 @@
+"""The state of a run: what its events come to. Nothing else changes it, so that a journal read again gives it again."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from executor.events.answers import RETRY, meant
+from executor.events.events import (
+    TROUBLE,
+    TRUSTED,
+    Answered,
+    Asked,
+    Disagreement,
+    Event,
+    FactsSeen,
+    GoalChanged,
+    GoalDropped,
+    MemorySet,
+    ModelAsked,
+    Note,
+    ParametersChanged,
+    ParametersFilled,
+    PlanChanged,
+    ProvedImpossible,
+    Provenance,
+    Purpose,
+    RunEnded,
+    RungTaken,
+    RunResumed,
+    RunStarted,
+    RunStatus,
+    StepEnded,
+    StepProgress,
+    StepReturned,
+    StepStarted,
+    StepStatus,
+    StepWaiting,
+)
+from executor.events.failures import Failures, Irreversible, Key, Spent
+from executor.events.steps import Results, StepRecord, Steps
+from executor.events.tasks import TASKS, Hierarchy
+from executor.observe.beliefs import Beliefs, is_in_place
+from executor.plans.action_plan import ActionPlan, PlanStep, aimed
+from executor.plans.assumptions import supposed
+from executor.plans.created_objects import Bindings, expanded, internal, likes
+from executor.plans.stated_steps import Reader
+from executor.tools.context import Memory
+from planner.lightweight import replace
+from planner.model import Atom, Constraint, DomainModel, Formula, Problem, SoftGoal
+from planner.model.actions import added
+from planner.model.formulas import conjunction, conjuncts
+from planner.plan import Step
+from planner.semantics.constraints import Watches
+from planner.semantics.simulation import bound
+
+if TYPE_CHECKING:
+    from htn.model import HtnDomain
+    from planner.policies.markov_decision_process import Kept
+
+_RAN: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.PARTIAL})
+_FAILED: Final = frozenset({StepStatus.FAILED, StepStatus.PARTIAL})
+
+
+class RunState:
+    """The steps of a run, its beliefs, its memory and its record, as `apply` has made them."""
+
+    is_by_agent: bool
+    """Whether an agent has made plans of requests for the run."""
+    given: frozenset[str] = frozenset()
+    """The entries of memory that whoever began the run has given, and that no step has set since."""
+    strangers: Mapping[Atom, Note] = {}
+    """What is known of objects that the problem does not have."""
+    missing: Mapping[str, Any] | None = None
+    """Why no plan reaches the goal, where what was observed proves that."""
+    at: float | None = None
+    """When the latest event happened, in seconds since 1970."""
+    is_undoing = False
+    """Whether the plan is one that undoes what was done."""
+    wants_plan = False
+    """Whether something else is wanted than what the plan was made for."""
+    policy: Mapping[str, Any] | None = None
+    """The policy that the run follows, as data, if it does."""
+    outlived: Mapping[str, Any] | None = None
+    """A policy that is for something else than what is wanted now."""
+    kept: Kept | None = None
+    """How far constraints are kept, as the policy sees it, if one is followed and there are any."""
+    journal: Path | None = None
+    """The file of the journal that keeps the run, if one does."""
+
+    def __init__(
+        self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None
+    ) -> None:
+        self.domain = domain
+        self.plan, self.is_by_agent = plan, plan.basis.is_by_agent
+        self.source = problem
+        """The problem as it was stated."""
+        self.problem = expanded(problem, [each.step(domain) for each in plan.steps])
+        """The same with placeholders for what steps create."""
+        self.hierarchy = Hierarchy.of(plan, problem, methods, self.problem)
+        """The tasks that the plan came of, if it did and is to do them."""
+        self.objects = Bindings(problem, self.problem)
+        self.reader = Reader(self.problem)
+        """Reads what steps state beyond their actions."""
+        self.beliefs = Beliefs(self.problem, internal(domain, self.problem))
+        self.watches = Watches(self.beliefs.simulation) if problem.constraints else None
+        """What has happened of the constraints on the way, if there are any."""
+        self._follow(plan.policy, self.problem)
+        self.run, self.model, self.status, self.reason = "", plan.model, RunStatus.PROPOSED, ""
+        self.metrics: Mapping[str, Any] = {}
+        self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent(plan.basis)
+        self.surprises = 0
+        """How often something was told that no step of the plan was to bring about, or that one was and did not."""
+        self.mended: set[str] = set()
+        """The steps that failed before the plan was changed last."""
+        self.given_up: tuple[str, ...] = ()
+        """What the run had failed at when it began to undo what was done."""
+        self.left: tuple[str, ...] = ()
+        """What will not be undone, and why."""
+        self.changes = 0
+        """How often the plan has changed."""
+        self.patched: Counter[tuple[frozenset[Atom], tuple[Key, ...]]] = Counter()
+        """How often new steps, and those that follow them, became the plan while the same facts were believed."""
+        self.settled = 0
+        """How often it was found out what became of a step in doubt, or one was put back that had begun."""
+        self.rungs: list[RungTaken] = []
+        self.redirected: list[GoalChanged] = []
+        self.dropped: list[str] = []
+        """Soft goals that were given up."""
+        self.providers: dict[Atom, str] = {}
+        """The step that provided each fact last."""
+        self.tried = Failures()
+        self.irreversible = Irreversible()
+        self.failed_skills: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        """How often each skill of an action has failed."""
+        self.questions: dict[str, Asked] = {}
+        """Questions without an answer."""
+        self.answered: dict[str, Asked] = {}
+        """Questions that were answered, as they were asked."""
+        self.answers: dict[str, Any] = {}
+        self.disagreements: list[Disagreement] = []
+        self._suppose(plan.steps, plan.supposes or ())
+        self.steps.change(plan.steps, domain)
+
+    def apply(self, event: Event, at: float | None = None) -> None:  # noqa: PLR0915 - a case for each kind of event
+        """Take in what happened `at` some time, in seconds since 1970; None where nobody knows when."""
+        self.at = at
+        match event:
+            case RunStarted(run, _, model, memory):
+                self.run, self.model, self.status = run, model, RunStatus.ACTIVE
+                self._remember(memory)
+                self.given = frozenset(memory)
+            case RunResumed():
+                self.status, self.reason = RunStatus.ACTIVE, ""
+            case StepStarted(id_, attempt, skill, _, parameters, sources):
+                record = self.steps[id_]
+                self.tried.begun()
+                self.spent.begun(id_)
+                self._attempt_failed(record)
+                self.steps.move(record, StepStatus.RUNNING)
+                record.begin(attempt, skill, parameters, sources)
+                record.started, record.ended = record.started or at, None
+                self._begin_irreversible(record)
+            case ParametersChanged(id_, values, by):
+                record = self.steps[id_]
+                record.parameters = {**record.parameters, **values}
+                record.sources = {**record.sources, **dict.fromkeys(values, by)}
+            case ModelAsked(id_, metrics):
+                self.spent.asked_by(id_, metrics)
+            case ParametersFilled(id_, values, thought, marked, metrics):
+                record = self.steps[id_]
+                record.filled, record.thought = {**record.filled, **values}, thought
+                record.marked = record.marked or marked
+                self.spent.add(metrics)
+            case StepReturned(id_, result, doubt, raised):
+                self.spent.returned(id_, result)
+                record = self.steps[id_]
+                if record.status is StepStatus.WAITING:
+                    self.steps.move(record, StepStatus.RUNNING)
+                record.result, record.doubt, record.raised = result, doubt, raised
+                self._bind(record)
+            case StepWaiting(id_, wait, since):
+                record = self.steps[id_]
+                self.steps.move(record, StepStatus.WAITING)
+                record.wait, record.since = wait, since
+            case StepEnded():
+                self._end(event)
+            case FactsSeen(facts):
+                self.surprises += 1
+                self.beliefs.take(facts)
+                self.irreversible.see(facts)
+                if self.tried.is_fresh:
+                    self.tried.seen(self.beliefs.simulation.facts)
+                self._watch()
+            case Disagreement(_, _, strangers):
+                self.disagreements.append(event)
+                self.strangers = {**self.strangers, **{note.fact: note for note in strangers}}
+            case PlanChanged():
+                self._change(event)
+            case RungTaken():
+                self.rungs.append(event)
+            case GoalDropped(condition):
+                self.dropped.append(condition)
+                self.hierarchy = None if condition == TASKS else self.hierarchy
+            case GoalChanged(aim):
+                self.redirected.append(event)
+                self._aim(aim)
+            case Asked(question):
+                self.questions[question] = event
+                self.answers.pop(question, None)
+            case Answered(question, answer):
+                self._answer(question, answer)
+            case ProvedImpossible(missing):
+                self.missing = missing
+            case MemorySet(key, value, relevance, step):
+                self.memory.restore(key, value, relevance, at=at, step=step)
+                self.given -= {key}
+            case RunEnded(status, reason):
+                self.status, self.reason, self.metrics = status, reason, event.metrics
+            case StepProgress():
+                pass
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether there is anything that must hold at the end."""
+        wishes = (each.condition for each in self.soft)
+        return any(True for part in (self.problem.goal.hard, *wishes) for _ in conjuncts(part))
+
+    @property
+    def has_aim(self) -> bool:
+        """Whether the run is for more than its steps: there is a goal, there are tasks, or constraints on the way."""
+        return self.hierarchy is not None or self.watches is not None or self.has_goal
+
+    @property
+    def soft(self) -> list[SoftGoal]:
+        """The soft goals that were not given up."""
+        return [each for each in self.problem.goal.soft if str(each.condition) not in self.dropped]
+
+    @property
+    def goal(self) -> Formula:
+        """What is to hold at the end: the hard goal, and the soft ones that were not given up."""
+        return conjunction([*conjuncts(self.problem.goal.hard), *(each.condition for each in self.soft)])
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """What the constraints on the way ask of what is still to come."""
+        return () if self.watches is None else self.watches.left(self.beliefs.simulation)
+
+    @property
+    def unmet(self) -> tuple[Constraint, ...]:
+        """The constraints that are not met if nothing more happens."""
+        return () if self.watches is None else tuple(self.watches.unmet)
+
+    @property
+    def results(self) -> Results:
+        """What steps returned."""
+        return Results(self.steps)
+
+    def _suppose(self, steps: Iterable[PlanStep], goal: tuple[str, ...]) -> None:
+        """Note the literals on which the `goal` rests itself, and whether any of `steps` rests on some."""
+        self.supposes = goal
+        self.is_supposing = any(each.supposes for each in steps)
+
+    def _change(self, event: PlanChanged) -> None:
+        self.changes += 1
+        self.wants_plan = False
+        if event.undoes and not self.is_undoing:
+            failed = [each for each in self.with_status(*TROUBLE) if each.id not in self.mended]
+            self.given_up = tuple(self.causes(failed))
+        self.mended.update(self.steps.ever(StepStatus.FAILED, StepStatus.PARTIAL))
+        self.is_undoing, self.left = event.undoes, event.left
+        if event.policy is not None:
+            now = tuple(self.beliefs.simulation.facts)
+            self._follow(event.policy, replace(self.problem, initial=now, constraints=self.constraints))
+        if event.decomposition is not None and self.hierarchy is not None:
+            self.hierarchy = self.hierarchy.changed(event.decomposition)
+        steps = [PlanStep.model_validate(each) for each in event.steps]
+        self._suppose(steps, event.supposes)
+        self.steps.change(steps, self.domain, event.reason)
+        self.tried.pardon([each.step for each in self.pending()] if event.follows else ())
+        if event.new and not event.undoes:
+            self.patched[self._here(each.step for each in self.pending())] += 1
+
+    def _aim(self, aim: Mapping[str, Any]) -> None:
+        """Take over another goal, with what goes with it: the objects stay those of the problem."""
+        self.plan, self.source = aimed(self.plan, aim, self.source)
+        wanted = self.source
+        limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
+        self.problem = replace(self.problem, goal=wanted.goal, constraints=wanted.constraints, **limits)
+        self.steps.proposed |= self.plan.basis.proposed
+        self.is_by_agent |= self.plan.basis.is_by_agent
+        self.spent.add({"tokens": self.plan.basis.tokens, "cost": self.plan.basis.cost})
+        self.dropped.clear()
+        self.wants_plan, self.hierarchy, self.kept, self.outlived = True, None, None, self.policy
+        watches = self.watches or Watches(self.beliefs.simulation)
+        self.watches = watches.changed(wanted.constraints, self.beliefs.simulation) if wanted.constraints else None
+
+    def _end(self, event: StepEnded) -> None:
+        record = self.steps[event.step]
+        if not event.status.is_done:
+            self._attempt_failed(record)
+        self.settled += record.status is StepStatus.IN_DOUBT or event.status is StepStatus.PENDING
+        self.steps.move(record, event.status)
+        record.reason, record.wait = event.reason, None
+        record.ended = None if event.status is StepStatus.PENDING else self.at
+        record.awaited, record.facts = event.awaited, event.facts or record.facts
+        self.spent.ended(event.step, event.result)
+        if event.result is not None:
+            record.result = event.result
+        before = self.beliefs.simulation.facts if self.kept is not None else frozenset()
+        self.beliefs.take(event.facts)
+        self.irreversible.end(event.step, event.status, repeatable=event.repeatable)
+        self.irreversible.see(event.facts, event.step if event.status in _RAN else "")
+        if event.status is StepStatus.FAILED and record.attempts and record.plan.supposes:
+            self.beliefs.take(self.beliefs.refuted(supposed(record.plan.supposes)))
+        if event.status.is_done and event.result is not None:
+            self._remember(event.result.get("values") or {}, event.step)
+        if event.status in _RAN:
+            self.beliefs.did(record.step)
+            self.kept = self.kept.after(before, record.step) if self.kept is not None else None
+        self._watch(record.step if event.status in _RAN else None, in_part=event.status is StepStatus.PARTIAL)
+        self._bind(record)
+        self.surprises += not event.status.is_done or any(map(_is_news, event.facts))
+        items = self._changed_in_place(record.step)
+        self.providers.update({note.fact: event.step for note in event.facts if note.holds and note.fact not in items})
+        if event.status is StepStatus.PENDING:
+            return
+        changed = {note.fact for note in event.facts if note.holds is not None} - items
+        self.steps.end(event.step, changed if event.status in _RAN else ())
+        if event.status in _FAILED:
+            alike = likes(self.source, self.problem, record.step)
+            facts, begun = self.beliefs.simulation.facts, record.attempts > 0
+            self.tried.failed(alike, facts, repeatable=event.repeatable, begun=begun)
+
+    def _follow(self, policy: Mapping[str, Any] | None, problem: Problem) -> None:
+        """Follow `policy`, which was made for `problem`, if there is one."""
+        self.policy = policy
+        if policy is not None and problem.constraints:
+            from planner.policies.markov_decision_process import Kept
+
+            self.kept = Kept.of(problem)
+
+    def _watch(self, step: Step | None = None, *, in_part: bool = False) -> None:
+        """Look at the constraints, after `step` if one was done, perhaps only `in_part`."""
+        if self.watches is None:
+            return
+        if step is not None:
+            self.watches.look(self.beliefs.simulation, step, in_part=in_part)
+        self.watches.look(self.beliefs.simulation)
+
+    def _attempt_failed(self, record: StepRecord) -> None:
+        """Note that the attempt at a step has failed which is under way, if one is: it counts for its skill."""
+        called = record.status is StepStatus.RUNNING or (record.wait is not None and "question" not in record.wait)
+        if called and record.skill:
+            record.failed = (*record.failed, record.skill)
+            self.failed_skills[record.step.action][record.skill] += 1
+
+    def _remember(self, values: Mapping[str, Any], step: str = "") -> None:
+        for key, value in values.items():
+            self.memory.restore(key, value, at=self.at, step=step)
+        self.given -= values.keys()
+
+    def _changed_in_place(self, step: Step) -> set[Atom]:
+        """Return the items that `step` changes in place and does not provide."""
+        action = self.problem.domain.actions[step.action]
+        items = [item for item in action.modifies if is_in_place(item)]
+        if not items:
+            return set()
+        binding = bound(action, step)
+        return {item.substitute(binding) for item in items} - {
+            fact.substitute(binding) for fact in added(action.provides)
+        }
+
+    def _answer(self, question: str, answer: Any) -> None:
+        asked = self.questions.pop(question, None)
+        self.answers[question] = answer
+        if asked is not None:
+            self.answered[question] = asked
+        if asked is not None and RETRY in asked.choices and meant(asked, answer) == RETRY:
+            self.tried.clear()  # somebody says that it is worth another try
+
+    def _bind(self, record: StepRecord) -> None:
+        """Take in the objects that a step has created."""
+        created = (record.result or {}).get("created") or {}
+        names = [each.removeprefix("?") for each in self.domain.actions[record.step.action].creates] if created else []
+        for name in names:
+            if name in created:
+                self.objects.bind(record.plan.created[name], created[name])
+
+    def is_irreversible(self, record: StepRecord) -> bool:
+        """Return whether the action of a step is tagged `irreversible`."""
+        return "irreversible" in self.domain.actions[record.step.action].tags
+
+    def purpose_of(self, record: StepRecord) -> Purpose:
+        """Return what a step that is left to do is for."""
+        if self.is_undoing:
+            return "undo"
+        return "patch" if record.because and self.policy is None else "plan"
+
+    def _begin_irreversible(self, record: StepRecord) -> None:
+        if not self.is_irreversible(record):
+            return
+        simulation, effects = self.beliefs.simulation, dict[Atom, bool]()
+        if simulation.objection(record.step) is None:
+            changes = simulation.changes(record.step)
+            effects = dict.fromkeys(changes.removed, False) | dict.fromkeys(changes.provided, True)
+        effects = {fact: holds for fact, holds in effects.items() if not self.beliefs.is_internal(fact)}
+        self.irreversible.begin(record.id, likes(self.source, self.problem, record.step), effects)
+
+    def why_not_again(self, record: StepRecord) -> str:
+        """Return why a step that is irreversible would do again what may have happened; nothing where it would not.
+
+        Steps of the plan that the run began with, and those of a policy, may repeat what was done without doubt.
+        """
+        return self.irreversible.bars(record.step, record.id, is_new=self.purpose_of(record) != "plan")
+
+    @property
+    def open_questions(self) -> dict[str, Asked]:
+        """The questions without an answer whose answer still matters: not those about steps that are over."""
+        return {name: asked for name, asked in self.questions.items() if self._matters(asked)}
+
+    def is_asking_beside(self, record: StepRecord) -> bool:
+        """Return whether a question is open that is not about the step of `record`."""
+        return bool(self.questions) and any(each.step != record.id for each in self.open_questions.values())
+
+    def _matters(self, asked: Asked) -> bool:
+        record = self.steps.get(asked.step)
+        if record is None or not record.status.is_over:
+            return True
+        return record.status in TROUBLE and record.id not in self.mended
+
+    def causes(self, failed: Iterable[StepRecord]) -> list[str]:
+        """Return what happened in the steps that `failed`, in words.
+
+        Of a step that was not begun because it had failed before, the cause is the failure before.
+        """
+        records = [next(self._attempts_at(each), each) if not each.attempts else each for each in failed]
+        return list(dict.fromkeys(_attributed(str(each.step), each.reason) for each in records))
+
+    def _attempts_at(self, record: StepRecord) -> Iterator[StepRecord]:
+        """Yield the steps in trouble that did the same as `record` and were begun, as they ended."""
+        found = (self.steps[id_] for id_ in self.finished)
+        return (each for each in found if each.step == record.step and each.attempts and each.status in TROUBLE)
+
+    def lacking(self) -> str:
+        """Return which parts of the goal do not hold, and who saw that."""
+        parts = [part for part in conjuncts(self.goal) if not self.beliefs.is_true(part)]
+        if not parts:
+            return "the goal does not hold"
+        facts = self.beliefs.facts_of(parts[0], {})
+        saw = next(
+            (note.source for note in map(self.beliefs.note, facts) if note.provenance is Provenance.OBSERVED), ""
+        )
+        listed = ", ".join(map(str, parts))
+        return f"the goal does not hold: {listed} is missing{f', as {saw} saw' if saw else ''}"
+
+    def key_of(self, record: StepRecord) -> str:
+        """Return the idempotency key of a step: it stays the same in all attempts, and after a restart."""
+        return f"{self.run}/{record.id}"
+
+    def times_taken(self, steps: Iterable[Step]) -> int:
+        """Return how often `steps` were made the plan while what is believed now was believed."""
+        return self.patched[self._here(steps)]
+
+    def _here(self, steps: Iterable[Step]) -> tuple[frozenset[Atom], tuple[Key, ...]]:
+        return self.beliefs.simulation.facts, tuple([(each.action, each.arguments) for each in steps])
+
+    def has_failed_here(self, step: Step) -> bool:
+        """Return whether `step` was tried before when the same facts were believed, and failed."""
+        if (step.action, step.arguments) not in self.tried:
+            return False
+        return self.tried.bars(step, self.beliefs.simulation.facts)
+
+    def pending(self) -> list[StepRecord]:
+        """Return the steps that have not begun, in the order of the plan."""
+        return self.with_status(StepStatus.PENDING)
+
+    def with_status(self, *wanted: StepStatus) -> list[StepRecord]:
+        """Return the steps of the present plan with one of the statuses `wanted`, in the order of the plan."""
+        return self.steps.with_status(*wanted)
+
+    @property
+    def order(self) -> list[str]:
+        """The steps of the plan as it is now."""
+        return self.steps.order
+
+    @property
+    def finished(self) -> list[str]:
+        """The steps that are over, as they ended."""
+        return self.steps.finished
+
+
+def _is_news(note: Note) -> bool:
+    """Return whether a step that was done tells what it does not declare, or has left in doubt what it does."""
+    return note.holds is None or (note.provenance is Provenance.REPORTED and note.source != TRUSTED)
+
+
+def _attributed(step: str, reason: str) -> str:
+    """Return `reason` with the step that it is about before it, unless it begins with that itself."""
+    return reason if reason.startswith(step) else f"{step}: {reason}"

@@ -1,0 +1,157 @@
+"""The steps of a run: what became of each, which are in the plan as it is now, and which have which status."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from executor.events.events import Note, StepStatus
+from executor.plans.action_plan import PlanStep
+from executor.tools.isolated_values import own
+from planner.model import Action, Atom, DomainModel
+from planner.plan import Step
+
+
+@dataclass(slots=True)
+class StepRecord:
+    """What became of one step.
+
+    `result` is what its handler gave in the latest attempt, as data; `doubt` says why that is no answer, and `raised`
+    what the handler raised, if so.
+    """
+
+    plan: PlanStep
+    step: Step
+    status: StepStatus = StepStatus.PENDING
+    attempts: int = 0
+    skill: str = ""
+    failed: tuple[str, ...] = ()
+    """The skills whose attempts failed, in turn."""
+    reason: str = ""
+    result: Mapping[str, Any] | None = None
+    doubt: str = ""
+    raised: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    filled: Mapping[str, Any] = field(default_factory=dict)
+    """Open parameters, as somebody has filled them: they stay so in all attempts."""
+    marked: bool = False
+    """Whether who filled them has seen what tools returned."""
+    thought: str = ""
+    wait: Mapping[str, Any] | None = None
+    awaited: tuple[Note, ...] = ()
+    facts: tuple[Note, ...] = ()
+    """What it did to what is believed."""
+    since: float = 0.0
+    started: float | None = None
+    """When its first attempt began, in seconds since 1970."""
+    ended: float | None = None
+    """When it was over, or came to be in doubt, in seconds since 1970."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Where the values of `parameters` came from."""
+    because: str = ""
+    """Why it came into the plan, where it was not in it from the beginning."""
+    is_proposed: bool = False
+    """Whether a model proposed it for what no fact expresses, so that nothing confirms that it serves."""
+
+    @property
+    def id(self) -> str:
+        """The id of the step in its plan."""
+        return self.plan.id
+
+    def needs_approval(self, action: Action) -> bool:
+        """Return whether somebody has to allow the step, an instance of `action`."""
+        return self.is_proposed or "needs_approval" in action.tags or (self.marked and "irreversible" in action.tags)
+
+    def begin(self, attempt: int, skill: str, parameters: Mapping[str, Any], sources: Mapping[str, str]) -> None:
+        """Note that another attempt is made: what was said of the one before is not about this one."""
+        self.attempts, self.skill, self.parameters, self.sources = attempt, skill, parameters, sources
+        self.result, self.doubt, self.raised, self.wait = None, "", "", None
+
+
+class Steps(dict[str, StepRecord]):
+    """All steps that ever were in the plan of a run, by id."""
+
+    def __init__(self, proposed: frozenset[str] = frozenset()) -> None:
+        super().__init__()
+        self.proposed = proposed
+        """The ground steps that a model proposed for what no fact expresses."""
+        self.order: list[str] = []
+        """The steps of the plan as it is now."""
+        self.finished: list[str] = []
+        """The steps that are over, as they ended."""
+        self._changed_by: defaultdict[Atom, list[int]] = defaultdict(list)
+        """The places in `finished` of the steps that have changed each fact."""
+        self._by_status: dict[StepStatus, dict[str, None]] = {each: {} for each in StepStatus}
+        self._places: dict[str, int] = {}
+
+    def change(self, steps: Sequence[PlanStep], domain: DomainModel, because: str = "") -> None:
+        """Make `steps` the plan; those of the old one that have not begun and are not among them are skipped."""
+        kept = {each.id for each in steps}
+        for id_ in self.order:
+            record = self[id_]
+            if id_ not in kept and record.status is StepStatus.PENDING:
+                self.move(record, StepStatus.SKIPPED)
+                record.reason = "the plan goes on without it"
+        for each in steps:
+            if each.id not in self:
+                step = each.step(domain)
+                is_proposed = bool(self.proposed) and str(Atom(step.action, step.arguments)) in self.proposed
+                self[each.id] = StepRecord(each, step, because=because, is_proposed=is_proposed)
+                self._by_status[StepStatus.PENDING][each.id] = None
+            elif self[each.id].status is StepStatus.PENDING and _is_relinked(self[each.id].plan, each):
+                self[each.id].plan = each
+        done = [id_ for id_ in self.order if id_ not in kept and self[id_].status is not StepStatus.SKIPPED]
+        self.order = [*done, *(each.id for each in steps)]
+        self._places = {id_: place for place, id_ in enumerate(self.order)}
+
+    def move(self, record: StepRecord, status: StepStatus) -> None:
+        """Give a step another status."""
+        del self._by_status[record.status][record.id]
+        record.status = status
+        self._by_status[status][record.id] = None
+
+    def end(self, id_: str, changed: Iterable[Atom]) -> None:
+        """Note that a step is over, and has `changed` these facts."""
+        for fact in changed:
+            self._changed_by[fact].append(len(self.finished))
+        self.finished.append(id_)
+
+    def changed_last(self, fact: Atom, until: int) -> int | None:
+        """Return the place in `finished`, before the place `until`, of the step that has changed `fact` last."""
+        return max((each for each in self._changed_by.get(fact, ()) if each < until), default=None)
+
+    def with_status(self, *wanted: StepStatus) -> list[StepRecord]:
+        """Return the steps of the present plan with one of the statuses `wanted`, in the order of the plan."""
+        found = [id_ for status in wanted for id_ in self._by_status[status] if id_ in self._places]
+        return [self[id_] for id_ in sorted(found, key=self._places.__getitem__)] if found else []
+
+    def ever(self, *wanted: StepStatus) -> Iterator[str]:
+        """Yield the ids of all steps with one of the statuses `wanted`, those of earlier plans included."""
+        return (id_ for status in wanted for id_ in self._by_status[status])
+
+
+def _is_relinked(old: PlanStep, new: PlanStep) -> bool:
+    """Return whether `new` names other steps or suppositions than `old`; all else of a kept step stays as it is."""
+    return (old.needs, old.supposes) != (new.needs, new.supposes)
+
+
+class Results(Mapping[str, Any]):
+    """What steps returned, by the id of the step, or by the name of an action: what it returned last; as copies."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+
+    def __getitem__(self, key: str) -> Any:
+        for id_ in (key, *reversed(self._steps.finished)):
+            record = self._steps.get(id_)
+            if record is not None and record.result is not None and key in {record.id, record.step.action}:
+                return own(record.result)
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return (record.id for record in self._steps.values() if record.result is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

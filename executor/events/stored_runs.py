@@ -1,0 +1,152 @@
+"""Goals, plans and runs as a journal has them: what was saved, and what has become of it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from executor.errors import DrivenError, NoRunError
+from executor.events.events import RunStatus
+from executor.journal import Journal
+from executor.plans.action_plan import ActionPlan, Goals, PlanStatus
+from executor.tools.containment import shown
+from executor.tools.json_data import loaded
+from executor.tools.step_policy import is_amount
+from planner.errors import InputError
+
+PLAN_STATUS: Final[Mapping[RunStatus, PlanStatus]] = {
+    RunStatus.PROPOSED: "proposed",
+    RunStatus.ACTIVE: "active",
+    RunStatus.WAITING: "active",
+    RunStatus.IN_DOUBT: "active",
+    RunStatus.SUCCEEDED: "completed",
+    RunStatus.UNVERIFIED: "completed",
+    RunStatus.LOWERED: "completed",
+    RunStatus.IMPOSSIBLE: "abandoned",
+    RunStatus.FAILED: "abandoned",
+    RunStatus.COMPENSATED: "abandoned",
+    RunStatus.CANCELLED: "abandoned",
+}
+"""What a plan is when a run of it is so."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """A run in a list: of which plan, how it is, when it began and was heard of last (seconds since 1970).
+
+    One that is ACTIVE is at work, or was when its process ended: `Executor.resume` takes it up, or says who drives it.
+    """
+
+    run: str
+    plan: str
+    status: RunStatus
+    created: float
+    updated: float
+    events: int
+
+
+PLANNING: Final = 3600.0
+"""Seconds for which a run without events is kept at least: its plan may still be searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How many seconds a run is kept after what happened in it last; None keeps it.
+
+    `over` is for runs that are over; `unfinished` for all others, such as those that wait or are in doubt: whoever
+    would take them up finds nothing any more.
+    """
+
+    over: float | None = None
+    unfinished: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("over", "unfinished"):
+            value = getattr(self, name)
+            if not (value is None or is_amount(value)):
+                raise InputError(f"{name} of a Retention is a number of seconds, or None, not {shown(value)}")
+
+    @property
+    def pause(self) -> float:
+        """How many seconds pass between two looks at what has expired: a tenth of the shorter time, at most an hour."""
+        return min(3600.0, *[each / 10 for each in (self.over, self.unfinished) if each is not None], math.inf)
+
+    def seconds(self, status: RunStatus) -> float:
+        """Return how long a run is kept that has `status`; one that has not begun may still be planned."""
+        found = self.over if status.is_over else self.unfinished
+        if found is None:
+            return math.inf
+        return max(found, PLANNING) if status is RunStatus.PROPOSED else found
+
+
+def delete_expired(journal: Journal, retention: Retention) -> list[str]:
+    """Delete the runs that `retention` keeps no longer and nobody drives; return their ids. Raises `JournalError`."""
+    deleted, now = [], time.time()
+    for each in journal.runs():
+        status = RunStatus[each.status] if each.status else RunStatus.PROPOSED
+        if now - each.updated < retention.seconds(status):
+            continue
+        with contextlib.suppress(DrivenError, NoRunError):
+            if journal.delete(each.run, events=each.events):
+                deleted.append(each.run)
+    return deleted
+
+
+def save_plan(journal: Journal, plan: ActionPlan) -> None:
+    """Keep `plan` under its id; raises `JournalError`."""
+    journal.save_plan(plan.id, plan.model_dump_json(), status=plan.status)
+
+
+def save_goal(journal: Journal, name: str, goal: Goals) -> None:
+    """Keep `goal` under `name`; raises `JournalError`."""
+    journal.save_goal(name, goal.model_dump_json())
+
+
+def goals(journal: Journal) -> dict[str, Goals]:
+    """Return all goals by name, the one that was saved first first; raises `JournalError`."""
+    return {each.name: Goals.model_validate_json(each.data) for each in journal.goals()}
+
+
+def runs(journal: Journal) -> dict[str, RunInfo]:
+    """Return all runs by id, the oldest first; raises `JournalError`."""
+    return {info.run: info for info, _ in _runs(journal)}
+
+
+def plans(journal: Journal) -> dict[str, ActionPlan]:
+    """Return the plans that were saved, and then the others that ran, by id; each with its status.
+
+    That is what its latest run says, or what was saved after that; a plan is active while one of its runs is. Raises
+    `JournalError`.
+    """
+    found: dict[str, ActionPlan] = {}
+    times: dict[str, float] = {}
+    for document in journal.plans():
+        found[document.name] = ActionPlan.model_validate_json(document.data)
+        times[document.name] = document.time
+    for info, data in _runs(journal):
+        if data is None:
+            continue
+        status = PLAN_STATUS[info.status]
+        known = found.get(info.plan) or ActionPlan.model_validate(data)
+        heard = math.inf if status == "active" else info.updated
+        if heard >= times.get(info.plan, 0.0):
+            times[info.plan] = heard
+            found[info.plan] = known.model_copy(update={"status": status})
+    return found
+
+
+def _runs(journal: Journal) -> Iterator[tuple[RunInfo, dict[str, Any] | None]]:
+    """Yield the runs, each with its plan as data; None for one that was created and has not begun."""
+    for record in journal.runs():
+        try:
+            first = next(journal.read(record.run), None) if record.events else None
+        except NoRunError:  # it was deleted at this moment
+            continue
+        plan = None if first is None else loaded(first.data)["plan"]
+        status = RunStatus[record.status] if record.status else RunStatus.PROPOSED
+        name = "" if plan is None else plan["id"]
+        yield RunInfo(record.run, name, status, record.created, record.updated, record.events), plan

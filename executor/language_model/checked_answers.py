@@ -1,0 +1,242 @@
+"""An answer that was checked: what is wrong with one goes back to the model, a bounded number of times.
+
+A language model for handlers: what they ask is checked, and counted in the allowance of their run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar, overload
+
+from pydantic import Field, ValidationError
+
+from executor.errors import ModelError, NoAnswer, RunError, Unpaid, Unreachable
+from executor.language_model.protocol import (
+    UNANSWERED,
+    Allowance,
+    Answer,
+    Failed,
+    LanguageModel,
+    Meter,
+    Origin,
+    Part,
+    Purpose,
+    Reply,
+    Request,
+    Usage,
+)
+from executor.tools.containment import awaited
+from executor.tools.containment import said as said_by
+from executor.tools.json_data import text_of
+from planner.lightweight import dataclass, replace
+
+ROUNDS: Final = 3
+TIMEOUT: Final = 60.0
+"""Seconds for one call of a model that does not say how long it may take (`patience`)."""
+LONGEST: Final = 100_000
+"""Characters of an answer that are read."""
+SHOWN: Final = 2_000
+"""Characters of an answer that are shown to the model again."""
+MISTAKES: Final = 8
+"""Objections that are sent back at most."""
+Kind = TypeVar("Kind", bound=Answer)
+Check = Callable[[Any], Sequence[str] | Awaitable[Sequence[str]]]
+"""Returns objections to an answer, in words, at once or awaited; none where it will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[Kind]):
+    """An answer that passed its checks after so many `rounds`; `from_tools`: the model saw what tools returned."""
+
+    value: Kind
+    rounds: int
+    from_tools: bool
+
+
+async def answered(
+    model: LanguageModel,
+    request: Request,
+    kind: type[Kind],
+    *,
+    check: Check = lambda _: (),
+    meter: Meter | None = None,
+    rounds: int = ROUNDS,
+    timeout: float = TIMEOUT,
+) -> Answered[Kind]:
+    """Return the answer of `model`, which fits `kind` and to which `check` has no objection.
+
+    Raises `NoAnswer` with the objections to the last answer, `Unpaid` where the meter refuses a call or cannot know
+    what it costs (the model's `is_priced`), and `ModelError` where the model cannot be had.
+    """
+    meter, timeout = meter or Meter(), getattr(model, "patience", None) or timeout
+    if meter.allowance.money is not None and not getattr(model, "is_priced", True):
+        raise Unpaid("money is limited, and nobody knows what the model costs; say its 'prices' in the settings")
+    asked, objections = request, list[str]()
+    for number in range(1, rounds + 1):
+        try:
+            reply = await _reply(model, asked, meter, timeout)
+        except TimeoutError:
+            objections = [f"no answer within {timeout:g} seconds"]
+            continue
+        value, objections = _read(reply.value, kind)
+        if value is not None:
+            said = check(value)
+            objections = list(await said if isinstance(said, Awaitable) else said)
+            if not objections:
+                return Answered(value, number, request.shows_tools)
+        asked = replace(request, parts=(*request.parts, *_again(reply.value, objections)))
+    raise NoAnswer(request.purpose.value, objections, rounds)
+
+
+async def _reply(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:
+    """Return what the model says; where it fails for a reason that may pass, it is asked as often again as it says."""
+    attempts, failed = 1 + max(0, getattr(model, "retries", 0)), ""
+    for attempt in range(1, attempts + 1):
+        async with meter.paying():
+            try:
+                room = meter.room(request.most_tokens, getattr(model, "prices", None))
+            except Unpaid as error:
+                raise Unpaid(f"{error}{failed}") from None
+            try:
+                return await _attempt(model, replace(request, room=room, attempt=attempt), meter, timeout)
+            except Failed as error:
+                if not error.may_pass or attempt == attempts:
+                    raise
+                failed = f"; it was asked in vain before: {error}"
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def _attempt(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:
+    """Return what the model says to one call, which is counted, whatever comes of it."""
+    took = UNANSWERED
+    try:
+        reply: Reply = await asyncio.wait_for(awaited(model.answer(request)), timeout)
+        took = replace(reply.usage, calls=max(1, reply.usage.calls))
+    except Failed as error:
+        took = error.usage
+        raise
+    except (ModelError, TimeoutError):
+        raise
+    except Exception as error:  # whatever a client raises, it has not answered
+        raise Unreachable(f"the client of the language model failed: {said_by(error)}") from error
+    finally:
+        meter.add(took)
+    return reply
+
+
+def _read(said: Any, kind: type[Kind]) -> tuple[Kind | None, list[str]]:
+    """Return the answer as it should be, or what is wrong with it."""
+    if isinstance(said, str):
+        if len(said) > LONGEST:
+            return None, [f"the answer has {len(said):,} characters; {LONGEST:,} are too many"]
+        try:
+            said = json.loads(said)
+        except (ValueError, RecursionError) as error:
+            return None, [f"the answer is not JSON: {error}"]
+    try:
+        return kind.model_validate(said), []
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+        return None, [f"{'.'.join(map(str, each['loc'])) or 'the answer'}: {each['msg']}" for each in found]
+    except RecursionError:
+        return None, ["the answer is nested too deeply"]
+
+
+def _again(said: Any, objections: Sequence[str]) -> tuple[Part, Part]:
+    """Return what the model is shown of its answer, and what is wrong with it."""
+    text = said if isinstance(said, str) else json.dumps(said, default=str)
+    cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    wrong = "\n".join(f"- {each}" for each in objections[:MISTAKES])
+    return Part("Your answer before", cut, Origin.OBJECTION), Part("What is wrong with it", wrong, Origin.OBJECTION)
+
+
+AnswerKind = TypeVar("AnswerKind", bound=Answer)
+
+
+class TextAnswer(Answer):
+    """An answer in words."""
+
+    text: str = Field(description="the answer")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelClient:
+    """A language `model` that handlers of an executor may ask, as far as the `allowance` of their run goes.
+
+    `meter` counts what a run spends, where somebody else spends it, too.
+    """
+
+    model: LanguageModel
+    allowance: Allowance = Allowance()
+    meter: Meter | None = None
+
+    def for_run(self, spent: Mapping[str, float]) -> ModelClient:
+        """Return it for one run, which has `spent` so many calls, tokens and so much cost before."""
+        before = Usage(int(spent["calls"]), int(spent["tokens"]), money=spent["cost"])
+        return replace(self, meter=self.meter or Meter(self.allowance, before))
+
+    def for_step(self, note: Callable[[Mapping[str, Any]], None]) -> Asking:
+        """Return what the handler of one step asks with; what each question took goes to `note`."""
+        return Asking(self.model, self.meter or Meter(self.allowance), note, asyncio.get_running_loop())
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Asks a language model for one step; every question counts in the allowance and in the metrics of the run."""
+
+    _model: LanguageModel
+    _meter: Meter
+    _note: Callable[[Mapping[str, Any]], None]
+    _loop: asyncio.AbstractEventLoop
+
+    @overload
+    async def ask(self, instructions: str, *, data: Mapping[str, Any] = ...) -> TextAnswer: ...
+    @overload
+    async def ask(
+        self,
+        instructions: str,
+        answer: type[AnswerKind],
+        *,
+        data: Mapping[str, Any] = ...,
+        check: Check = ...,
+        rounds: int = ...,
+        timeout: float = ...,
+    ) -> AnswerKind: ...
+    async def ask(
+        self,
+        instructions: str,
+        answer: type[Any] = TextAnswer,
+        *,
+        data: Mapping[str, Any] | None = None,
+        check: Check = lambda _: (),
+        rounds: int = ROUNDS,
+        timeout: float = TIMEOUT,
+    ) -> Any:
+        """Return the answer of the model to `instructions`, an instance of `answer` to which `check` does not object.
+
+        `data` are values by title, which the model sees as data and not as instructions. An answer that does not fit is
+        sent back, `rounds` times at most, and each call may take `timeout` seconds. Raises `NoAnswer` with what was
+        wrong, `Unpaid` where the allowance of the run is spent, and `ModelError` where the model cannot be had.
+        """
+        meter = self._meter.share()
+        parts = tuple([Part(title, text_of(value), Origin.TOOL) for title, value in (data or {}).items()])
+        request = Request(Purpose.HANDLER, instructions, parts, answer)
+        try:
+            found = await answered(
+                self._model, request, answer, check=check, meter=meter, rounds=rounds, timeout=timeout
+            )
+        finally:
+            took = meter.spent
+            self._note({"calls": took.calls, "tokens": took.tokens, "cost": took.money})
+        return found.value
+
+    def ask_in_thread(self, instructions: str, answer: type[Any] = TextAnswer, **options: Any) -> Any:
+        """Return what `ask` returns; for plain handlers, which run in a thread. Raises `RunError` in an event loop."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asked = self.ask(instructions, answer, **options)
+            return asyncio.run_coroutine_threadsafe(asked, self._loop).result()
+        raise RunError("this would stop the event loop", hint="await context.model.ask(…)")

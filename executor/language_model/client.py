@@ -1,0 +1,337 @@
+"""A real language model, by pydantic-ai: hosted ones, and all that speak OpenAI's protocol at some URL.
+
+One request is one call: `executor.language_model.checked_answers` looks at what comes back, and asks again, also where
+a call failed for a reason that may pass.
+
+Why a call of a language model came to nothing, in words, and whether that may pass.
+
+Connections to endpoints that nobody vouches for: how much they may send, in which form, and from where.
+
+They are clients of whichever HTTP library openai's package is made with (`httpx`, `httpx2`), of which nothing is used
+but hooks and streams. An answer is taken as it was sent: what a few compressed bytes unfold to cannot be bounded
+before it is there. Nor may it have many parts: what checks answers takes a thousand times the room for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from executor.language_model.protocol import CHARACTERS, Failed, Reply, Request, Usage
+from executor.language_model.providers import is_count, model_of_provider
+from executor.language_model.settings import Settings
+from executor.tools.containment import said
+from planner.lightweight import replace
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import ModelRequestParameters
+
+IDENTITY: Final = frozenset({"", "identity"})
+MOST_PARTS: Final = 2_000
+"""Values in an answer: a real one has some dozens around its text."""
+SHOWN: Final = 200
+"""Characters of what an endpoint says that are shown."""
+
+
+class Refused(Exception):
+    """An endpoint sent what is not taken."""
+
+
+def connection(most_bytes: int, timeout: float) -> Any:
+    """Return an HTTP client for openai's package whose answers have `most_bytes` bytes at most; close it: `aclose()`.
+
+    Reading more, what is compressed, JSON of many parts, and redirections raise `Refused`. Cookies are not kept. Raises
+    `ImportError` where the package is not there.
+    """
+    from openai import DefaultAsyncHttpxClient
+
+    async def bound(response: Any) -> None:
+        _check(response)
+        response.stream = _counted(response.stream, most_bytes)
+        if response.is_success:
+            _check_parts(await response.aread())
+
+    return DefaultAsyncHttpxClient(
+        headers={"Accept-Encoding": "identity"},
+        event_hooks={"response": [bound]},
+        follow_redirects=False,
+        timeout=timeout,
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+    )
+
+
+def _check(response: Any) -> None:
+    """Raise `Refused` for an answer that is compressed, or is elsewhere."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in IDENTITY:
+        raise Refused(f"the endpoint sent an answer packed as {encoding[:SHOWN]!r}, though it was asked not to")
+    if response.is_redirect:
+        where = response.headers.get("location", "")[:SHOWN]
+        status = response.status_code
+        raise Refused(f"status {status}: the endpoint sends on to {where!r}, where nothing is sent; set the url anew")
+
+
+def _check_parts(body: bytes) -> None:
+    """Raise `Refused` for JSON of too many values; what is no JSON is for others to refuse."""
+    try:
+        left: list[object] = [json.loads(body)]
+    except (ValueError, RecursionError):
+        return
+    parts = 0
+    while left:
+        each = left.pop()
+        inner: Iterable[object] = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        left += inner
+        parts += 1
+        if parts + len(left) > MOST_PARTS:
+            raise Refused(f"the endpoint sent an answer of more than {MOST_PARTS:,} parts")
+
+
+def _counted(stream: Any, most: int) -> Any:
+    """Return `stream`, an asynchronous one of the HTTP library, which raises `Refused` after `most` bytes."""
+    base = next(each for each in type(stream).__mro__ if each.__name__ == "AsyncByteStream")
+
+    class Counted(base):  # type: ignore[misc,valid-type] # known when a stream is there
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = most
+            async for each in stream:
+                left -= len(each)
+                if left < 0:
+                    raise Refused(
+                        f"the endpoint sent more than {most:,} bytes; 'most_bytes' in the settings says how many"
+                    )
+                yield each
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(stream, name)
+
+    return Counted()
+
+
+LONGEST: Final = 400
+"""Characters of a reason."""
+PASSING: Final = frozenset({408, 409, 425, 429})
+SERVER: Final = 500
+"""Status codes from here on are about the server."""
+UNSENT: Final = frozenset(
+    {
+        "ConnectError",
+        "ConnectTimeout",
+        "LocalProtocolError",
+        "PoolTimeout",
+        "ProxyError",
+        "UnicodeEncodeError",
+        "UnsupportedProtocol",
+    }
+)
+"""The names of errors, those of HTTP libraries among them, after which nothing was sent."""
+
+
+def failure(error: Exception, asked: Usage) -> Failed:
+    """Return why there is no answer; `asked` is what the question took, if the endpoint has read it.
+
+    Nobody knows whether it has: it counts, unless nothing was sent, or the endpoint has said that it refuses.
+    """
+    from pydantic_ai.exceptions import AgentRunError, ModelHTTPError
+
+    led = list(_causes(error))
+    refused = next((each for each in led if isinstance(each, Refused)), None)
+    if refused is not None:
+        return Failed(_cut(str(refused)), asked)
+    unread = replace(asked, input_tokens=0, money=0.0)
+    if isinstance(error, ModelHTTPError):
+        passes = error.status_code in PASSING or error.status_code >= SERVER
+        why = f"the endpoint answers with status {error.status_code}: {error.body}"
+        return Failed(_cut(why), unread, may_pass=passes)
+    usage = unread if any(type(each).__name__ in UNSENT for each in led) else asked
+    return Failed(_cut(_why(error, led)), usage, may_pass=isinstance(error, AgentRunError | OSError))
+
+
+def _why(error: Exception, led: list[BaseException]) -> str:
+    names, last = {type(each).__name__ for each in led}, led[-1]
+    first = said(error)
+    found = {
+        "UnicodeEncodeError": "the language model's key, or its URL, has characters that are not ASCII",
+        "RecursionError": "what the endpoint sent is nested too deeply",
+        "RemoteProtocolError": f"the endpoint does not keep to HTTP: {last}",
+        "ConnectError": f"nobody answers at the endpoint: {said(last)}",
+    }
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if "RemoteProtocolError" in names and "buffer too long" in str(last):
+        return "the endpoint sent a header that is too long"
+    known = next((found[name] for name in found if name in names), "")
+    if not known and isinstance(error, AttributeError | LookupError | TypeError | ValueError):
+        return f"what the endpoint sent is no answer: {first}"
+    return known or (first if str(last) in first else f"{first} ({said(last)})")
+
+
+def _cut(text: str) -> str:
+    shown = "".join(each if each.isprintable() else " " for each in text[:LONGEST])
+    return shown if len(text) <= LONGEST else f"{shown}…"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield `error`, and what led to it, the nearest first."""
+    seen, found = set[int](), error
+    while id(found) not in seen:
+        yield found
+        seen.add(id(found))
+        found = found.__cause__ or found.__context__ or found
+
+
+NAME: Final = "answer"
+MILLION: Final = 1_000_000
+PAUSE: Final = 5.0
+"""Seconds between two attempts, at most."""
+FIRST: Final = 0.2
+"""Seconds before the second attempt, at most: twice as many before each other."""
+BLOCKED: Final = "FORETHOUGHT_NO_MODELS"
+"""With this in the environment, no real model is ever called: tests set it."""
+
+
+class Client:
+    """The language model that `settings` name, or `model`, one of pydantic-ai's. Close it, or use it with `async with`.
+
+    Raises `InputError` where pydantic-ai is not installed, knows no such model, or lacks its key.
+    """
+
+    def __init__(self, settings: Settings, model: Any = None) -> None:
+        self.settings = settings
+        self._http = _http(settings) if model is None else None
+        self._model = model if model is not None else model_of_provider(settings, self._http)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is given choices, where it can be."""
+        return self.settings.small
+
+    @property
+    def prices(self) -> tuple[float, float] | None:
+        """What a million tokens cost, read and written, where that is known."""
+        return self.settings.prices
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether it is known what its calls cost."""
+        return self.prices is not None
+
+    @property
+    def retries(self) -> int:
+        """How often it is asked again where a call fails for a reason that may pass."""
+        return self.settings.retries
+
+    @property
+    def patience(self) -> float:
+        """The seconds that one answer may take, with the pause before it."""
+        return self.settings.timeout + 2 * PAUSE
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._http is not None:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+    async def answer(self, request: Request) -> Reply:
+        """Return what the model says; raises `Failed` where nobody answers, or the endpoint refuses."""
+        if os.environ.get(BLOCKED):
+            raise Failed(f"real language models are not called here: {BLOCKED} is set", Usage())
+        if request.attempt > 1:
+            await asyncio.sleep(random.uniform(0, min(PAUSE, FIRST * 2 ** (request.attempt - 2))))
+        asked = self._asked(request)
+        try:
+            async with asyncio.timeout(self.settings.timeout):  # the client's own is for each piece that is read
+                said = await asked()
+        except Exception as error:  # whatever a client raises, it has not answered
+            raise failure(error, self._priced(request.tokens, 0)) from error
+        value = _value(said)
+        return Reply(value, self._usage(said, request.tokens, len(str(value))))
+
+    def _asked(self, request: Request) -> Callable[[], Awaitable[ModelResponse]]:
+        """Return what asks pydantic-ai's model."""
+        from pydantic_ai.direct import model_request
+        from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+        words = UserPromptPart(_sendable(request.prompt))
+        asked = ModelRequest(parts=[words], instructions=_sendable(_instructions(request, self.settings)))
+        most = self.settings.most_tokens if request.room is None else min(self.settings.most_tokens, request.room)
+        limits: dict[str, Any] = {"timeout": self.settings.timeout, "max_tokens": most}
+        if self.settings.temperature is not None:
+            limits["temperature"] = self.settings.temperature
+        parameters = _parameters(request, self.settings)
+        return lambda: model_request(self._model, [asked], model_settings=limits, model_request_parameters=parameters)
+
+    def _usage(self, said: ModelResponse, asked: int, answered: int) -> Usage:
+        """Return what a call took: as the endpoint says or, where it does not, by so many characters."""
+        read, written = said.usage.input_tokens, said.usage.output_tokens
+        if not (is_count(read) and is_count(written) and read > 0):
+            read, written = asked, answered // CHARACTERS
+        return self._priced(read, written)
+
+    def _priced(self, read: int, written: int) -> Usage:
+        reading, writing = self.prices or (0.0, 0.0)
+        return Usage(1, read, written, (read * reading + written * writing) / MILLION)
+
+
+def _http(settings: Settings) -> Any:
+    """Return what a client of openai's package sends by, None where there is no such package."""
+    try:
+        return connection(settings.most_bytes, settings.timeout)
+    except ImportError:
+        return None
+
+
+def _sendable(text: str) -> str:
+    """Return `text` without halves of characters, which UTF-8 does not have."""
+    return text.encode(errors="replace").decode()
+
+
+def _instructions(request: Request, settings: Settings) -> str:
+    if settings.output != "prompted":
+        return request.instructions
+    schema = json.dumps(request.answer.model_json_schema())
+    return f"{request.instructions}\nAnswer with one JSON object, and nothing else, that fits this schema:\n{schema}"
+
+
+def _parameters(request: Request, settings: Settings) -> ModelRequestParameters:
+    """Return how the answer is asked for: as JSON of a schema, by a tool, or in words."""
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.output import OutputObjectDefinition
+    from pydantic_ai.tools import ToolDefinition
+
+    schema = request.answer.model_json_schema()
+    match settings.output:
+        case "native":
+            wanted = OutputObjectDefinition(json_schema=schema, name=NAME, strict=False)
+            return ModelRequestParameters(output_mode="native", output_object=wanted)
+        case "tool":
+            tool = ToolDefinition(name=NAME, parameters_json_schema=schema, description="Gives the answer.")
+            return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+    return ModelRequestParameters()
+
+
+def _value(said: ModelResponse) -> Any:
+    """Return what was said: the arguments of a tool, or the text, without the fence that models like around JSON."""
+    from pydantic_ai.messages import TextPart, ToolCallPart
+
+    for part in said.parts:
+        if isinstance(part, ToolCallPart):
+            return part.args if isinstance(part.args, str) else dict(part.args or {})
+    text = "".join(part.content for part in said.parts if isinstance(part, TextPart)).strip()
+    if text.startswith("```"):
+        text = text.strip("`").removeprefix("json").strip()
+    return text

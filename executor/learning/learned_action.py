@@ -1,0 +1,273 @@
+"""Probabilities of which some observations and a prior opinion are known: what is expected, and how sure that is.
+
+How much is made of what was seen: priors, what is told apart, and what is tried to find out more.
+
+One action with what was seen of it in place of what it declares.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_EVEN, Decimal
+from itertools import product
+from math import prod
+from statistics import NormalDist
+from types import MappingProxyType
+from typing import Any, Final, Literal, get_args
+
+from executor.learning.attempts import Mean, Tally, together
+from executor.observe.step_verdict import label
+from executor.tools.step_policy import is_amount
+from planner.errors import InputError, did_you_mean
+from planner.lightweight import replace
+from planner.model import OPEN, Action, Case, CostFunction, CostTerm, Number
+from planner.model.formulas import exact_number
+
+HALF: Final = 0.5
+"""What counts against what has happened each time."""
+
+Explore = Literal["optimistic", "sample"]
+"""What is tried that looks worse by its mean: what may be good with some confidence, or what a draw says is good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """A probability that has a Beta distribution: so many observations speak for and `against` it, prior included."""
+
+    of: float
+    against: float
+
+    @classmethod
+    def after(cls, happened: float, times: float, prior: float, weight: float) -> Chance:
+        """Return the chance of what `happened` in so many `times`; a `prior` counts as `weight` observations."""
+        return cls(weight * prior + happened, weight * (1 - prior) + times - happened)
+
+    @property
+    def count(self) -> float:
+        """The observations, with those that the prior counts for."""
+        return self.of + self.against
+
+    @property
+    def mean(self) -> float:
+        """The expected probability; 0 where nothing is known."""
+        return self.of / self.count if self.count else 0.0
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return between what the probability lies with this `confidence` (Wilson 1927)."""
+        if not self.count:
+            return 0.0, 1.0
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        scale = 1 + z * z / self.count
+        middle = (self.mean + z * z / (2 * self.count)) / scale
+        spread = self.mean * (1 - self.mean) / self.count + z * z / (4 * self.count * self.count)
+        reach = z / scale * spread**0.5
+        return max(middle - reach, 0.0), min(middle + reach, 1.0)
+
+    def drawn(self, dice: random.Random) -> float:
+        """Return a probability drawn from what it may be; what nothing speaks for is impossible (Thompson 1933)."""
+        return dice.betavariate(self.of, self.against or HALF) if self.of else 0.0
+
+    def thought(self, explore: Explore | None, confidence: float, dice: random.Random) -> float:
+        """Return the probability to plan with."""
+        match explore:
+            case "optimistic":
+                return self.interval(confidence)[0] if self.of else 0.0
+            case "sample":
+                return self.drawn(dice)
+        return self.mean
+
+
+def shares(counts: Sequence[float], explore: Explore | None, dice: random.Random) -> list[float]:
+    """Return the probabilities of what was counted so often, prior included: they have a Dirichlet distribution."""
+    found = [dice.gammavariate(each, 1) for each in counts] if explore == "sample" else list(counts)
+    whole = sum(found)
+    return [each / whole for each in found]
+
+
+_WAYS: Final = get_args(Explore)
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """How declared probabilities are changed by what was seen.
+
+    `by` names the parameters of actions whose objects are told apart: `{"call": ["tool"]}`. What an action declares
+    counts as `weight` observations, and what was seen of all other objects as `pooling` more of each that is told
+    apart. `explore` is "optimistic": risks are the least that they may be with this `confidence`; "sample": they are
+    drawn from what they may be (Thompson 1933), anew after each observation; None: they are means, by which what looked
+    worse once is hardly ever tried again. The `seed` determines what is drawn.
+    """
+
+    by: Mapping[str, Sequence[str]] = field(default_factory=lambda: MappingProxyType({}))
+    weight: float = 2.0
+    pooling: float = 1.0
+    explore: Explore | None = None
+    confidence: float = 0.9
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by", MappingProxyType(_names(self.by)))
+        for name in ("weight", "pooling"):
+            if not is_amount(getattr(self, name)):
+                raise InputError(f"{name} is a number of observations, 0 or more, not {getattr(self, name)!r}")
+        if not (is_amount(self.confidence) and 0 < self.confidence < 1):
+            raise InputError(f"confidence is a probability between 0 and 1, not {self.confidence!r}")
+        if self.explore is not None and self.explore not in _WAYS:
+            hint = did_you_mean(str(self.explore), _WAYS) or f"say one of {', '.join(_WAYS)}, or None"
+            raise InputError(f"there is no way to explore {self.explore!r}", hint=hint)
+
+
+def _names(by: object) -> dict[str, tuple[str, ...]]:
+    """Return which parameters of which actions are told apart; raises `InputError` for what says nothing of that."""
+    found: dict[str, tuple[str, ...]] = {}
+    for action, names in by.items() if isinstance(by, Mapping) else [("", by)]:
+        given: Any = (names,) if isinstance(names, str) else names
+        texts = isinstance(given, tuple | list) and all(isinstance(each, str) for each in given)
+        if not (isinstance(by, Mapping) and isinstance(action, str) and texts):
+            raise InputError(f"by names parameters of actions, not {by!r}", hint="such as by={'call': ['tool']}")
+        found[action] = tuple(given)
+    return found
+
+
+TOKENS: Final = "tokens"
+"""The resource whose use handlers report."""
+ROUNDED: Final = Decimal("0.000001")
+"""What learned costs, seconds and tokens are multiples of."""
+FINE: Final = Decimal("0.0001")
+"""What learned probabilities are multiples of."""
+MOST: Final = 10_000
+"""So many combinations of objects at most get a risk of their own before anything was seen of them."""
+Objects = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Learned:
+    """The action `declared`, and what was `seen` of it, by its objects; those of the parameters `apart` are told apart.
+
+    The `seed` determines what is drawn.
+    """
+
+    declared: Action
+    apart: tuple[str, ...]
+    seen: Iterable[tuple[Mapping[str, str], Tally]]
+    learning: Learning
+    seed: str
+    _groups: dict[Objects, Tally] = field(init=False)
+    _whole: Tally = field(init=False)
+
+    def __post_init__(self) -> None:
+        found: dict[Objects, list[Tally]] = {}
+        for objects, tally in self.seen:
+            found.setdefault(tuple([objects.get(name, OPEN) for name in self.apart]), []).append(tally)
+        self._groups = {key: together(tallies) for key, tallies in found.items()}
+        self._whole = together(self._groups.values())
+
+    def action(self, by_type: Mapping[str, Sequence[str]]) -> Action:
+        """Return the action as it was seen; `by_type` are the objects of each type."""
+        if not (self._whole.count or (self.declared.risk and self.learning.explore)):
+            return self.declared
+        known = (Tally(), self._whole) if self.apart else (self._whole, Tally())  # the others are those never seen
+        risk, odds = self._odds(*known)
+        outcomes = [replace(each, probability=share) for each, share in zip(self.declared.outcomes, odds, strict=True)]
+        cases = tuple(self._cases(by_type)) if self.apart else self.declared.cases
+        return replace(self.declared, risk=risk, outcomes=tuple(outcomes), cases=cases, **self._taken())
+
+    def _odds(self, tally: Tally, others: Tally, about: str = "") -> tuple[Decimal, tuple[Decimal, ...]]:
+        """Return the risk and the probabilities of outcomes after `tally`.
+
+        Before it counts what is declared, and what `others` have shown of the action.
+        """
+        learning, dice = self.learning, random.Random(f"{self.seed} {about}")
+        pooled = min(learning.pooling / others.count, 1) if others.count else 0.0
+        failed = tally.failed + pooled * others.failed
+        chance = Chance.after(failed, tally.count + pooled * others.count, float(self.declared.risk), learning.weight)
+        thought = chance.thought(learning.explore, learning.confidence, dice)
+        risk = min(_fine(thought), 1 - FINE) if chance.count else self.declared.risk
+        labels = [label(each) for each in self.declared.outcomes]
+        declared = [float(each.probability) for each in self.declared.outcomes]
+        counts = [
+            learning.weight * share + tally.outcomes[name] + pooled * others.outcomes[name]
+            for share, name in zip(declared, labels, strict=True)
+        ]
+        return risk, _whole(shares(counts if sum(counts) else declared, learning.explore, dice)) if labels else ()
+
+    def _cases(self, by_type: Mapping[str, Sequence[str]]) -> Iterator[Case]:
+        """Yield what is known of the objects that are told apart; where it is drawn, of those never seen, too."""
+        groups = dict(self._groups)
+        if self.learning.explore == "sample":
+            groups = {**dict.fromkeys(self._combinations(by_type), Tally()), **groups}
+        for objects, tally in groups.items():
+            if OPEN not in objects:
+                others = together(each for key, each in self._groups.items() if key != objects)
+                named = dict(zip(self.apart, objects, strict=True))
+                pattern = tuple([named.get(name, OPEN) for name in self._names])
+                yield Case(pattern, *self._odds(tally, others, " ".join(objects)))
+
+    @property
+    def _names(self) -> list[str]:
+        return [each.name.removeprefix("?") for each in self.declared.parameters]
+
+    def _combinations(self, by_type: Mapping[str, Sequence[str]]) -> Iterable[Objects]:
+        """Return the combinations of objects that are told apart; none where they are too many."""
+        types = {each.name.removeprefix("?"): each.types for each in self.declared.parameters}
+        values = [
+            list(dict.fromkeys(item for kind in types[name] for item in by_type.get(kind, ()))) for name in self.apart
+        ]
+        return product(*values) if prod(map(len, values)) <= MOST else ()
+
+    def _taken(self) -> dict[str, Any]:
+        """Return what a step takes, by the names of the action's fields."""
+        whole, found = self._whole, dict[str, Any]()
+        if whole.cost.value and all(isinstance(term, int | Decimal) for term in self.declared.cost):
+            found["cost"] = self._term({key: each.cost for key, each in self._groups.items()}, whole.cost)
+        if whole.tokens.value:
+            used = self._term({key: each.tokens for key, each in self._groups.items()}, whole.tokens)
+            found["uses"] = {**self.declared.uses, TOKENS: used}
+        if whole.seconds.value:
+            found["duration"] = Decimal(rounded(whole.seconds.value))
+        return found
+
+    def _term(self, means: Mapping[Objects, Mean], whole: Mean) -> tuple[CostTerm, ...]:
+        """Return the mean: of each of the objects that are told apart, where there are such."""
+        if not self.apart:
+            return (rounded(whole.value),)
+        pooling = self.learning.pooling
+        table = {
+            objects: rounded((pooling * whole.value + each.count * each.value) / (pooling + each.count))
+            for objects, each in means.items()
+            if each.count
+        }
+        places = tuple([self._names.index(name) for name in self.apart])
+        return (CostFunction(Table(table, places, rounded(whole.value))),)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Numbers by the arguments at certain `places`; all others have the one `otherwise`."""
+
+    numbers: Mapping[Objects, Number]
+    places: tuple[int, ...]
+    otherwise: Number
+
+    def __call__(self, *arguments: str) -> Number:
+        """Return the number for these arguments."""
+        return self.numbers.get(tuple([arguments[place] for place in self.places]), self.otherwise)
+
+
+def rounded(number: float) -> Number:
+    """Return `number` exactly, as a multiple of `ROUNDED`."""
+    return exact_number(number, ROUNDED)
+
+
+def _fine(probability: float) -> Decimal:
+    return Decimal(repr(probability)).quantize(FINE, ROUND_HALF_EVEN)
+
+
+def _whole(probabilities: Sequence[float]) -> tuple[Decimal, ...]:
+    """Return probabilities that are above 0 and sum to 1 exactly: the rest is added to the largest."""
+    found = [max(_fine(each), FINE) for each in probabilities]
+    largest = found.index(max(found))
+    found[largest] += 1 - sum(found, Decimal(0))
+    return tuple(found)

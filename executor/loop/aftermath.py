@@ -1,0 +1,307 @@
+"""What comes after a handler has answered: its effects are looked at, judged, and said.
+
+What a step says that it created: objects with names, which nothing else has.
+
+Whether a step is tried again, after how long, and by which handler.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from executor.events.events import Disagreement, Event, Note, Provenance, StepEnded, StepReturned, StepStatus
+from executor.events.remaining_budget import can_try_again
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.loop.attempt import Attempt, at_work, call_of
+from executor.observe.observe import Looked, Lookout, believe
+from executor.observe.reports import reported
+from executor.observe.step_verdict import Expected, Judgement, alternatives, as_it_came_out, judged, labels
+from executor.plans.created_objects import name_of
+from executor.tools.containment import containment, log_failure, shown, text_from
+from executor.tools.json_data import data_of
+from executor.tools.step_policy import TWICE, Policy
+from executor.tools.world import Skill, World
+from planner.errors import InputError
+from planner.language.declare.syntax import is_name
+from planner.lightweight import replace
+from planner.model import Action, Atom
+from planner.model.actions import added
+from planner.semantics.simulation import bound
+
+LONGEST: Final = 80
+"""Characters of a name that is quoted."""
+
+
+def with_all_created(state: RunState, record: StepRecord, action: Action, got: Attempt) -> Attempt:
+    """Return `got` with those objects that it can have created; it has failed where these are not all of them."""
+    if not action.creates or got.wait is not None:
+        return got
+    given, wrong, names = got.result.created, dict[str, str](), set[str]()
+    for name in [each.removeprefix("?") for each in action.creates]:
+        value = given.get(name)
+        if value is None or type(value) is bool or not is_name(name_of(value)):
+            wrong[name] = f"its result has no {name!r} with a name among the objects that it created"
+        elif name_of(value) in names or (found := _taken(state, record.plan.created[name], name_of(value))):
+            what = "two objects at once" if name_of(value) in names else found
+            wrong[name] = f"it says that it created {name_of(value)[:LONGEST]!r} as {name!r}, and that is {what}"
+        else:
+            names.add(name_of(value))
+    if not wrong:
+        return got
+    kept = {name: value for name, value in given.items() if name not in wrong}
+    if not got.result.success:
+        return replace(got, result=replace(got.result, created=kept))
+    error = "; ".join(wrong.values())
+    return replace(got, result=replace(got.result, success=False, error=error, created=kept), raised=InputError(error))
+
+
+def _taken(state: RunState, placeholder: str, name: str) -> str:
+    """Return what has the `name` already that `placeholder` should get; nothing where it is free.
+
+    An object is gone where something that held from its creation on does not hold any more, and leaves its name.
+    """
+    if any(each.name == name for each in state.source.all_objects):
+        return "an object that was there before"
+    if name != placeholder and any(each.name == name for each in state.problem.objects):
+        return "what the plan calls something else that steps create"
+    other = state.objects.placeholder_of(name)
+    if other is None or other == placeholder:
+        return ""
+    gone = any(state.beliefs.holds(fact) is False for fact in _born_with(state, other))
+    return "" if gone else "what another step has created"
+
+
+def _born_with(state: RunState, placeholder: str) -> Iterator[Atom]:
+    """Yield the facts that the step provided about `placeholder` that created it."""
+    own = state.domain
+    for record in state.steps.values():
+        creates = record.step.arguments[len(own.actions[record.step.action].parameters) :]
+        if placeholder in creates and record.status.is_done:
+            action = state.problem.domain.actions[record.step.action]
+            provided = [fact.substitute(bound(action, record.step)) for fact in added(action.provides)]
+            yield from (fact for fact in provided if placeholder in fact.args and fact.predicate in own.predicates)
+
+
+_LOG: Final = logging.getLogger(__name__)
+HARMLESS: Final = frozenset({"idempotent", "read_only"})
+"""Tags of actions that may be done twice."""
+
+
+def is_harmless(action: Action) -> bool:
+    """Return whether nothing is amiss where `action` is done twice."""
+    return not action.tags.isdisjoint(HARMLESS)
+
+
+def callable_next(
+    skills: Sequence[Skill], record: StepRecord, policy: Policy, got: Attempt, found: Judgement
+) -> list[Skill]:
+    """Return those of `skills` that may be called after the latest attempt at a step, which nobody is at work on.
+
+    None may where that could do twice what is not idempotent: what a handler says of itself is enough where the policy
+    names `retries`, but never for an irreversible action that has begun. Else each is called as often as retries are
+    allowed; one that was not called yet may be also where no retries are left.
+    """
+    if found.status not in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
+        return []
+    action = skills[0].action
+    says_that_it_failed = not (got.result.success or got.raised is not None or got.in_doubt)
+    may_repeat = "irreversible" not in action.tags or not got.begun
+    vouched = bool(policy.retries) and says_that_it_failed and may_repeat
+    if not (is_harmless(action) or found.absent or vouched):
+        return []
+    calls = Counter([*record.failed, record.skill])
+    retries = _retries(action, policy, got) if _matches(policy, got) else -1
+    return [each for each in skills if got.crashed or not calls[each.name] or calls[each.name] <= retries]
+
+
+def _retries(action: Action, policy: Policy, got: Attempt) -> int:
+    """Return how often a step is tried again; once, if it is not harmless and did not say itself that it failed."""
+    if policy.retries is not None:
+        return policy.retries
+    if is_harmless(action):
+        return TWICE
+    return int(got.result.success or got.raised is not None or bool(got.in_doubt))
+
+
+def _matches(policy: Policy, got: Attempt) -> bool:
+    """Return whether the policy says that a failure like this is tried again."""
+    if policy.retry_on is None:
+        return True
+    if isinstance(policy.retry_on, tuple):
+        failure = TimeoutError() if got.raised is None and got.in_doubt else got.raised
+        return failure is None or isinstance(failure, policy.retry_on)
+    assert callable(policy.retry_on), "a single type has become a tuple"
+    try:
+        with containment():
+            return bool(policy.retry_on(got.result if got.raised is None else got.raised))
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it has not said yes
+        log_failure(_LOG, "retry_on of %s failed", shown(policy), error=error)
+        return False
+
+
+def pause(policy: Policy, attempts: int, rng: random.Random) -> float:
+    """Return how many seconds to wait after so many attempts: exponential backoff, with jitter."""
+    from tenacity import RetryCallState, wait_exponential
+
+    call = RetryCallState(None, None, (), {})  # type: ignore[arg-type]  # the arithmetic asks for the attempt only
+    call.attempt_number = attempts
+    waits = wait_exponential(multiplier=policy.backoff, max=policy.longest)
+    return float(waits(call)) + rng.uniform(0, policy.jitter)
+
+
+def chosen(skills: Sequence[Skill], policy: Policy, here: Sequence[str], ever: Mapping[str, int]) -> Skill:
+    """Return which of `skills` is called: those in `here` have failed at this step, all as often `ever` as is said.
+
+    Raises `InputError` where a function of the policy chooses none of them.
+    """
+    if len(skills) == 1 or policy.skills == "in order":
+        return skills[0]
+    if policy.skills == "best first":
+        return min(skills, key=lambda each: (here.count(each.name), ever[each.name]))
+    names = [each.name for each in skills]
+    name = policy.skills(tuple(names), {each: ever[each] for each in names})
+    if not (isinstance(name, str) and text_from(name) in names):
+        raise InputError(
+            f"the policy of {skills[0].action.name} chooses {shown(name)}", hint=f"one of {', '.join(names)}"
+        )
+    name = text_from(name)
+    return skills[names.index(name)]
+
+
+UNPAID: Final = "the budgets do not suffice for another attempt"
+UNTRIED: Final = "no other handler is called, as nobody knows that this one has done nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Another:
+    """Another attempt is to be made, by one of `skills`; where none is after all, the step has ended as `otherwise`."""
+
+    skills: Sequence[Skill]
+    otherwise: StepEnded
+
+
+@dataclass(slots=True, eq=False)
+class Aftermath:
+    """Says what came of attempts at the steps of one run."""
+
+    world: World
+    state: RunState
+    emit: Callable[[Event], None]
+    lookout: Lookout
+    aborted: asyncio.Event
+
+    async def ended(
+        self, record: StepRecord, got: Attempt, wanted: Expected, policy: Policy, skills: Sequence[Skill] = ()
+    ) -> Another | None:
+        """Look at what an attempt has done and say so; return whether one of `skills` is to be called instead."""
+        action = self.state.domain.actions[record.step.action]
+        got = with_all_created(self.state, record, action, got)
+        result = data_of(got.result, got.seconds)
+        if action.creates:
+            self._returned(record, got, result)
+        ways = [wanted, *(alternatives(self.state.beliefs, record.step) if action.outcomes else ())]
+        visible = [fact for way in ways for fact in way.all if self.lookout.can_see(fact)]
+        if visible:
+            self._returned(record, got, result)
+        looked = await self._looked(visible, ways) if visible else Looked()
+        got, told = self._told(record, got)
+        found = self._judged(action, got, looked, told, wanted)
+        if len(ways) > 1:
+            judge, said = partial(self._judged, action, got, looked, told), got.result.observed
+            found = as_it_came_out(ways, judge, looked, self.state.beliefs, observed=said, doubt=got.in_doubt)
+        found = self._settled(record, action, _disputed(action, found, looked, ways))
+        if found.status.is_done:
+            outcome = "" if found.way is None else labels(action)[found.way]
+            self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, outcome=outcome))
+            return None
+        others: Sequence[Skill] = ()
+        if skills and not self.aborted.is_set() and not self._is_at_work(record):
+            others = callable_next(skills, record, policy, got, found)
+            if others and not can_try_again(self.state, record):
+                others, found = (), replace(found, reason=f"{found.reason}; {UNPAID}")
+            left = [each for each in skills if each.name not in (*record.failed, record.skill)]
+            if left and not others and UNPAID not in found.reason and found.status is StepStatus.FAILED:
+                found = replace(found, reason=f"{found.reason}; {UNTRIED}")
+        in_doubt = found.status is StepStatus.IN_DOUBT
+        nothing_lost = found.absent if "irreversible" in action.tags else found.known or is_harmless(action)
+        repeatable = not in_doubt and (nothing_lost or not got.begun)
+        awaited = _awaited(wanted) if in_doubt else ()
+        end = StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited)
+        if others:
+            self._returned(record, got, result)
+            return Another(others, end)
+        self.emit(end)
+        return None
+
+    def _returned(self, record: StepRecord, got: Attempt, result: Mapping[str, Any]) -> None:
+        """Have what an attempt gave be kept, unless it is, or there is nothing that it gave."""
+        if record.result is None and not got.crashed:
+            raised = "" if got.raised is None else result["error"]
+            self.emit(StepReturned(record.id, result, got.in_doubt, raised))
+
+    def _is_at_work(self, record: StepRecord) -> bool:
+        """Return whether a handler of the step that was given up has not come back, in this process."""
+        return at_work(call_of(self.state, record, self.world)) is not None
+
+    def _judged(
+        self, action: Action, got: Attempt, looked: Looked, told: Mapping[Atom, bool], wanted: Expected
+    ) -> Judgement:
+        return judged(action, got.result, wanted, looked, self.state.beliefs, told=told, doubt=got.in_doubt)
+
+    def _told(self, record: StepRecord, got: Attempt) -> tuple[Attempt, Mapping[Atom, bool]]:
+        """Return the facts that a handler reports, and `got`, which has failed where one of them is none."""
+        try:
+            found = reported(got.result, self.state.beliefs, self.state.objects)
+        except InputError as error:
+            return replace(got, result=replace(got.result, success=False, error=str(error)), raised=error), {}
+        for fact, holds in found.strangers.items():
+            reason = f"{record.step} reports {fact}: {self.state.beliefs.stranger(fact)}"
+            self.emit(Disagreement((fact,), reason, (Note(fact, holds, Provenance.REPORTED),)))
+        return got, found.facts
+
+    async def _looked(self, visible: list[Atom], ways: Sequence[Expected]) -> Looked:
+        """Look until the first of `ways` is seen, or it is time to give up; believe what else is seen."""
+        beliefs, wanted = self.state.beliefs, ways[0]
+        self.lookout.acted(visible)
+        now, facts = asyncio.get_running_loop().time(), [fact for fact in wanted.all if fact in visible]
+        looked = await self.lookout.confirm(facts, lambda looked: wanted.is_missed(looked, beliefs), beliefs, now)
+        others = [fact for fact in visible if fact not in looked.seen]
+        if len(ways) > 1 and others:
+            looked = looked.with_more(await self.lookout.look(others, beliefs))
+        leaving = {fact for way in ways for fact in (*way.facts, *way.items)}
+        believe(looked, beliefs, self.emit, "observed", leaving=leaving)
+        return looked
+
+    def _settled(self, record: StepRecord, action: Action, found: Judgement) -> Judgement:
+        """Return what is to be said in the end about a step that may still be at work, or may be done twice."""
+        if found.status.is_done:
+            return found
+        if self._is_at_work(record):
+            reason = f"{found.reason}, and its handler is still at work"
+            return Judgement(StepStatus.IN_DOUBT, reason, found.notes)
+        if found.status is StepStatus.IN_DOUBT and is_harmless(action):
+            return replace(found, status=StepStatus.FAILED)
+        return found
+
+
+def _disputed(action: Action, found: Judgement, looked: Looked, ways: Sequence[Expected]) -> Judgement:
+    """Return that an irreversible step is in doubt where observers contradict each other about its effects."""
+    if "irreversible" not in action.tags:
+        return found
+    changed = {fact for way in ways for fact in (*way.changed, *way.items)}
+    reasons = [each.source for each in looked.notes if each.holds is None and each.fact in changed]
+    return replace(found, status=StepStatus.IN_DOUBT, reason=reasons[0]) if reasons else found
+
+
+def _awaited(wanted: Expected) -> tuple[Note, ...]:
+    """Return what holds if a step happened of which nobody knows."""
+    facts = {**wanted.facts, **dict.fromkeys(wanted.stale, False)}
+    return tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in facts.items()])

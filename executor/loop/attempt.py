@@ -1,0 +1,449 @@
+"""One attempt at one step: its handler is called, with what its policy says about time, locks, rates and caches.
+
+One call of a handler, through the hooks of its world: the first one declared is the outermost.
+
+Handlers that were given up and may still be at work: nobody begins the same thing beside them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.loop.locks_and_rates import GRACE, RATED, Slots, Turns, came, is_over
+from executor.observe.reports import checked
+from executor.tools.containment import (
+    Escaped,
+    attempt,
+    awaited,
+    called,
+    containment,
+    in_thread,
+    is_awaitable,
+    said,
+    shown,
+    text_from,
+)
+from executor.tools.context import Context, HandlerCall, Hook
+from executor.tools.isolated_values import own
+from executor.tools.json_data import dumped
+from executor.tools.results import ActionResult, Wait
+from executor.tools.step_policy import Policy, Rate
+from executor.tools.world import Skill, World
+from planner.errors import InputError, did_you_mean
+from planner.lightweight import dataclass, field, replace
+from planner.plan import Step
+
+VETOED: Final = "a hook did not let it begin"
+Changed = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
+"""Notes other values of data parameters and whose they are, and returns them as their types have them."""
+
+
+@dataclass(slots=True, eq=False)
+class Hooked:
+    """One call of the handler of `skill`, by `call` with the arguments that it takes, through `hooks`.
+
+    `arguments` are all that the action has; `begun` says whether the handler was called. A hook may hand `proceed` to a
+    task of its own and answer before that has ended: then the handler still `works`.
+    """
+
+    hooks: Sequence[Hook]
+    skill: Skill
+    arguments: Mapping[str, Any]
+    context: Context
+    call: Callable[[Mapping[str, Any]], Awaitable[Any]]
+    changed: Changed
+    begun: bool = field(init=False, default=False)
+    _loop: asyncio.AbstractEventLoop | None = field(init=False, default=None)
+    """Where the handler is at work, while it is."""
+    _is_over: bool = field(init=False, default=False)
+
+    def works(self) -> bool:
+        """Return whether the handler has been called and has not come back."""
+        return self._loop is not None and not self._loop.is_closed()
+
+    async def answer(self) -> ActionResult | Wait:
+        """Return what the outermost hook answers; raises what it, or the handler, raises."""
+        try:
+            return await self._through(0, dict(self.arguments))
+        finally:
+            self._is_over = True
+
+    async def _through(self, number: int, arguments: dict[str, Any]) -> ActionResult | Wait:
+        if number == len(self.hooks):
+            return await self._called(arguments)
+        hook, answers = self.hooks[number], list[ActionResult | Wait]()
+        has_proceeded = is_over = False
+
+        async def proceed(**changes: Any) -> ActionResult | Wait:
+            nonlocal has_proceeded
+            if is_over:
+                raise InputError(f"{name_of(hook)} proceeds after it has answered", hint="await proceed() in the hook")
+            if has_proceeded:
+                raise InputError(f"{name_of(hook)} proceeds twice", hint="a handler is called once for each attempt")
+            has_proceeded = True
+            now = {**arguments, **self._checked(hook, changes)} if changes else arguments
+            answers.append(await self._through(number + 1, now))
+            return answers[0]
+
+        given = {name: own(each) for name, each in arguments.items()}
+        try:
+            with containment():
+                returned = await hook(HandlerCall(self.skill.action, self.skill.name, given, self.context), proceed)
+        finally:
+            is_over = True
+        if returned is None and answers:
+            return answers[0]
+        if returned is None:
+            return ActionResult.failed(f"{name_of(hook)} neither proceeds nor returns a result")
+        return _answered(returned)
+
+    async def _called(self, arguments: Mapping[str, Any]) -> ActionResult | Wait:
+        """Call the handler; raises `InputError` where the hooks have answered already."""
+        if self._is_over:
+            raise InputError("a hook proceeds after the call is over", hint="await proceed() in the hook")
+        self.begun, self._loop = True, asyncio.get_running_loop()
+        try:
+            return _answered(await self.call(arguments))
+        finally:
+            self._loop = None
+
+    def _checked(self, hook: Hook, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return `changes` as they may be, noted; raises `InputError` for what is no data parameter."""
+        known = [each.name for each in self.skill.action.data]
+        for name in changes:
+            if name not in known:
+                near = did_you_mean(name, known) or "the objects of a step are those of the plan"
+                raise InputError(f"{name_of(hook)} changes {name!r}, which is no data parameter", hint=near)
+        return self.changed(changes, name_of(hook))
+
+
+def _answered(returned: Any) -> ActionResult | Wait:
+    if issubclass(type(returned), Wait):
+        return returned  # type: ignore[no-any-return]  # it is one
+    with containment():
+        return checked(returned)
+
+
+def name_of(hook: Hook) -> str:
+    """Return what a hook is called."""
+    name = getattr(hook, "__qualname__", None)
+    return f"the hook {name}" if isinstance(name, str) else f"the hook {shown(hook)}"
+
+
+def veto(reason: str) -> str:
+    """Return why a step has not begun that a hook refused, or before which one failed."""
+    return f"{VETOED}: {reason or 'it gives no reason'}"
+
+
+class Call(NamedTuple):
+    """A step for which a handler is called: `key` is its idempotency key, `data` are its data parameters.
+
+    `origin` is the file of the journal that keeps the run, or its state where none does: other runs may have its name.
+    `skills` are all that could be called for it: in two worlds that share no handler, what reads the same is not the
+    same.
+    """
+
+    origin: Path | RunState
+    key: str
+    step: Step
+    data: Mapping[str, Any]
+    skills: Sequence[Skill]
+
+    def is_like(self, other: Call) -> bool:
+        """Return whether this call does again what `other` does."""
+        if (self.origin, self.key) == (other.origin, other.key):
+            return True
+        if (self.step.action, self.step.arguments) != (other.step.action, other.step.arguments):
+            return False
+        theirs = [each.function for each in other.skills]
+        return any(each.function in theirs for each in self.skills) and dumped(self.data) == dumped(other.data)
+
+
+def call_of(state: RunState, record: StepRecord, world: World) -> Call:
+    """Return the call of a handler for a step that has begun."""
+    skills = world.skills.get(record.step.action, ())
+    return Call(state.journal or state, state.key_of(record), record.step, record.parameters, skills)
+
+
+_given_up: Final[list[tuple[Call, Callable[[], bool]]]] = []
+"""The calls of this process, each with whether its handler is still at work."""
+_guard: Final = threading.Lock()
+
+
+def give_up(call: Call, works: Callable[[], bool]) -> None:
+    """Note that nobody waits any more for the handler of `call`, which is at work as long as it `works`."""
+    with _guard:
+        _given_up[:] = [each for each in _given_up if each[1]()]
+        _given_up.append((call, works))
+
+
+def at_work(call: Call) -> Callable[[], bool] | None:
+    """Return what tells whether a handler that was given up is still at work on the like of `call`; None if none is."""
+    if not _given_up:
+        return None
+    with _guard:
+        found = [works for other, works in _given_up if call.is_like(other) and works()]
+    return (lambda: any(works() for works in found)) if found else None
+
+
+CALLED_OFF: Final = "the run was called off before it was its turn"
+KEPT: Final = "its lock is kept by a handler that was given up and is still at work"
+BUSY: Final = "its handler is still at work from before"
+NEVER_BEGUN: Final = (CALLED_OFF, KEPT, BUSY, RATED, VETOED)
+"""How the reasons begin why an attempt has failed without its handler being called."""
+
+
+class _TookTooLong(Exception):
+    """A handler did not answer in time."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What came of calling a handler: its `result`, or a `wait`; `raised` is what it raised.
+
+    `in_doubt` says why nobody knows whether it did something: it took too long, or the process `crashed` meanwhile. It
+    was not `begun` where another handler keeps the lock.
+    """
+
+    result: ActionResult
+    wait: Wait | None = None
+    raised: BaseException | None = None
+    in_doubt: str = ""
+    crashed: bool = False
+    begun: bool = True
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Performer:
+    """What all runs of one executor share: whose turn it is, and answers to serve again."""
+
+    slots: Slots = field(default_factory=Slots)
+    domain: str = ""
+    turns: Turns = field(default_factory=Turns)
+    hooks: Sequence[Hook] = ()
+    _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
+
+    async def attempt(
+        self,
+        skill: Skill,
+        call: Call,
+        arguments: Mapping[str, Any],
+        policy: Policy,
+        *,
+        context: Callable[[], Context],
+        changed: Changed,
+        aborted: asyncio.Event,
+    ) -> Attempt:
+        """Call the handler of `skill` through the hooks, and return what came of it; never raises but for cancellation.
+
+        It is not called where the run is `aborted` before it is its turn. Hooks that change data parameters say so to
+        `changed`.
+        """
+        made = context() if skill.takes_context or self.hooks else None
+        given = _taken(skill, arguments, made)
+        hooked = None
+        if self.hooks and made is not None:
+            hooked = Hooked(self.hooks, skill, arguments, made, _handler(skill, call, made), changed)
+        served = self._served(call.step, given, policy)
+        if served is not None:
+            return Attempt(served)
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        if policy.lock is False and policy.rate is None:
+            answer = await _answer(skill, call, given, policy.timeout, hooked)
+        else:
+            async with contextlib.AsyncExitStack() as turn:
+                refused = await self._refused(call, arguments, policy, aborted, turn)
+                started = clock()
+                if refused:
+                    answer = Attempt(ActionResult.failed(refused), begun=False)
+                else:
+                    answer = await _answer(skill, call, given, policy.timeout, hooked)
+        answer.seconds = clock() - started
+        if policy.cache_for and answer.wait is None and answer.result.success and "read_only" in skill.action.tags:
+            until = asyncio.get_running_loop().time() + policy.cache_for
+            self._cache[_cache_key(call.step, given)] = until, answer.result
+        return answer
+
+    async def _refused(
+        self,
+        call: Call,
+        arguments: Mapping[str, Any],
+        policy: Policy,
+        aborted: asyncio.Event,
+        turn: contextlib.AsyncExitStack,
+    ) -> str:
+        """Wait until it is the turn of `call`, with its lock until the end of `turn`; return why it never is."""
+        action = call.step.action
+        if policy.lock is not False:
+            names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
+            key = self.domain, action, *[_lock_name(arguments.get(name)) for name in names]
+            lock = self.turns.lock(key, policy.timeout, partial(at_work, call))
+            free = asyncio.ensure_future(turn.enter_async_context(lock))
+            if not await came(free, aborted):
+                return CALLED_OFF
+            if not free.result():
+                return KEPT
+        if isinstance(policy.rate, Rate):
+            apart = tuple([_lock_name(arguments.get(name)) for name in policy.rate.by])
+            turn_of_rate = asyncio.ensure_future(self.turns.rate((action, apart), policy.rate, policy.timeout))
+            return turn_of_rate.result() if await came(turn_of_rate, aborted) else CALLED_OFF
+        return ""
+
+    def _served(self, step: Step, given: Mapping[str, Any], policy: Policy) -> ActionResult | None:
+        """Return an earlier answer that still serves."""
+        if not policy.cache_for:
+            return None
+        found = self._cache.get(_cache_key(step, given))
+        if found is None or found[0] < asyncio.get_running_loop().time():
+            return None
+        return found[1]
+
+
+def _taken(skill: Skill, arguments: Mapping[str, Any], context: Context | None) -> dict[str, Any]:
+    """Return copies of those of `arguments` that a handler takes, and `context` if it takes one."""
+    given = {name: own(each) for name, each in arguments.items() if skill.takes is None or name in skill.takes}
+    return given | {"context": context} if skill.takes_context else given
+
+
+def _handler(skill: Skill, call: Call, context: Context) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
+    """Return what calls the handler of `skill` with those of given arguments that it takes."""
+    return lambda arguments: _returned(skill, call, _taken(skill, arguments, context), None)
+
+
+async def _answer(
+    skill: Skill,
+    call: Call,
+    given: Mapping[str, Any],
+    timeout: float | None,
+    hooked: Hooked | None,
+) -> Attempt:
+    """Return what the handler of `skill` answers to what it is `given`, or what is `hooked` around it."""
+    if not await is_over(at_work(call), timeout):
+        return Attempt(ActionResult.failed(BUSY))
+    try:
+        if hooked is None:
+            return _attempt_of(await _returned(skill, call, given, timeout))
+        got = _attempt_of(await _in_task(hooked.answer(), call, timeout))
+        return got if hooked.begun or (got.wait is None and got.result.success) else _vetoed(got)
+    except _TookTooLong:
+        context = given.get("context") if hooked is None else hooked.context
+        if context is not None:
+            context.aborted.set()
+        reason = f"no answer within {timeout} s"
+        got = Attempt(ActionResult.failed(reason), in_doubt=reason)
+    except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
+        raised = error.error if isinstance(error, Escaped) else error
+        got = Attempt(ActionResult.failed(said(error)), raised=raised)
+    finally:
+        if hooked is not None and hooked.works():
+            give_up(call, hooked.works)
+    return got if hooked is None or hooked.begun else _vetoed(got)
+
+
+def _attempt_of(returned: Any) -> Attempt:
+    if issubclass(type(returned), Wait):
+        return Attempt(ActionResult(), returned)
+    with containment():
+        return Attempt(checked(returned))
+
+
+def _vetoed(got: Attempt) -> Attempt:
+    """Return `got`, which a hook answered in place of the handler, as a step that has not begun."""
+    reason = "it waits in place of the handler" if got.wait is not None else got.result.error
+    return Attempt(replace(got.result, success=False, error=veto(reason)), raised=got.raised, begun=False)
+
+
+async def _returned(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
+    if skill.is_async and timeout is None:
+        with containment():
+            return await skill.function(**given)
+    if skill.is_async:
+        return await _in_task(skill.function(**given), call, timeout)
+    began = time.perf_counter()
+    returned = await _in_thread(skill, call, given, timeout)
+    if not is_awaitable(returned):
+        return returned
+    left = None if timeout is None else max(timeout - (time.perf_counter() - began), 0)
+    return await _in_task(returned, call, left)
+
+
+async def _in_task(answer: Awaitable[Any], call: Call, timeout: float | None) -> Any:
+    task = asyncio.ensure_future(awaited(answer))
+
+    def works() -> bool:
+        return not (task.done() or task.get_loop().is_closed())
+
+    try:
+        done, _ = await asyncio.wait([task], timeout=timeout)
+        if not done:
+            task.cancel()
+            done, _ = await asyncio.wait([task], timeout=GRACE)
+            if not done or task.cancelled() or task.exception() is not None:
+                raise _TookTooLong
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    finally:
+        if not task.done():
+            give_up(call, works)
+    return task.result()
+
+
+async def _in_thread(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
+    future, thread = in_thread(skill.function, given)
+    try:
+        done, _ = await asyncio.wait([future], timeout=timeout)
+    except asyncio.CancelledError:
+        give_up(call, thread.is_alive)
+        raise
+    if not done:
+        give_up(call, thread.is_alive)
+        raise _TookTooLong
+    return future.result()
+
+
+def _cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what calls are alike by; one with a value that cannot be printed is like no other."""
+    pairs = [(name, attempt(partial(repr, each), "")) for name, each in given.items() if name != "context"]
+    unlike = () if all(text for _, text in pairs) else (object(),)
+    return step.action, step.arguments, *sorted(pairs), *unlike
+
+
+def _lock_name(value: Any) -> str:
+    """Return what a lock on `value` is known by."""
+    return attempt(lambda: str.__str__(str(value)), shown(value))
+
+
+async def passes(check: Callable[..., Any], arguments: Mapping[str, Any], context: Any, timeout: float | None) -> str:
+    """Return why `check` does not let a step begin; nothing where it does. It gets the arguments that it takes."""
+    try:
+        taken = inspect.signature(check).parameters
+        anything = any(each.kind is each.VAR_KEYWORD for each in taken.values())
+        given = {name: own(each) for name, each in arguments.items() if anything or name in taken}
+        if "context" in taken:
+            given["context"] = context
+        async with asyncio.timeout(timeout) as patience:
+            answer = await called(check, given)
+        if answer is None or answer is True:
+            return ""
+        reason = text_from(answer) if issubclass(type(answer), str) else ""
+        return reason or f"the check returned {shown(answer)}"
+    except TimeoutError as error:
+        if not patience.expired():
+            return f"the check raised {said(error)}"
+        context.aborted.set()
+        return f"the check did not answer within {timeout:g} s"
+    except Exception as error:  # noqa: BLE001 - a check that fails does not pass
+        return f"the check raised {said(error)}"

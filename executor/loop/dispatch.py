@@ -1,0 +1,222 @@
+"""Which steps may begin now, in each execution model.
+
+- `sequential`, `reactive`, `hierarchical`, `policy`: one after the other, in the order of the plan;
+- `parallel`: all at once that nothing unfinished comes before, then the next such round;
+- `dag`: each as soon as those are done that come before it.
+
+In each model, irreversible steps come as late as the order allows (see `executor.loop.dispatch`), and none is begun
+while a question is open or a failure is not attended to.
+
+Irreversible steps begin as late as the order of a plan allows: first what is reversible and could still fail.
+
+What a run waits for: news from outside, the timers and deadlines of waiting steps, and events that came early.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from executor.events.steps import StepRecord
+from executor.loop.attempt import Attempt
+from executor.tools.results import ActionResult
+
+SINGLE: Final = frozenset({"sequential", "reactive", "hierarchical", "policy"})
+
+
+class Agenda:
+    """The steps that are left, and those that each of them waits for; a failed step blocks exactly its dependents."""
+
+    def __init__(
+        self, model: str, order: Sequence[str], before: Mapping[str, Collection[str]], begun: Collection[str] = ()
+    ) -> None:
+        """Make an agenda of the steps of `order`, none of which is done; those in `begun` are being done."""
+        self._model = model
+        self._place = {id_: place for place, id_ in enumerate(order)}
+        if model in SINGLE:
+            before = {id_: order[max(place - 1, 0) : place] for id_, place in self._place.items()}
+        self._left = {id_: sum(1 for each in before.get(id_, ()) if each in self._place) for id_ in order}
+        self._after: dict[str, list[str]] = {}
+        for id_ in order:
+            for each in before.get(id_, ()):
+                if each in self._place:
+                    self._after.setdefault(each, []).append(id_)
+        self._ready = [(place, id_) for id_, place in self._place.items() if not self._left[id_] and id_ not in begun]
+
+    def take(self, at_work: int, most: int | None, is_held: Callable[[str], bool]) -> list[str]:
+        """Return the steps to begin now, while `at_work` are at work and at most `most` may be.
+
+        Those for which `is_held` stay ready.
+        """
+        if at_work and (self._model in SINGLE or self._model == "parallel"):
+            return []
+        room = len(self._ready) if most is None else max(most - at_work, 0)
+        if self._model in SINGLE:
+            room = min(room, 1)
+        taken = heapq.nsmallest(room, [each for each in self._ready if not is_held(each[1])])
+        if taken:
+            self._ready = [each for each in self._ready if each not in taken]
+            heapq.heapify(self._ready)
+        return [id_ for _, id_ in taken]
+
+    def begun(self, id_: str) -> None:
+        """Note that a step has begun: it is not ready any more, also where the agenda was made before that."""
+        self._ready = [each for each in self._ready if each[1] != id_]
+        heapq.heapify(self._ready)
+
+    def done(self, id_: str) -> None:
+        """Note that a step is done: what waited for it alone may begin."""
+        self.begun(id_)
+        for each in self._after.get(id_, ()):
+            self._left[each] -= 1
+            if not self._left[each]:
+                heapq.heappush(self._ready, (self._place[each], each))
+
+    def has_ready(self, is_held: Callable[[str], bool]) -> bool:
+        """Return whether some step may begin, for which not `is_held`."""
+        return any(not is_held(id_) for _, id_ in self._ready)
+
+
+Before = Mapping[str, Collection[str]]
+"""The steps that each step waits for, by id."""
+
+
+def defer(order: Sequence[str], before: Before, irreversible: Collection[str]) -> dict[str, frozenset[str]]:
+    """Return `before` in which irreversible steps also wait for the reversible ones that do not depend on them.
+
+    `order` has the ids of all steps in the order of the plan. An irreversible step waits for every reversible step,
+    unless that one waits for this irreversible step or for a later one. The result has a cycle only if `before` has.
+    """
+    line, following = linearise(order, before), _following(order, before)
+    reversible = [id_ for id_ in line if id_ not in irreversible]
+    found = {id_: frozenset(before.get(id_, ())) for id_ in order}
+    dependent: set[str] = set()
+    for id_ in reversed(line):
+        if id_ in irreversible:
+            _add_descendants(id_, following, dependent)
+            found[id_] |= {each for each in reversible if each not in dependent}
+    return found
+
+
+def linearise(order: Sequence[str], before: Before) -> list[str]:
+    """Return `order` sorted so that no step comes before one that it waits for; otherwise the order stays as it is.
+
+    Steps of a cycle are left out.
+    """
+    place = {id_: at for at, id_ in enumerate(order)}
+    missing = {id_: sum(1 for each in before.get(id_, ()) if each in place) for id_ in order}
+    following = _following(order, before)
+    ready = [place[id_] for id_ in order if not missing[id_]]
+    line: list[str] = []
+    while ready:
+        line.append(id_ := order[heapq.heappop(ready)])
+        for each in following.get(id_, ()):
+            missing[each] -= 1
+            if not missing[each]:
+                heapq.heappush(ready, place[each])
+    return line
+
+
+def _following(order: Iterable[str], before: Before) -> dict[str, list[str]]:
+    """Return the steps that wait for each step."""
+    found: dict[str, list[str]] = {}
+    for id_ in order:
+        for each in before.get(id_, ()):
+            found.setdefault(each, []).append(id_)
+    return found
+
+
+def _add_descendants(id_: str, following: Mapping[str, Sequence[str]], found: set[str]) -> None:
+    """Add the steps that wait for step `id_`, directly or not, to `found`."""
+    stack = [id_]
+    while stack:
+        fresh = [each for each in following.get(stack.pop(), ()) if each not in found]
+        found.update(fresh)
+        stack += fresh
+
+
+class _Alarm(NamedTuple):
+    """The end of a wait: `at` is in the time of the loop, `got` is what the step has come to by then.
+
+    A `deadline` is for somebody outside who may answer before; without one, the wait is a timer.
+    """
+
+    at: float
+    got: Attempt
+    deadline: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Inbox:
+    """Waits on behalf of one run."""
+
+    _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _early: dict[str, ActionResult] = field(init=False, default_factory=dict)
+    """What came with events for which no step was waiting yet."""
+    _alarms: dict[tuple[str, float], _Alarm | None] = field(init=False, default_factory=dict)
+    """For steps that wait since a time; None where their time is never over."""
+
+    def wake(self) -> None:
+        """Have whoever waits for news look again at what is to be done."""
+        self._news.set()
+
+    def keep(self, event: str, result: ActionResult) -> None:
+        """Keep what came with an event for the first step that comes to wait for it."""
+        self._early[event] = result
+
+    def early(self, waiting: Iterable[StepRecord]) -> Iterable[tuple[StepRecord, ActionResult]]:
+        """Yield those of the steps `waiting` for which something came early, with that; it is kept no longer."""
+        for record in waiting if self._early else ():
+            event = (record.wait or {}).get("event")
+            if event in self._early:
+                yield record, self._early.pop(event)
+
+    def expects(self, waiting: Iterable[StepRecord]) -> bool:
+        """Return whether news is there, a deadline has passed, or a timer runs: nobody outside has to act."""
+        now = asyncio.get_running_loop().time()
+        alarms = [alarm for record in waiting if (alarm := self._alarm(record)) is not None]
+        return self._news.is_set() or any(not alarm.deadline or alarm.at <= now for alarm in alarms)
+
+    async def news(self, waiting: Iterable[StepRecord]) -> None:
+        """Wait for news: somebody wakes, or the time of one of the steps `waiting` is over."""
+        alarms = [alarm.at for record in waiting if (alarm := self._alarm(record)) is not None]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(min(alarms, default=None)):
+                await self._news.wait()
+        self._news.clear()
+
+    def over(self, waiting: Iterable[StepRecord]) -> list[tuple[StepRecord, Attempt]]:
+        """Return those of the steps `waiting` whose time is over, with what came of them."""
+        now = asyncio.get_running_loop().time()
+        found = [(record, self._alarm(record)) for record in waiting]
+        return [(record, alarm.got) for record, alarm in found if alarm is not None and alarm.at <= now]
+
+    def _alarm(self, record: StepRecord) -> _Alarm | None:
+        key = record.id, record.since
+        if key not in self._alarms:
+            self._alarms[key] = _alarm(record)
+        return self._alarms[key]
+
+
+def _alarm(record: StepRecord) -> _Alarm | None:
+    """Return the end of a step's wait; None where only an answer ends it."""
+    wait = record.wait or {}
+    seconds, deadline = wait.get("seconds"), wait.get("deadline")
+    for_somebody = bool(wait.get("event") or wait.get("choices"))
+    limits = [each for each in (deadline, seconds if for_somebody else None) if each is not None]
+    passed = max(time.time() - record.since, 0.0)  # a clock that was put back makes no wait longer
+    since = asyncio.get_running_loop().time() - passed
+    if seconds is not None and not for_somebody and (deadline is None or seconds <= deadline):
+        return _Alarm(since + seconds, Attempt(ActionResult(text="the time is over that it waited for")))
+    if not limits:
+        return None
+    reason = f"no answer came within {min(limits):g} s"
+    failed = ActionResult.failed(reason)
+    if wait.get("conclusive"):
+        return _Alarm(since + min(limits), Attempt(failed, begun=False), deadline=True)
+    return _Alarm(since + min(limits), Attempt(failed, in_doubt=reason), deadline=True)

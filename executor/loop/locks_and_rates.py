@@ -1,0 +1,281 @@
+"""Whose turn it is: locks and rates, which all runs of one executor share, in whatever event loops they are.
+
+The executors of one journal share their locks, also where they are in several processes.
+
+How many steps are at work at once: one limit for all runs of an executor.
+
+Waiting, but no longer than until the run is called off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import json
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final, Protocol
+
+from executor.tools.step_policy import Rate
+
+GRACE: Final = 1.0
+"""Seconds for a handler to come to its end when it was cancelled."""
+PAUSE: Final = 0.02
+"""Seconds between looks at what tells nobody that it changes: threads, and other event loops."""
+RATED: Final = "its rate does not let it begin"
+SAME: Final = 1.0
+"""Clocks that are so many seconds apart are one."""
+Working = Callable[[], bool]
+"""Says whether a handler that was given up is still at work."""
+Queues = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, asyncio.Lock]]
+
+
+class Shared(Protocol):
+    """Locks that several processes share, by name: those of the ones that use one journal."""
+
+    def hold(self, name: str) -> bool:
+        """Take the lock for this process, unless another has it; return whether this process has it now."""
+
+    def let_go(self, name: str) -> None:
+        """Free the lock, if this process has it."""
+
+
+@dataclass(slots=True)
+class _Lock:
+    """What keeps other event loops out, and who was given up with it."""
+
+    others: threading.Lock = field(default_factory=threading.Lock)
+    keeper: Working | None = None
+
+
+Key = tuple[str, ...]
+"""What a lock is for: a domain, an action, and the arguments that count."""
+
+
+class _Locks:
+    """The locks of this process, by what they are for; `shared` are those that other processes see, too."""
+
+    def __init__(self, shared: Shared | None = None) -> None:
+        self._shared = None if shared is None else weakref.ref(shared)
+        self._locks: dict[Key, _Lock] = {}
+        self._queues: Queues = weakref.WeakKeyDictionary()
+        """Those in one event loop who want a lock stand in a line, which another loop could not see."""
+
+    @contextlib.asynccontextmanager
+    async def lock(self, key: Key, patience: float | None, left: Callable[[], Working | None]) -> AsyncIterator[bool]:
+        """Take a lock, and yield whether it is free: a handler that was given up keeps it to its end.
+
+        Others wait `patience` seconds for such a one. `left` says at last whether this one was given up, too.
+        """
+        lock, queues = self._locks.setdefault(key, _Lock()), self._queues.setdefault(asyncio.get_running_loop(), {})
+        async with queues.setdefault(key, asyncio.Lock()):
+            while not lock.others.acquire(blocking=False):  # noqa: ASYNC110 - other loops tell nobody that they are done
+                await asyncio.sleep(PAUSE)
+            try:
+                while not self._hold(key):  # noqa: ASYNC110 - other processes tell nobody that they are done
+                    await asyncio.sleep(PAUSE)
+                try:
+                    free = await is_over(lock.keeper, patience)
+                    lock.keeper = None if free else lock.keeper
+                    try:
+                        yield free
+                    finally:
+                        lock.keeper = left() or lock.keeper
+                finally:
+                    self._let_go(key, lock)
+            finally:
+                lock.others.release()
+
+    def _hold(self, key: Key) -> bool:
+        shared = self._seen_by_others()
+        return shared is None or shared.hold(json.dumps(key))
+
+    def _seen_by_others(self) -> Shared | None:
+        return None if self._shared is None else self._shared()
+
+    def _let_go(self, key: Key, lock: _Lock) -> None:
+        """Free a lock for other processes: where its keeper was given up and is still at work, once it has ended."""
+        shared = self._seen_by_others()
+        if shared is None:
+            return
+        if lock.keeper is None:
+            shared.let_go(json.dumps(key))
+        else:
+            threading.Thread(target=self._let_go_in_the_end, args=(key, lock), daemon=True).start()
+
+    def _let_go_in_the_end(self, key: Key, lock: _Lock) -> None:
+        keeper = lock.keeper
+        while keeper is not None and keeper():
+            time.sleep(PAUSE)
+        with lock.others:
+            if lock.keeper is None or lock.keeper is keeper:
+                self._let_go(key, _Lock())
+
+
+_of_journals: Final[weakref.WeakKeyDictionary[Shared, _Locks]] = weakref.WeakKeyDictionary()
+"""The locks of this process that the executors of one journal share."""
+
+
+class Turns:
+    """Locks by what they are for, and rates by what is limited; with `shared`, others see the locks, too."""
+
+    def __init__(self, shared: Shared | None = None) -> None:
+        locks = _Locks(shared) if shared is None else _of_journals.setdefault(shared, _Locks(shared))
+        self.lock: Final = locks.lock
+        self._rates: dict[Hashable, _Beginnings] = {}
+        self._own: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _Beginnings]]
+        """The rates of event loops whose clock is one of their own."""
+        self._own = weakref.WeakKeyDictionary()
+
+    async def rate(self, key: Hashable, rate: Rate, timeout: float | None) -> str:
+        """Wait until one more of `key` may begin; return why none may within `timeout` seconds, if so."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        is_real = abs(now - time.monotonic()) < SAME
+        rates = self._rates if is_real else self._own.setdefault(loop, {})
+        patience = 0.0 if not rate.wait else timeout
+        seconds = rates.setdefault((key, rate), _Beginnings(rate)).turn(now, patience)
+        if patience is not None and seconds > patience:
+            return f"{RATED}: at most {rate}, and it could begin in {seconds:.3g} s"
+        if seconds:
+            await asyncio.sleep(seconds)
+        return ""
+
+
+class _Beginnings:
+    """When the latest steps that one rate is about begin."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._begun: deque[float] = deque(maxlen=rate.most)
+        self._seconds = rate.seconds
+        self._guard = threading.Lock()
+
+    def turn(self, now: float, patience: float | None) -> float:
+        """Return in how many seconds one more may begin, which is taken to happen if it is within `patience`."""
+        with self._guard:
+            full = len(self._begun) == self._begun.maxlen
+            begin = max(now, self._begun[0] + self._seconds) if full else now
+            if patience is None or begin - now <= patience:
+                self._begun.append(begin)
+        return begin - now
+
+
+async def is_over(works: Working | None, timeout: float | None) -> bool:
+    """Wait for a handler that was given up, if there `works` one; return whether it has come back."""
+    if works is None:
+        return True
+    clock = asyncio.get_running_loop().time
+    until = clock() + (GRACE if timeout is None else timeout)
+    while works() and clock() < until:  # noqa: ASYNC110 - threads tell nobody that they end
+        await asyncio.sleep(PAUSE)
+    return not works()
+
+
+async def came(what: Awaitable[Any], aborted: asyncio.Event) -> bool:
+    """Wait for something until the run is `aborted`; return whether it came; raises what it raises.
+
+    What has not come by then is cancelled.
+    """
+    waits = asyncio.ensure_future(what)
+    stop = asyncio.ensure_future(aborted.wait())
+    try:
+        await asyncio.wait({waits, stop}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stop.cancel()
+        has_come = waits.done()
+        waits.cancel()
+    if has_come:
+        waits.result()
+    return has_come
+
+
+ROUNDS: Final = 8
+"""Rounds of an event loop in which a run, when a step of it has ended, begins the next."""
+
+
+@dataclass(slots=True, eq=False)
+class _Place:
+    """A place in the line; `turn` comes when a slot is handed over."""
+
+    loop: asyncio.AbstractEventLoop
+    turn: asyncio.Event
+    priority: int
+    has_slot: bool = False
+
+
+_HELD: Final[ContextVar[tuple[Slots, ...]]] = ContextVar("slots", default=())
+"""Those of which whoever is at work has one: what it begins itself, and waits for, takes no other."""
+
+
+@dataclass(slots=True, eq=False)
+class Slots:
+    """At most `most` slots (None: no limit); the most urgent in the line is the next, then whoever came first."""
+
+    most: int | None = None
+    _taken: int = field(init=False, default=0)
+    _line: list[tuple[int, int, _Place]] = field(init=False, default_factory=list)
+    _number: count[int] = field(init=False, default_factory=count)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    """Runs may be in several event loops."""
+
+    @contextlib.asynccontextmanager
+    async def one(self, priority: int, aborted: asyncio.Event) -> AsyncIterator[bool]:
+        """Take a slot, and give it back at last; yield whether there is one: not if `aborted` is set before."""
+        if self.most is None or self in _HELD.get():
+            yield True
+            return
+        place = _Place(asyncio.get_running_loop(), asyncio.Event(), priority)
+        try:
+            self._stand_in_line(place)
+            if not place.has_slot:
+                await came(place.turn.wait(), aborted)
+            held = _HELD.set((*_HELD.get(), self))
+            try:
+                yield place.has_slot
+            finally:
+                _HELD.reset(held)
+        finally:
+            self._leave(place)
+
+    def _stand_in_line(self, place: _Place) -> None:
+        with self._lock:
+            heapq.heappush(self._line, (-place.priority, next(self._number), place))
+            self._hand_over()
+
+    def _leave(self, place: _Place) -> None:
+        with self._lock:
+            if place.has_slot:
+                self._taken -= 1
+            else:
+                self._line = [each for each in self._line if each[2] is not place]
+                heapq.heapify(self._line)
+            first = self._line[0][2] if self._line else place
+            if first.priority < place.priority and not first.loop.is_closed():
+                first.loop.call_soon_threadsafe(self._hand_over_after, ROUNDS, first.loop)
+            else:
+                self._hand_over()
+
+    def _hand_over_after(self, rounds: int, loop: asyncio.AbstractEventLoop) -> None:
+        """Hand over after so many rounds of `loop`: what follows the step of a run that is more urgent comes first."""
+        if rounds:
+            loop.call_soon(self._hand_over_after, rounds - 1, loop)
+        else:
+            with self._lock:
+                self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Give the slots that are free to the first in the line."""
+        while self._line and (self.most is None or self._taken < self.most):
+            place = heapq.heappop(self._line)[2]
+            if place.loop.is_closed():
+                continue
+            place.has_slot = True
+            self._taken += 1
+            place.loop.call_soon_threadsafe(place.turn.set)

@@ -1,0 +1,366 @@
+"""Data parameters: where their values come from, and whether they are what the handler expects.
+
+In this order (the first that has a value): what somebody has approved, or is asked to approve; the plan; the result
+that the parameter is declared to come from, in this run or in an earlier one; the step that is undone, where it had a
+parameter of that name; working memory, where it has an entry of that name; whoever fills what is open, unless it is
+fixed; its default.
+
+Parameters that nothing known fills: whoever was named for that is asked once for all of a step's.
+
+Where values of data parameters come from, and which of them are text that tools returned.
+
+In the run of an agent, such text may not reach an irreversible step unless somebody approves it, or the author of the
+domain lets it pass: `From(…, approved=True)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final
+from uuid import UUID
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from executor.events.answers import FILL
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.plans.action_plan import REFERENCE, references
+from executor.tools.containment import containment, said, shown, text_from
+from executor.tools.results import NONE, Metrics
+from planner.errors import ForethoughtError, InputError
+from planner.lightweight import dataclass, replace
+from planner.model import Action, DataParameter
+from planner.semantics.simulation import bound
+
+
+@dataclass(frozen=True, slots=True)
+class FillRequest:
+    """A step whose `parameters` are open; `values` are those of its others, and `state` is all that is known."""
+
+    record: StepRecord
+    action: Action
+    parameters: tuple[DataParameter, ...]
+    values: Mapping[str, Any]
+    state: RunState
+
+
+@dataclass(frozen=True, slots=True)
+class Fillings:
+    """What somebody fills in: `values` by parameter, and why, as `thought`; what is left out takes its default.
+
+    With a `question`, nothing is filled in: a person is asked, who is told what is `known`.
+
+    `marked`: who said so has seen what tools returned. An irreversible step is done with such values only if they are
+    approved. `metrics` are what asking took, and `calls` how many calls of a language model.
+    """
+
+    values: Mapping[str, Any]
+    thought: str = ""
+    marked: bool = False
+    metrics: Metrics = NONE
+    question: str = ""
+    known: tuple[str, ...] = ()
+    calls: int = 0
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """What asking took, by name."""
+        found = {"duration": self.metrics.duration, "tokens": self.metrics.tokens, "cost": self.metrics.cost}
+        return {**found, "calls": self.calls}
+
+
+def checked_fillings(given: Any) -> Fillings:
+    """Return what a `fill` has returned; raises `InputError` for what are no fillings."""
+    if not isinstance(given, Fillings):
+        raise InputError(f"fill returned {shown(given)}", hint="return Fillings({parameter: value})")
+    for name, kind, what in (
+        ("values", Mapping, "are values by parameter"),
+        ("thought", str, "is a text"),
+        ("question", str, "is a text"),
+        ("metrics", Metrics, "are Metrics"),
+    ):
+        if not isinstance(getattr(given, name), kind):
+            raise InputError(f"{name} of Fillings {what}, not {shown(getattr(given, name))}")
+    known = tuple([text_from(str(each)) for each in given.known])
+    return replace(given, thought=text_from(given.thought), question=text_from(given.question), known=known)
+
+
+Fill = Callable[[FillRequest], Awaitable[Fillings]]
+"""Fills parameters."""
+
+
+def question_of(request: FillRequest) -> str:
+    """Return the name of the question for the open parameters of a step."""
+    return f"{FILL}{request.record.id}"
+
+
+def by_hand(request: FillRequest, answer: Any) -> Fillings:
+    """Return what somebody answers: values by name, or the value of the only parameter."""
+    if isinstance(answer, Mapping):
+        return Fillings(dict(answer))
+    return Fillings({each.name: answer for each in request.parameters[:1]})
+
+
+APPROVAL: Final = "approval"
+"""The source of values with which a step was approved."""
+PLAN: Final = "plan"
+MEMORY: Final = "memory"
+FILLED: Final = "filled"
+"""The source of what somebody has filled in."""
+DEFAULT: Final = "default"
+EARLIER: Final = "earlier run"
+"""The source of what a step of an earlier run returned."""
+UNDONE: Final = ", which is undone"
+"""How the source ends of what a step had that is undone."""
+RETURNED: Final = "returned"
+"""The entry of a waiting step that says which of its values tools returned."""
+_NO_TEXT: Final = (bool, int, float, complex, Decimal, Enum, date, time, timedelta, UUID, type(None))
+
+
+def is_allowed_by_itself(
+    state: RunState, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
+) -> bool:
+    """Return whether nobody has to allow the step with these `values`, which came from `sources`."""
+    return not (record.needs_approval(action) or returned(state, record, action, values, sources))
+
+
+def returned(
+    state: RunState, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the data parameters of an irreversible step whose values have text that tools returned.
+
+    None in runs that no agent has begun, where the flow of data is the author's own decision.
+    """
+    if not state.is_by_agent or "irreversible" not in action.tags:
+        return ()
+    return tuple([
+        each.name
+        for each in action.data
+        if each.name in values
+        and _is_returned(state, record, each, sources.get(each.name, ""))
+        and has_text(each.annotation, values[each.name], {known.name for known in state.source.objects})
+    ])  # fmt: skip
+
+
+def _is_returned(state: RunState, record: StepRecord, parameter: DataParameter, source: str) -> bool:
+    """Return whether a value that came from `source` is one that a tool returned, or may be."""
+    name = parameter.name
+    if source == APPROVAL:
+        return record.wait is None or name in record.wait.get(RETURNED, ())
+    if source == PLAN:
+        return any(True for _ in references(record.plan.parameters.get(name)))
+    if source == MEMORY:
+        return name not in state.given
+    if source == FILLED:
+        return record.marked
+    if source.endswith(UNDONE):
+        undone = next(each for each in map(state.steps.__getitem__, record.plan.undoes) if name in each.parameters)
+        return _is_returned(state, undone, parameter, undone.sources.get(name, ""))
+    return source != DEFAULT and not (parameter.source is not None and parameter.source.approved)
+
+
+def has_text(annotation: Any, value: Any, objects: Collection[str] = ()) -> bool:
+    """Return whether `value` has free text: any that is no choice of its type, and no name of one of `objects`."""
+    texts = {text for text in _texts(value) if text.strip()} - set(objects)
+    return bool(texts) and not texts <= _choices(annotation)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts inside `value`; what nobody can look into is one."""
+    if isinstance(value, _NO_TEXT):
+        return
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _texts(key)
+            yield from _texts(each)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, BaseModel):
+        for each in (*vars(value).values(), *(value.model_extra or {}).values()):
+            yield from _texts(each)
+    else:
+        yield repr(value)
+
+
+def _choices(annotation: Any) -> set[str]:
+    """Return the texts that a type offers to choose from, as far as its JSON schema says so."""
+    try:
+        schema = TypeAdapter(annotation).json_schema()
+    except Exception:  # noqa: BLE001 - types are others' code: what has no schema offers nothing to choose from
+        return set()
+    return {each for each in _offered(schema) if isinstance(each, str)}
+
+
+def _offered(schema: Any) -> Iterator[Any]:
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _offered(each)
+    elif isinstance(schema, dict):
+        found = schema.get("enum")
+        yield from found if isinstance(found, list) else ()
+        yield schema.get("const")
+        for each in schema.values():
+            yield from _offered(each)
+
+
+_LAST: Final = frozenset({FILLED, DEFAULT})
+
+
+def open_in(state: RunState, record: StepRecord, action: Action) -> tuple[DataParameter, ...]:
+    """Return the data parameters of a step that only a default has a value for, or nothing, and that are not fixed."""
+    return tuple([each for each in action.data if not each.fixed and _is_open(state, record, action, each)])
+
+
+def _is_open(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> bool:
+    if parameter.name in record.filled:
+        return False
+    try:
+        with containment():
+            return _value(state, record, action, parameter)[1] in _LAST
+    except Missing:
+        return parameter.name not in record.plan.parameters
+    except Exception:  # noqa: BLE001 - said when the value is asked for
+        return False
+
+
+class Missing(ForethoughtError):
+    """A data parameter has no value, or one that does not fit."""
+
+
+def filled(state: RunState, record: StepRecord, action: Action) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the data parameters of a step, and where each came from; raises `Missing`, with all that is amiss."""
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    amiss = []
+    for parameter in action.data:
+        try:
+            with containment():
+                value, sources[parameter.name] = _value(state, record, action, parameter)
+                values[parameter.name] = typed(parameter, value)
+        except Missing as error:
+            amiss.append(str(error))
+        except Exception as error:  # noqa: BLE001 - validators and properties are others' functions
+            amiss.append(f"the parameter {parameter.name!r} of {record.step} cannot be had: {said(error)}")
+    if amiss:
+        raise Missing("; ".join(amiss))
+    return values, sources
+
+
+def _value(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> tuple[Any, str]:
+    name = parameter.name
+    approved = _approved(state, record, action)
+    if name in approved:
+        return approved[name], APPROVAL
+    if name in record.plan.parameters:
+        return resolved(state, record.plan.parameters[name]), PLAN
+    declared = _declared(state, record, action, parameter)
+    if declared is not None:
+        return declared
+    for id_ in record.plan.undoes:
+        undone = state.steps[id_]
+        if name in undone.parameters:
+            return undone.parameters[name], f"step {id_}{UNDONE}"
+    for known, source in ((state.memory, MEMORY), (record.filled, FILLED)):
+        if name in known:
+            return known.get(name), source
+    if parameter.has_default:
+        return parameter.default, DEFAULT
+    where = f"no step has provided {parameter.source.fact}" if parameter.source else "the plan does not give it"
+    raise Missing(f"the parameter {name!r} of {record.step} has no value: {where}, and it has no default")
+
+
+def _declared(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> tuple[Any, str] | None:
+    """Return what the result holds that `parameter` is declared to come from, and whose it is, if there is one."""
+    if parameter.source is None:
+        return None
+    fact = parameter.source.fact.substitute(bound(state.problem.domain.actions[action.name], record.step))
+    provider, path = state.providers.get(fact), parameter.source.path
+    if provider is not None:
+        return field_of(state.steps[provider], path), f"step {provider}"
+    if str(fact) in state.plan.results:
+        return _field(state.plan.results[str(fact)], path, f"of {fact}"), EARLIER
+    return None
+
+
+def _approved(state: RunState, record: StepRecord, action: Action) -> Mapping[str, Any]:
+    """Return the values with which the step is to be approved, or has been begun since it was."""
+    if record.wait and "parameters" in record.wait:
+        found: Mapping[str, Any] = record.wait["parameters"]
+        return found
+    if not record.attempts or is_allowed_by_itself(state, record, action, record.parameters, record.sources):
+        return {}
+    return record.parameters
+
+
+def resolved(state: RunState, value: Any) -> Any:
+    """Return `value` with references to results of earlier steps replaced by what they refer to."""
+    match value:
+        case str():
+            whole = REFERENCE.fullmatch(value.strip())
+            if whole:
+                return _referred(state, whole[1], whole[2] or "")
+            return REFERENCE.sub(lambda found: str(_referred(state, found[1], found[2] or "")), value)
+        case dict():
+            return {key: resolved(state, each) for key, each in value.items()}
+        case list() | tuple():
+            return [resolved(state, each) for each in value]
+        case _:
+            return value
+
+
+def _referred(state: RunState, step: str, path: str) -> Any:
+    record = state.steps.get(step)
+    if record is None:
+        raise Missing(f"{{{{{step}.{path}}}}} refers to the step {step!r}, which does not exist")
+    return field_of(record, path)
+
+
+def field_of(record: StepRecord, path: str) -> Any:
+    """Return the field of the result of a step that `path` (`data.tasks.0.title`) leads to; raises `Missing`."""
+    if record.result is None:
+        raise Missing(f"the step {record.id!r} ({record.step}) has no result yet")
+    return _field(record.result, path, f"of step {record.id!r} ({record.step})")
+
+
+def _field(found: Any, path: str, whose: str) -> Any:
+    """Return the field of a result that `path` leads to; raises `Missing`, which says `whose` result it is."""
+    for part in filter(None, path.split(".")):
+        match found:
+            case Mapping() if part in found:
+                found = found[part]
+            case Mapping() if part.isdecimal() and int(part) in found:
+                found = found[int(part)]
+            case list() | tuple() if part.isdecimal() and int(part) < len(found):
+                found = found[int(part)]
+            case _ if not isinstance(found, Mapping | list | tuple | str) and hasattr(found, part):
+                found = getattr(found, part)
+            case _:
+                raise Missing(f"the result {whose} has no {path!r}")
+    return found
+
+
+def typed(parameter: DataParameter, value: Any) -> Any:
+    """Return `value` as the annotation of `parameter` has it; raises `Missing` where it does not fit."""
+    if value is parameter.default:
+        return value
+    adapter = _ADAPTERS.get(id(parameter))
+    if adapter is None:
+        adapter = _ADAPTERS[id(parameter)] = (parameter, TypeAdapter(parameter.annotation))
+    try:
+        return adapter[1].validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = "".join(f".{part}" for part in first["loc"])
+        raise Missing(
+            f"the parameter {parameter.name!r}{where} cannot be {shown(first['input'])}: {first['msg']}"
+        ) from None
+
+
+_ADAPTERS: dict[int, tuple[DataParameter, TypeAdapter[Any]]] = {}
+"""The adapters of parameters, which are kept so that no other gets the same id."""

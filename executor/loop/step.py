@@ -1,0 +1,414 @@
+"""The life of one step: may it begin, then its handler is called, as often as its policy says."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from executor.events.events import (
+    Asked,
+    Event,
+    ModelAsked,
+    ParametersChanged,
+    ParametersFilled,
+    Rung,
+    RungTaken,
+    StepEnded,
+    StepProgress,
+    StepStarted,
+    StepStatus,
+    StepWaiting,
+)
+from executor.events.plan_outline import outline_of
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.loop.aftermath import Aftermath, Another, chosen, pause
+from executor.loop.attempt import Attempt, Performer, call_of, passes
+from executor.loop.locks_and_rates import came
+from executor.loop.parameters import (
+    Fill,
+    Fillings,
+    FillRequest,
+    Missing,
+    by_hand,
+    checked_fillings,
+    filled,
+    is_allowed_by_itself,
+    open_in,
+    question_of,
+    typed,
+)
+from executor.loop.preconditions import Conditions
+from executor.observe.observe import Lookout
+from executor.observe.step_verdict import Expected
+from executor.tools.containment import OutOfTime, containment, said, within
+from executor.tools.context import Context
+from executor.tools.isolated_values import own
+from executor.tools.json_data import data_of
+from executor.tools.results import ActionResult
+from executor.tools.step_policy import Policy
+from executor.tools.world import Skill, World
+from planner.errors import InputError
+from planner.lightweight import replace
+from planner.model import Action
+
+Filled = tuple[dict[str, Any], dict[str, str]]
+"""Values of data parameters, and where each came from."""
+
+
+class _Unchosen(Exception):
+    """The policy of a step does not say which of its handlers is called."""
+
+
+class Client(Protocol):
+    """A language model for the handlers of one run: see `executor.language_model.checked_answers`."""
+
+    def for_step(self, note: Callable[[Mapping[str, Any]], None]) -> Any:
+        """Return what the handler of one step asks with; what each question took goes to `note`."""
+
+
+class Asker(Protocol):
+    """Whoever can be asked: see `executor.recovery.ask_people`."""
+
+    permit: Any
+    """Asked about each step, if it is not None."""
+    fill: Fill | None
+    """Asked for the open parameters of each step, if it is not None."""
+
+    async def answer(self, question: Asked) -> Any:
+        """Return the answer to `question`, None while there is none."""
+
+    async def approval(
+        self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
+    ) -> str | None:
+        """Return why the step is not allowed with `values`; nothing where it is, None where nobody has said yet."""
+
+
+@dataclass(slots=True, eq=False)
+class Stepper:
+    """Carries out the steps of one run; all that happens goes to `emit`."""
+
+    world: World
+    state: RunState
+    emit: Callable[[Event], None]
+    lookout: Lookout
+    performer: Performer
+    asker: Asker
+    aborted: asyncio.Event
+    """Set when the run is called off."""
+    replanning: list[str]
+    """Why handlers asked for another plan."""
+    rng: random.Random
+    client: Client | None = None
+    """What handlers ask a language model with, if they can."""
+    is_held: Callable[[str], bool] = field(init=False, default=lambda _: False)
+    """Says whether a step is irreversible, and not to be begun now."""
+    paused: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    """Set when no step is to be begun any more: who is asked whether one may be, or how, is not waited for."""
+    conditions: Conditions = field(init=False)
+    aftermath: Aftermath = field(init=False)
+    _contexts: dict[str, Context] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.conditions = Conditions(self.state, self.emit, self.lookout)
+        self.aftermath = Aftermath(self.world, self.state, self.emit, self.lookout, self.aborted)
+
+    def abort(self) -> None:
+        """Tell all handlers at work that the run is called off."""
+        self.aborted.set()
+        self.paused.set()
+        for context in self._contexts.values():
+            context.aborted.set()
+
+    def policy_of(self, record: StepRecord) -> Policy:
+        """Return how the step is tried."""
+        policy = self.world.policy_of(record.step.action)
+        return policy if record.plan.policy is None else record.plan.policy.over(policy)
+
+    async def carry_out(self, record: StepRecord, another: Another | None = None) -> None:
+        """Do the step of `record`, as often as its policy allows: it ends or waits, or the run is called off.
+
+        With `another`, an attempt was made before that failed. Nothing is done where the run is called off before it is
+        the turn of the step, nor where the plan has changed: the step may not be in it any more, or come later.
+        """
+        slots, priority, plan = self.performer.slots, self.state.plan.metadata.priority, self.state.changes
+        if slots.most is None:
+            await self._carry_out(record, another, plan)
+            return
+        async with slots.one(priority, self.aborted) as may_begin:
+            if may_begin:
+                await self._carry_out(record, another, plan)
+            elif another is not None:
+                self.emit(another.otherwise)
+
+    async def _carry_out(self, record: StepRecord, another: Another | None, plan: int) -> None:
+        action = self.world.model.actions[record.step.action]
+        reason = await self._not_now(record, action)
+        if not (reason or self.asker.fill is None or self._is_overtaken(another, plan)):
+            answer = await self._filled_in(record, action, self.asker.fill)
+            if answer is None or (another is None and self.paused.is_set()):
+                return
+            reason = answer
+        if self._is_overtaken(another, plan):
+            return
+        try:
+            values, sources = ({}, {}) if reason else filled(self.state, record, action)
+        except Missing as error:
+            reason = str(error)
+        if reason:
+            self._failed(record, reason, another)
+            return
+        refused = await self._refusal(
+            record, action, (values, sources), self.paused if another is None else self.aborted
+        )
+        if refused is None or self._is_overtaken(another, plan):
+            return
+        if refused:
+            self._failed(record, refused, another, repeatable=False)
+            return
+        if another is None and self.state.is_irreversible(record) and self.state.is_asking_beside(record):
+            # an approval that was given stays given: it is asked for once, with these values
+            question = (record.wait or {}).get("question") or f"approve:{record.id}"
+            self.emit(StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
+            return
+        await self._tried(record, action, (values, sources), another, plan)
+
+    async def _filled_in(self, record: StepRecord, action: Action, fill: Fill) -> str | None:
+        """Have the open parameters filled; return why they cannot be, None where somebody has yet to say."""
+        parameters = open_in(self.state, record, action)
+        if not parameters:
+            return ""
+        names = {each.name for each in parameters}
+        try:
+            rest = replace(action, data=tuple([each for each in action.data if each.name not in names]))
+            values, _ = filled(self.state, record, rest)
+            asked = asyncio.ensure_future(
+                self._fillings(FillRequest(record, action, parameters, values, self.state), fill)
+            )
+            got = asked.result() if await came(asked, self.aborted) else None
+            if got is None:
+                return None
+            with containment():
+                values = {name: own(value) for name, value in got.values.items() if name in names}
+        except Exception as error:  # noqa: BLE001 - whoever fills parameters may raise anything
+            return f"the open parameters of {record.step} were not filled: {said(error)}"
+        self.emit(ParametersFilled(record.id, values, got.thought, got.marked, got.spent))
+        return ""
+
+    async def _fillings(self, request: FillRequest, fill: Fill) -> Fillings | None:
+        """Return what `fill` or, where it asks, somebody else fills in; None while nobody has answered."""
+        question = question_of(request)
+        answer = self.state.answers.get(question)
+        if answer is None:
+            with containment():
+                got = checked_fillings(await fill(request))
+            if not got.question:
+                return got
+            if any(got.spent.values()):
+                self.emit(ParametersFilled(request.record.id, {}, got.thought, marked=False, metrics=got.spent))
+            asked = asyncio.ensure_future(
+                self.asker.answer(Asked(question, request.record.id, got.question, (), got.known))
+            )
+            if not await came(asked, self.paused):
+                return None
+            answer = asked.result()
+        if answer is None:
+            if request.record.status is not StepStatus.SKIPPED:
+                self.emit(StepWaiting(request.record.id, {"question": question}, 0.0))
+            return None
+        return by_hand(request, answer)
+
+    def _is_overtaken(self, another: Another | None, plan: int) -> bool:
+        """Return whether the plan has changed since it had changed so many times, and no attempt was made yet."""
+        return another is None and self.state.changes != plan
+
+    async def _tried(
+        self, record: StepRecord, action: Action, filled_in: Filled, another: Another | None, plan: int
+    ) -> None:
+        """Make attempts at the step until one is the last."""
+        policy, skills, reason = self.policy_of(record), self.world.skills[action.name], ""
+        try:
+            skill = self._chosen(record, another.skills if another else skills, policy)
+            while not reason:
+                wanted = await self.conditions.expected(record)
+                reason = await self._checked(record, action, filled_in[0], policy)
+                if self._is_overtaken(another, plan):
+                    return
+                if reason or self.aborted.is_set():
+                    break
+                if self._is_to_wait(record, another):
+                    return
+                self.emit(
+                    StepStarted(record.id, record.attempts + 1, skill.name, self.state.key_of(record), *filled_in)
+                )
+                changes = self.state.changes
+                another = await self._attempt(record, skill, policy, wanted)
+                if another is None or self._is_put_back(record, another, changes):
+                    return
+                skill = await self._again(record, another.skills, policy)
+                if self._is_put_back(record, another, changes):
+                    return
+                reason = await self.conditions.unmet(record, action)
+        except _Unchosen as error:
+            reason = str(error)
+        if reason:
+            self._failed(record, reason, another)
+        elif another is not None:
+            self.emit(another.otherwise)
+
+    def _is_to_wait(self, record: StepRecord, another: Another | None) -> bool:
+        """Return whether an irreversible step is not to begin after all: something has come up meanwhile.
+
+        Somebody had to allow the step, its check and its objects took time. It stays among those that have not begun.
+        """
+        if another is not None:
+            return self._is_put_back(record, another, self.state.changes)
+        return self.is_held(record.id) and not self.aborted.is_set()
+
+    def _is_put_back(self, record: StepRecord, another: Another, changes: int) -> bool:
+        """Put an irreversible step back among those that have not begun, where it has to wait; return whether it has.
+
+        Its next attempt waits like the first: for reversible steps that have come into the plan, which has changed so
+        many times before, for answers to questions about other steps, and until failures are attended to.
+        """
+        is_late = self.state.changes != changes or self.is_held(record.id)
+        if not (is_late and self.state.is_irreversible(record)) or self.aborted.is_set():
+            return False
+        self.emit(replace(another.otherwise, status=StepStatus.PENDING))
+        return True
+
+    def _failed(self, record: StepRecord, reason: str, another: Another | None, *, repeatable: bool = True) -> None:
+        """Say that a step has failed before an attempt; `another` says what came of the one before, if any."""
+        if another is None:
+            self.emit(StepEnded(record.id, StepStatus.FAILED, reason, repeatable=repeatable))
+        else:
+            self.emit(replace(another.otherwise, reason=f"{another.otherwise.reason}; {reason}"))
+
+    async def _refusal(
+        self, record: StepRecord, action: Action, filled_in: Filled, stopped: asyncio.Event
+    ) -> str | None:
+        """Return why the step is not allowed; None where nobody has said yet, or the run was `stopped` meanwhile."""
+        if self.asker.permit is None and is_allowed_by_itself(self.state, record, action, *filled_in):
+            return ""
+        asked = asyncio.ensure_future(self.asker.approval(record, action, *filled_in))
+        return asked.result() if await came(asked, stopped) else None
+
+    async def _checked(self, record: StepRecord, action: Action, values: Mapping[str, Any], policy: Policy) -> str:
+        """Return why the check of the action does not let the step begin; nothing where it does, or there is none."""
+        check = self.world.checks.get(action.name)
+        if check is None:
+            return ""
+        try:
+            context = self._context(record, record.attempts + 1)
+            arguments = await self._objects(record, action, check, policy)
+            return await passes(check, arguments | {**values}, context, policy.timeout)
+        except InputError as error:
+            return str(error)
+        finally:
+            self._contexts.pop(record.id, None)
+
+    async def _not_now(self, record: StepRecord, action: Action) -> str:
+        """Return why the step cannot be done; nothing where it can."""
+        reason = await self.conditions.unmet(record, action)
+        if not reason and self.state.has_failed_here(record.step):
+            reason = "it has failed before in this very state"
+        reason = reason or self.state.why_not_again(record)
+        if not reason and not self.world.skills.get(action.name):
+            reason = f"{action.name} has no handler"
+        return reason
+
+    async def _attempt(self, record: StepRecord, skill: Skill, policy: Policy, wanted: Expected) -> Another | None:
+        """Call the handler once, and look; return whether another attempt is to be made."""
+        call = call_of(self.state, record, self.world)
+        try:
+            arguments = await self._objects(record, skill.action, skill.function, policy) | {**record.parameters}
+            got = await self.performer.attempt(
+                skill,
+                call,
+                arguments,
+                policy,
+                context=lambda: self._context(record, record.attempts),
+                changed=partial(self._changed, record, skill.action),
+                aborted=self.aborted,
+            )
+        except InputError as error:
+            got = Attempt(ActionResult.failed(str(error)), begun=False)
+        finally:
+            self._contexts.pop(record.id, None)
+        if got.wait is not None:
+            self.emit(StepWaiting(record.id, data_of(got.wait), time.time()))
+            return None
+        return await self.aftermath.ended(record, got, wanted, policy, call.skills)
+
+    def _changed(self, record: StepRecord, action: Action, changes: Mapping[str, Any], by: str) -> Mapping[str, Any]:
+        """Note other values that a hook gives for data parameters; raises `Missing` for those that do not fit."""
+        values = {each.name: typed(each, changes[each.name]) for each in action.data if each.name in changes}
+        self.emit(ParametersChanged(record.id, values, by))
+        return values
+
+    async def _again(self, record: StepRecord, skills: Sequence[Skill], policy: Policy) -> Skill:
+        """Return which of `skills` is called next, after a pause if it is the same again."""
+        skill = self._chosen(record, skills, policy)
+        rung = Rung.RETRY if skill.name == record.skill else Rung.SKILL
+        seconds = pause(policy, record.attempts, self.rng) if rung is Rung.RETRY else 0.0
+        self.emit(RungTaken(rung, record.id, f"attempt {record.attempts} failed", seconds=seconds))
+        if seconds:
+            await came(asyncio.sleep(seconds), self.aborted)
+        return skill
+
+    def _chosen(self, record: StepRecord, skills: Sequence[Skill], policy: Policy) -> Skill:
+        """Return which of `skills` is called; raises `_Unchosen`."""
+        if len(skills) == 1:
+            return skills[0]
+        here, ever = record.failed, self.state.failed_skills[record.step.action]
+        if record.status is StepStatus.RUNNING:
+            here, ever = (*here, record.skill), ever + Counter([record.skill])
+        try:
+            with containment():
+                return chosen(skills, policy, here, ever)
+        except Exception as error:
+            raise _Unchosen(f"no handler was chosen: {said(error)}") from error
+
+    async def _objects(
+        self, record: StepRecord, action: Action, function: Callable[..., Any], policy: Policy
+    ) -> dict[str, Any]:
+        """Return the planning arguments of `function`, as objects; raises `InputError` where one cannot be had."""
+        parameters = [each.name.removeprefix("?") for each in action.parameters]
+        names = dict(zip(parameters, record.step.arguments, strict=False))
+        entities = self.world.entities
+        made = entities.of(function, names, self.state.objects)
+        try:
+            return await (within(made, policy.timeout) if entities.loads and policy.timeout is not None else made)
+        except OutOfTime:
+            raise InputError(f"objects of {record.step} were not loaded within {policy.timeout} s") from None
+
+    def _asked(self, step: str, metrics: Mapping[str, Any]) -> None:
+        self.emit(ModelAsked(step, metrics))
+
+    def _context(self, record: StepRecord, attempt: int) -> Context:
+        def progress(text: str, fraction: float | None = None) -> None:
+            self.emit(StepProgress(record.id, text, fraction))
+
+        context = self._contexts[record.id] = Context(
+            plan=self.state.plan.id,
+            run=self.state.run,
+            step=record.id,
+            action=record.step.action,
+            attempt=attempt,
+            key=self.state.key_of(record),
+            memory=self.state.memory.of_step(record.id),
+            results=self.state.results,
+            undoes=tuple([own(self.state.steps[id_].result or {}) for id_ in record.plan.undoes]),
+            aborted=asyncio.Event(),
+            model=None if self.client is None else self.client.for_step(partial(self._asked, record.id)),
+            _outline=partial(outline_of, self.state, record),
+            _on_progress=progress,
+            _on_replanning=self.replanning.append,
+        )
+        return context

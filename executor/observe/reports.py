@@ -1,0 +1,86 @@
+"""What a handler reports beside its answer: facts, read as those of the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from executor.observe.beliefs import Beliefs
+from executor.plans.created_objects import Bindings
+from executor.tools.results import ActionResult
+from executor.tools.returned_values import result_of
+from planner.errors import InputError, did_you_mean
+from planner.language.declare.syntax import NotationError, parse_atom
+from planner.lightweight import dataclass, field
+from planner.model import Atom, DomainModel, Not
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The `facts` that a handler reports, and whether they hold; `strangers` are those that the problem lacks."""
+
+    facts: Mapping[Atom, bool] = field(default_factory=dict)
+    strangers: Mapping[Atom, bool] = field(default_factory=dict)
+
+
+def reported(result: ActionResult, beliefs: Beliefs, objects: Bindings) -> Report:
+    """Return what `result` reports, with the names that plans have for objects; of one fact the last word.
+
+    Raises `InputError` for what is no fact that can be reported in this domain.
+    """
+    if not result.observed:
+        return NOTHING
+    domain = beliefs.simulation.problem.domain
+    facts: dict[Atom, bool] = {}
+    strangers: dict[Atom, bool] = {}
+    for literal in result.observed:
+        named, holds = literal_of(literal)
+        _check(named, domain)
+        fact = objects.renamed(named)
+        if beliefs.stranger(fact):
+            strangers[named] = holds
+        else:
+            facts[fact] = holds
+    return Report(facts, strangers)
+
+
+def _check(fact: Atom, domain: DomainModel) -> None:
+    predicate = domain.predicates.get(fact.predicate)
+    if predicate is None:
+        hint = did_you_mean(fact.predicate, domain.predicates)
+        raise InputError(f"the handler reports {fact}, and there is no predicate {fact.predicate!r}", hint=hint)
+    count = len(predicate.parameters)
+    if len(fact.args) != count:
+        raise InputError(f"the handler reports {fact}, but {predicate.name} has {count} arguments")
+    if fact.predicate in domain.derived:
+        hint = "report what it follows from"
+        raise InputError(f"the handler reports {fact}, which is derived from other facts", hint=hint)
+
+
+def literal_of(literal: Any) -> tuple[Atom, bool]:
+    """Return the fact of a literal, given as a value or as text, and whether it holds; raises `InputError`."""
+    match literal:
+        case Atom():
+            return literal, True
+        case Not(Atom() as fact):
+            return fact, False
+        case str():
+            text = literal.strip()
+            holds = not text.startswith("not ")
+            try:
+                return parse_atom(text if holds else text[4:].strip()), holds
+            except NotationError as mistake:
+                raise InputError(f"{literal!r} is no fact: {mistake.problem}", hint=mistake.hint) from None
+        case _:
+            raise InputError(f"{literal!r} is no fact", hint="a fact is written at(r1, hall), or not at(r1, hall)")
+
+
+NOTHING = Report()
+
+
+def checked(returned: Any) -> ActionResult:
+    """Return what a handler returned as a result; raises `InputError` where it, or a fact that it reports, is none."""
+    result = result_of(returned)
+    for literal in result.observed:
+        literal_of(literal)
+    return result

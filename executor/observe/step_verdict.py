@@ -1,0 +1,340 @@
+"""What a step should have changed, what was seen of it, and what that says about the step.
+
+Actions that may come out in several declared ways: which of them it was, by what was seen and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from executor.events.events import TRUSTED, Note, Provenance, StepStatus
+from executor.observe.beliefs import Beliefs, is_in_place
+from executor.observe.observe import Looked
+from executor.observe.reports import literal_of
+from executor.tools.results import SURE, ActionResult
+from planner.lightweight import dataclass, replace
+from planner.model import Action, Atom, Formula, Literal, Outcome
+from planner.plan import Step
+from planner.semantics.actions import Changes
+from planner.semantics.simulation import Simulation
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a step declares to change, in the state before it.
+
+    `facts` must hold, or not, after it; those in `changed` did not before. `stale` end because something that they rest
+    on is written, which no observer can see. `items` are changed in place: their versions must differ from these.
+    `asked` are unknown facts of which the step is to say whether they hold.
+    """
+
+    facts: Mapping[Atom, bool]
+    changed: frozenset[Atom]
+    stale: frozenset[Atom]
+    items: Mapping[Atom, Any]
+    conditions: tuple[Formula, ...] = ()
+    looks: tuple[Atom, ...] = ()
+    asked: tuple[Atom, ...] = ()
+
+    @property
+    def all(self) -> list[Atom]:
+        """All that an observer could see."""
+        if not (self.items or self.looks or self.asked):
+            return list(self.facts)
+        return list(dict.fromkeys([*self.facts, *self.items, *self.looks, *self.asked]))
+
+    def is_missed(self, looked: Looked, beliefs: Beliefs) -> bool:
+        """Return whether something was seen to be otherwise, or observers disagree about it: it may take its time."""
+        if any(note.holds is None and (note.fact in self.facts or note.fact in self.items) for note in looked.notes):
+            return True
+        for fact, holds in self.facts.items():
+            if looked.seen.get(fact, holds) is not holds:
+                return True
+        if any(fact in looked.versions and looked.versions[fact] == old for fact, old in self.items.items()):
+            return True
+        if not self.conditions:
+            return False
+        notes = [Note(fact, holds, Provenance.ASSUMED) for fact, holds in self.facts.items()]
+        after = beliefs.after([*notes, *looked.notes])
+        return not all(after.is_true(each) for each in self.conditions)
+
+
+def expected(beliefs: Beliefs, step: Step) -> Expected:
+    """Return what `step`, which can be applied, should change now."""
+    return expected_by(beliefs, beliefs.simulation.changes(step))
+
+
+def expected_by(beliefs: Beliefs, changes: Changes) -> Expected:
+    """Return what a step with these effects should change now."""
+    stale = beliefs.stale_by(changes)
+    ended = [fact for fact in changes.removed if fact not in stale] if stale else changes.removed
+    unsure = [fact for fact in beliefs.unknown if any(pattern.matches(fact) for pattern in changes.retracted)]
+    facts = {**dict.fromkeys([*unsure, *ended], False), **dict.fromkeys(changes.provided, True)}
+    items = {item: beliefs.note(item).version for item in changes.modified if is_in_place(item)}
+    changed = frozenset([fact for fact in (*changes.added, *ended) if not beliefs.is_internal(fact)])
+    return Expected(facts, changed, stale, items)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is to be said about an attempt.
+
+    It is `known` where all of its effects were conclusively looked at, and `absent` where all of them are missing.
+    `way` says in which of several ways it came out, where that is known.
+    """
+
+    status: StepStatus
+    reason: str
+    notes: tuple[Note, ...]
+    absent: bool = False
+    known: bool = False
+    way: int | None = None
+
+
+def judged(
+    action: Action,
+    result: ActionResult,
+    wanted: Expected,
+    looked: Looked,
+    beliefs: Beliefs,
+    *,
+    told: Mapping[Atom, bool] | None = None,
+    doubt: str = "",
+) -> Judgement:
+    """Return what came of an attempt at `action`.
+
+    `told` are the facts that its handler reports, beside its answer; `doubt` says why that answer is none, if so.
+    """
+    told = told or {}
+    trusts = "trusted" in action.tags
+    seen: list[Formula] = []
+    missing: list[Formula] = []
+    unseen: list[Formula] = []
+    for fact, holds in wanted.facts.items():
+        found = looked.seen.get(fact)
+        if found is None and told.get(fact, holds) is holds:
+            if not (result.success and not doubt and (trusts or beliefs.is_trusted(fact))):
+                unseen.append(fact)
+        else:
+            (seen if found is holds else missing).append(fact)
+    for item, old in wanted.items.items():
+        _judge_item(item, old, looked, (seen, missing, unseen), trusts=trusts or beliefs.is_trusted(item))
+    if result.success and not doubt:
+        unseen += [fact for fact in wanted.asked if fact not in looked.seen and fact not in told]
+    if wanted.conditions:
+        notes = _notes(action, result, wanted, looked, told, beliefs=beliefs, done=True, doubt=doubt)
+        _judge_conditions(wanted, looked, beliefs.after([*looked.notes, *notes]), (seen, missing, unseen))
+    status, reason = _status(result, wanted, (seen, missing, unseen), doubt, looked)
+    effects = [*wanted.changed, *wanted.items]
+    known = bool(effects) and looked.conclusive.issuperset(effects) and set(unseen).isdisjoint(effects)
+    absent = known and set(missing).issuperset(effects)
+    if status is StepStatus.IN_DOUBT and absent:
+        status, reason = StepStatus.FAILED, f"{doubt}, and it did not happen"
+    done = status.is_done or status is StepStatus.PARTIAL
+    notes = _notes(action, result, wanted, looked, told, beliefs=beliefs, done=done, doubt=doubt)
+    more = _more_told(action, result, told, wanted, looked, beliefs=beliefs) if told else ()
+    return Judgement(status, reason, (*notes, *more), absent, known)
+
+
+def _judge_conditions(wanted: Expected, looked: Looked, after: Beliefs, lists: tuple[list[Formula], ...]) -> None:
+    """Sort in what must hold besides, where `after` is what would be believed."""
+    seen, missing, unseen = lists
+    for condition in wanted.conditions:
+        if not after.is_true(condition):
+            missing.append(condition)
+        elif after.resting(condition, lambda fact: fact not in looked.seen and not after.is_trusted(fact)):
+            unseen.append(condition)
+        else:
+            seen.append(condition)
+
+
+def _judge_item(item: Atom, old: Any, looked: Looked, lists: tuple[list[Formula], ...], *, trusts: bool) -> None:
+    seen, missing, unseen = lists
+    version = looked.versions.get(item)
+    if version is None or old is None:
+        if not trusts:
+            unseen.append(item)
+    else:
+        (missing if version == old else seen).append(item)
+
+
+def _status(
+    result: ActionResult,
+    wanted: Expected,
+    lists: tuple[list[Formula], list[Formula], list[Formula]],
+    doubt: str,
+    looked: Looked,
+) -> tuple[StepStatus, str]:
+    seen, missing, unseen = lists
+    came = [fact for fact in seen if fact in wanted.changed or fact in wanted.items]
+    said = doubt or result.error or "the handler said that it failed"
+    if doubt or not result.success:
+        if came and not missing and not unseen:
+            return StepStatus.SUCCEEDED, f"{said}, but all its effects were seen"
+        if came:
+            return StepStatus.PARTIAL, f"{said}; of its effects, {_listed(came)} came about"
+        return (StepStatus.IN_DOUBT if doubt else StepStatus.FAILED), said
+    if missing:
+        if came:
+            return StepStatus.PARTIAL, f"its effect {_listed(missing, wanted)} did not come about"
+        return StepStatus.FAILED, f"the handler reports success, but {_listed(missing, wanted)} was not seen"
+    if unseen:
+        return StepStatus.UNVERIFIED, _why_unseen(unseen, wanted, looked)
+    if result.confidence < SURE:
+        return StepStatus.UNVERIFIED, f"the handler is sure only to {result.confidence:g}"
+    return StepStatus.SUCCEEDED, ""
+
+
+def _why_unseen(unseen: Sequence[Formula], wanted: Expected, looked: Looked) -> str:
+    """Return why effects were not seen: what observers failed at or contradict each other about, and the others."""
+    told = {fact: each.reason for each in looked.disagreements for fact in each.facts}
+    reasons = dict.fromkeys([told[fact] for fact in unseen if isinstance(fact, Atom) and fact in told])
+    others = [fact for fact in unseen if fact not in told]
+    return "; ".join([*reasons, *([f"nobody looked at {_listed(others, wanted)}"] if others else [])])
+
+
+def _listed(facts: Iterable[Formula], wanted: Expected | None = None) -> str:
+    denied = {fact for fact, holds in wanted.facts.items() if not holds} if wanted else ()
+    named = [f"not {fact}" if fact in denied else str(fact) for fact in facts]
+    return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+
+
+def _notes(
+    action: Action,
+    result: ActionResult,
+    wanted: Expected,
+    looked: Looked,
+    told: Mapping[Atom, bool],
+    *,
+    beliefs: Beliefs,
+    done: bool,
+    doubt: str,
+) -> Iterator[Note]:
+    """Yield what is to be believed about the declared effects.
+
+    Who looked is believed before who did it, and that before what is declared.
+    """
+    observed = {note.fact: note for note in looked.notes}
+    trusted = "trusted" in action.tags
+    for fact, holds in wanted.facts.items():
+        if fact in observed:
+            yield observed[fact]
+        elif fact in told:
+            yield Note(fact, told[fact], Provenance.REPORTED, TRUSTED if trusted and told[fact] is holds else "")
+        elif result.success and not doubt and done:
+            yield Note(fact, holds, Provenance.REPORTED, TRUSTED) if trusted else Note(fact, holds, Provenance.ASSUMED)
+        elif beliefs.holds(fact) is not holds and doubt:
+            yield Note(fact, None, Provenance.UNKNOWN, doubt)
+    if done:
+        for fact in wanted.stale:
+            yield Note(fact, False, Provenance.STALE)
+        for item in wanted.items:
+            if item in observed and item not in wanted.facts:
+                yield observed[item]
+
+
+def _more_told(
+    action: Action,
+    result: ActionResult,
+    told: Mapping[Atom, bool],
+    wanted: Expected,
+    looked: Looked,
+    *,
+    beliefs: Beliefs,
+) -> Iterator[Note]:
+    """Yield what the handler reports besides, where no observer has looked; what is stale stays so.
+
+    What a step reports that it declares to sense counts as observed: to find that out is what the step is for.
+    """
+    for fact, holds in told.items():
+        known = fact in looked.seen or fact in wanted.facts or fact in wanted.stale or beliefs.is_stale(fact)
+        if not known:
+            sensed = result.success and result.confidence >= SURE and fact in wanted.asked
+            provenance, source = (Provenance.OBSERVED, action.name) if sensed else (Provenance.REPORTED, "")
+            yield Note(fact, holds, provenance, source)
+
+
+OTHERWISE: Final = "it came out in another way that its action declares"
+
+
+def alternatives(beliefs: Beliefs, step: Step) -> list[Expected]:
+    """Return what `step`, which can be applied, may change now by its outcomes; nothing where it has but one."""
+    action = beliefs.simulation.problem.domain.actions[step.action]
+    return [expected_by(beliefs, _as_if(beliefs, replaced).changes(step)) for replaced in _variants(action)]
+
+
+def _variants(action: Action) -> list[Action]:
+    return [replace(action, provides=each.provides, modifies=each.modifies) for each in _others(action)]
+
+
+def _others(action: Action) -> list[Outcome]:
+    intended = action.provides, action.modifies
+    return [each for each in action.outcomes if (each.provides, each.modifies) != intended]
+
+
+def labels(action: Action) -> list[str]:
+    """Return what the outcomes of `action` are called: the intended one first, then those of `alternatives`."""
+    intended = action.provides, action.modifies
+    first = [each for each in action.outcomes if (each.provides, each.modifies) == intended]
+    return [label(each) for each in (*(first[:1] or [Outcome(Decimal(1), *intended)]), *_others(action))]
+
+
+def label(outcome: Outcome) -> str:
+    """Return what `outcome` is called where runs are remembered: its name, or else its effects."""
+    effects = [*map(str, outcome.provides), *(f"modifies {each}" for each in outcome.modifies)]
+    return outcome.name or ", ".join(effects) or "nothing"
+
+
+def _as_if(beliefs: Beliefs, action: Action) -> Simulation:
+    """Return the state in which `action` is another."""
+    now = beliefs.problem
+    return Simulation(replace(now, domain=replace(now.domain, actions={**now.domain.actions, action.name: action})))
+
+
+def as_it_came_out(
+    ways: Sequence[Expected],
+    judge: Callable[[Expected], Judgement],
+    looked: Looked,
+    beliefs: Beliefs,
+    *,
+    observed: Iterable[str | Literal],
+    doubt: str,
+) -> Judgement:
+    """Return what `judge` says about a step that may have come out in several `ways`, the first of them intended.
+
+    Another way is taken where what was seen, or else reported as `observed`, speaks against those before it; and for
+    it, unless all was conclusively looked at.
+    """
+    intended = judge(ways[0])
+    known = dict(map(literal_of, observed)) | looked.seen
+    about = dict.fromkeys(fact for way in ways for fact in way.facts)
+    changed = frozenset(fact for way in ways for fact in way.changed)
+    fitting = [way for way in ways if _fits(way, known, about, beliefs)]
+    certain = looked.conclusive.issuperset(changed) and looked.seen.keys() >= changed
+    if ways[0] in fitting and (_supported(ways[0], known) or not any(_supported(way, known) for way in fitting)):
+        is_known = intended.status is StepStatus.SUCCEEDED or _supported(ways[0], known)
+        return replace(intended, way=0) if is_known and intended.status.is_done else intended
+    for number, way in enumerate(ways):
+        if way not in fitting:
+            continue
+        found = judge(way)
+        if found.status.is_done and (certain or _supported(way, known)):
+            others = tuple([note for note in looked.notes if note.fact in about and note.fact not in way.facts])
+            news = tuple([note for note in others if note.holds is not beliefs.holds(note.fact)])
+            return replace(found, reason=found.reason or OTHERWISE, notes=(*found.notes, *news), way=number)
+    if not intended.absent or certain:
+        return intended
+    status = StepStatus.IN_DOUBT if doubt else intended.status
+    return replace(intended, status=status, absent=False, known=False)
+
+
+def _fits(way: Expected, known: Mapping[Atom, bool], about: Iterable[Atom], beliefs: Beliefs) -> bool:
+    """Return whether nothing that is `known` speaks against `way`."""
+    return all(known[fact] is way.facts.get(fact, beliefs.holds(fact)) for fact in about if fact in known)
+
+
+def _supported(way: Expected, known: Mapping[Atom, bool]) -> bool:
+    """Return whether some effect of `way` is known to have come about."""
+    return any(known.get(fact) is way.facts[fact] for fact in way.changed)

@@ -1,0 +1,390 @@
+"""The check of a plan, all of it.
+
+Whether the alternatives that a plan names are plans of its domain.
+
+Whether what a plan says about its problem fits the domain: objects, facts, goal.
+
+How the steps of a plan name each other: ids, dependencies, references to results.
+
+Plans are checked before they run: everything that is wrong with one, at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import islice
+from typing import Any, Final
+
+from executor.plan_check.findings import PLAN, Hints, Path, PlanFinding, Where
+from executor.plan_check.means import check_limits, check_means, without_handler
+from executor.plan_check.vocabulary import Vocabulary, check_conditions, check_stated, unprovided
+from executor.plans.action_plan import REFERENCE, ActionPlan, Goals, PlanStep, texts_in
+from executor.plans.partial_order import order_of
+from executor.tools.results import ActionResult
+from executor.tools.world import World, actions_of
+from planner.compilations.object_creation.placeholders import for_steps
+from planner.errors import InputError
+from planner.language.declare import Domain
+from planner.language.declare.declarations import objects_of
+from planner.language.declare.fields import CodePlace
+from planner.language.declare.syntax import NotationError, cannot_name, is_name, parse_atom
+from planner.language.declare.vocabulary import Types
+from planner.language.documents.text_formats import Document
+from planner.model import Action, DomainModel, Problem
+from planner.model.actions import added, deleted
+from planner.plan import Step
+from planner.problem_kinds import AnyDomain
+from planner.semantics.actions import staleness_of
+from planner.semantics.simulation import Rules
+
+
+def check_alternatives(plan: ActionPlan, problem: Problem) -> Iterator[PlanFinding]:
+    """Yield the steps of alternatives that are no ground actions of `problem`."""
+    if not plan.alternatives:
+        return
+    rules = Rules(replace(problem, unknown=()))
+    for number, texts in enumerate(plan.alternatives):
+        for place, text in enumerate(texts):
+            found, hint = _misfit(text, rules)
+            if found:
+                yield PLAN.error("alternative", found, "alternatives", number, place, hint=hint)
+
+
+def _misfit(text: str, rules: Rules) -> tuple[str, str]:
+    try:
+        atom = parse_atom(text)
+    except NotationError as mistake:
+        return f"{text!r} is no ground action: {mistake.problem}", mistake.hint or ""
+    return rules.misfit(Step(atom.predicate, atom.args)), ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The problem that `plan` states, without what is wrong in it: `plan` is left without that, too.
+
+    `has_start` says whether the state is known from which the plan begins.
+    """
+
+    plan: ActionPlan
+    problem: Problem
+    findings: tuple[PlanFinding, ...]
+    has_start: bool
+
+
+def statement(plan: ActionPlan, domain: DomainModel) -> Statement:
+    """Return what `plan` states, and all that is wrong with it."""
+    try:
+        return Statement(plan, plan.problem(domain), (), has_start=True)
+    except InputError:
+        known, findings = _objects(plan, domain)
+        start = not findings
+        if not is_name(plan.name):
+            message, rule = cannot_name(plan.name, "a problem")
+            findings.append(PLAN.error("statement", message, "name", hint=rule))
+            known = known.model_copy(update={"name": "plan"})
+        good = known.model_copy(update=_NOTHING)
+        for path, fields in _pieces(known):
+            facts = {"unknown": good.unknown, "initial": good.initial} if "likely" in fields else {}
+            try:
+                known.model_copy(update={**_NOTHING, **facts, **fields}).problem(domain)
+            except InputError as error:
+                findings.append(PLAN.told("statement", error, *path))
+                start = start and path[0] in _LATER
+            else:
+                good = _with(good, fields)
+        return Statement(good, good.problem(domain), tuple(findings), start)
+
+
+_LATER: Final = {"goal": Goals(), "constraints": (), "budgets": {}, "deadline": None}
+"""What does not say how the world is in which the plan begins, left empty."""
+_NOTHING: Final = {**_LATER, "initial": (), "values": {}, "unknown": (), "likely": {}, "ran": ()}
+
+
+def _objects(plan: ActionPlan, domain: DomainModel) -> tuple[ActionPlan, list[PlanFinding]]:
+    """Return the plan with those objects that the domain can have, and what is wrong with the others."""
+    place = CodePlace("the plan")
+    good, findings = {}, []
+    constants = {each.name: each.types for each in domain.constants}
+    for name, types in plan.objects.items():
+        try:
+            found, _ = objects_of({name: types}, Types.of(domain.types), place)
+        except InputError as error:
+            findings.append(PLAN.told("statement", error, "objects", name))
+            continue
+        if constants.get(name, found[name].types) == found[name].types:
+            good[name] = types
+        else:
+            message = f"object {name!r} is a constant of another type, {' or '.join(constants[name])}"
+            findings.append(PLAN.error("statement", message, "objects", name))
+    return plan.model_copy(update={"objects": good}), findings
+
+
+def _pieces(plan: ActionPlan) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield each thing that a plan states, with where it stands."""
+    for name in ("initial", "unknown", "ran"):
+        for index, text in enumerate(getattr(plan, name)):
+            yield (name, index), {name: (text,)}
+    for term, value in plan.values.items():
+        yield ("values", term), {"values": {term: value}}
+    for name in ("likely", "budgets"):
+        for key, value in getattr(plan, name).items():
+            yield (name, key), {name: {key: value}}
+    for index, each in enumerate(plan.constraints):
+        yield ("constraints", index), {"constraints": (each,)}
+    if plan.deadline is not None:
+        yield ("deadline",), {"deadline": plan.deadline}
+    for index, text in enumerate(plan.goal.hard):
+        yield ("goal", "hard", index), {"goal": Goals(hard=(text,))}
+    for text, utility in plan.goal.soft.items():
+        yield ("goal", "soft", text), {"goal": Goals(soft={text: utility})}
+
+
+def _with(plan: ActionPlan, fields: dict[str, Any]) -> ActionPlan:
+    """Return `plan` with more of what `fields` has."""
+    ((name, value),) = fields.items()
+    known = getattr(plan, name)
+    if isinstance(value, Goals):
+        more: Any = Goals(hard=(*known.hard, *value.hard), soft={**known.soft, **value.soft})
+    elif isinstance(value, dict):
+        more = {**known, **value}
+    else:
+        more = (*known, *value) if isinstance(value, tuple) else value
+    return plan.model_copy(update={name: more})
+
+
+FIELDS: Final = frozenset(each.name for each in fields(ActionResult))
+
+
+def check_structure(plan: ActionPlan) -> Iterator[PlanFinding]:
+    """Yield what is wrong with ids, dependencies, references, and what the plan says that it came of."""
+    if not (plan.steps or plan.tasks or plan.goal.hard or plan.goal.soft):
+        yield PLAN.error("empty", "the plan has neither steps nor a goal, so that nothing can come of it", "steps")
+    places: dict[str, int] = {}
+    for number, step in enumerate(plan.steps):
+        if step.id in places:
+            message = f"two steps have the id {step.id!r}: it is that of step {places[step.id] + 1}, too"
+            yield Where.of(number, step).error("same-id", message, "id")
+        places.setdefault(step.id, number)
+    circular = _circular(plan, places)
+    for cycle in circular:
+        first = plan.steps[places[cycle[0]]]
+        message = f"{' → '.join(map(repr, [*cycle, cycle[0]]))}: each of these waits for the next, so that none begins"
+        yield Where.of(places[first.id], first).error("cycle", message, "depends_on")
+    hints = Hints()
+    waiting = {id_ for cycle in circular for id_ in cycle}
+    for number, step in enumerate(plan.steps):
+        yield from _dependencies(number, step, places, waiting, hints)
+        yield from _references(number, step, places, hints)
+    yield from _decomposition(plan)
+
+
+def _circular(plan: ActionPlan, places: Mapping[str, int]) -> list[list[str]]:
+    """Return circles of dependencies, disjoint ones."""
+    needs = {each.id: [id_ for id_ in each.depends_on if id_ in places and id_ != each.id] for each in plan.steps}
+    found: list[list[str]] = []
+    done: set[str] = set()
+    for start in needs:
+        path: dict[str, Iterator[str]] = {}
+        stack = [start] if start not in done else []
+        while stack:
+            top = stack[-1]
+            following = next(path.setdefault(top, iter(needs[top])), None)
+            if following is None or top in done:
+                done.add(stack.pop())
+            elif following in path and following not in done:
+                circle = stack[stack.index(following) :]
+                found.append(circle)
+                done.update(circle)
+            elif following not in done:
+                stack.append(following)
+    return found
+
+
+def _dependencies(
+    number: int, step: PlanStep, places: Mapping[str, int], waiting: set[str], hints: Hints
+) -> Iterator[PlanFinding]:
+    where = Where.of(number, step)
+    for index, id_ in enumerate(step.depends_on):
+        here = "depends_on", index
+        if id_ == step.id:
+            yield where.error("cycle", "it depends on itself", *here)
+        elif id_ not in places:
+            hint = hints.near(id_, places, f"the steps are {', '.join(islice(places, 8))}")
+            yield where.error("unknown-step", f"it depends on {id_!r}, which is no step", *here, hint=hint)
+        elif places[id_] > number and not {id_, step.id} <= waiting:
+            hint = "list the steps in an order in which they can run"
+            yield where.error("later-step", f"it depends on {id_!r}, which comes after it", *here, hint=hint)
+
+
+def _references(number: int, step: PlanStep, places: Mapping[str, int], hints: Hints) -> Iterator[PlanFinding]:
+    where = Where.of(number, step)
+    for name, value in step.parameters.items():
+        here = "parameters", name
+        for text in texts_in(value):
+            if "{{" in REFERENCE.sub("", text):
+                yield where.error("reference", f"{text!r} holds no reference", *here, hint="write {{step.data.field}}")
+            for match in REFERENCE.finditer(text):
+                found = _reference(match, places, number, hints)
+                if found is not None:
+                    rule, message, hint = found
+                    yield where.error(rule, message, *here, hint=hint)
+
+
+def _reference(
+    match: re.Match[str], places: Mapping[str, int], number: int, hints: Hints
+) -> tuple[str, str, str] | None:
+    """Return the rule, the message and the hint for what is wrong with a reference in the step at place `number`."""
+    what, id_, path = match[0], match[1], match[2] or ""
+    first = path.split(".", maxsplit=1)[0]
+    if id_ not in places:
+        return "unknown-step", f"{what} refers to {id_!r}, which is no step", hints.near(id_, places)
+    if places[id_] >= number:
+        which = "this step itself" if places[id_] == number else f"{id_!r}, which comes after it"
+        return "later-step", f"{what} refers to the result of {which}", ""
+    if first and first not in FIELDS:
+        hint = hints.near(first, FIELDS, f"write {{{{{id_}.data.{path}}}}} for what its handler returned")
+        return "reference", f"{what}: a result has no {first!r}", hint
+    return None
+
+
+def _decomposition(plan: ActionPlan) -> Iterator[PlanFinding]:
+    if plan.model == "policy" and plan.policy is None:
+        message = "the execution model is policy, but the plan does not say what it follows"
+        yield PLAN.error("policy", message, "model", hint="choose another model, or give its policy")
+    if plan.decomposition is None:
+        if plan.model == "hierarchical":
+            message = "the execution model is hierarchical, but the plan does not say what it came of"
+            yield PLAN.error("decomposition", message, "model", hint="choose another model, or give its decomposition")
+        return
+    nodes: Any = plan.decomposition.get("nodes")
+    leaves = [each for each in nodes if isinstance(each, dict) and "step" in each] if isinstance(nodes, list) else []
+    said = [(each["step"], each.get("task"), each.get("arguments")) for each in leaves]
+    given = [[*each.arguments.values(), *each.creates.values()] for each in plan.steps]
+    steps = [(place, each.action, given[place]) for place, each in enumerate(plan.steps)]
+    if sorted(said, key=str) != sorted(steps, key=str):
+        message = "the decomposition does not lead to the steps of the plan"
+        yield PLAN.error("decomposition", message, "decomposition", hint="leave it out, with another execution model")
+
+
+NAMES: Final = frozenset({"action", "arguments", "creates"})
+"""The fields of a step that say what is done; the others say how."""
+MEANS: Final = frozenset({"no-handler", "missing-parameter", "no-field"})
+"""The rules about what a world lacks for a plan."""
+
+
+def check_plan(
+    plan: ActionPlan,
+    world: World | Domain | AnyDomain,
+    *,
+    memory: Collection[str] = (),
+    model: bool = False,
+    document: Document | None = None,
+) -> list[PlanFinding]:
+    """Return all that is wrong with `plan`, in its order; a plan without errors among them can be run.
+
+    With a `World`, actions need handlers. `memory` names the data parameters that working memory has; with `model`, a
+    language model fills those that are not fixed. `document` is what the plan was read from: findings have places then.
+    """
+    domain = world.model if isinstance(world, World) else actions_of(world)
+    told = statement(plan, domain)
+    vocabulary = Vocabulary(domain, {each.name: each.types for each in told.problem.objects}, memory, model=model)
+    structure = list(check_structure(plan))
+    words = list(vocabulary.check(plan))
+    found = [*_over(plan), *told.findings, *structure, *words]
+    if not any(each.rule == "same-id" for each in structure):
+        bad = {each.step for each in words if each.is_error and each.path[2] in NAMES}
+        found += _simulated(told, vocabulary, bad, in_order=not structure)
+    if isinstance(world, World):
+        known = [(number, each, vocabulary.action(each)) for number, each in enumerate(plan.steps)]
+        named = [(number, each, action.name) for number, each, action in known if isinstance(action, Action)]
+        found += without_handler(named, world)
+        if not any(each.is_error and each.rule not in MEANS for each in found) and told.has_start:
+            means = check_means(plan, told.problem, world, memory, fills=model)
+            found = [*[each for each in found if each.rule not in MEANS], *means]
+    return _sorted(found, document)
+
+
+def errors_in(findings: Iterable[PlanFinding]) -> list[PlanFinding]:
+    """Return those of `findings` with which a plan cannot be run."""
+    return [each for each in findings if each.is_error]
+
+
+def _over(plan: ActionPlan) -> Iterator[PlanFinding]:
+    """Yield that nothing is left to do for a plan whose status says so."""
+    if plan.status in ("completed", "abandoned"):
+        hint = 'to carry it out again: plan.model_copy(update={"status": "proposed"})'
+        yield PLAN.error("status", f"the plan is {plan.status}", "status", hint=hint)
+
+
+def _simulated(told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_order: bool) -> Iterator[PlanFinding]:
+    """Yield what shows when the steps that are understood are carried out in thought."""
+    plan, problem = told.plan, told.problem
+    fit = [each for each in plan.steps if each.id not in bad]
+    fits = [each.id for each in fit]
+    problem = for_steps(problem, [each.step(problem.domain) for each in fit])
+    findings, steps = check_stated(problem, plan.model_copy(update={"steps": tuple(fit)}))
+    places = {each.id: number for number, each in enumerate(plan.steps)}
+    yield from (replace(each, path=("steps", places[each.step], *each.path[2:])) for each in findings)
+    yield from check_alternatives(plan, told.problem)
+    if told.has_start:
+        left_out = list(_left_out(plan, vocabulary, bad, problem))
+        if plan.policy is not None:
+            yield from _policy(plan, problem)
+            return
+        yield from check_conditions(problem, plan, steps, left_out)
+        if in_order:
+            sources = order_of(problem, steps).sources
+            yield from unprovided(plan, problem.domain, dict(zip(fits, left_out, strict=False)), sources)
+            yield from check_limits(problem, plan, steps)
+
+
+def _policy(plan: ActionPlan, problem: Problem) -> Iterator[PlanFinding]:
+    """Yield what is wrong with the policy that `plan` follows."""
+    from planner.policies.policy import Policy
+
+    try:
+        Policy.from_dict(plan.policy, problem)
+    except InputError as error:
+        yield PLAN.told("policy", error, "policy")
+    if plan.steps or plan.model != "policy":
+        message = "a plan that follows a policy has no steps of its own, and the execution model 'policy'"
+        yield PLAN.error("policy", message, "steps" if plan.steps else "model")
+
+
+def _left_out(plan: ActionPlan, vocabulary: Vocabulary, bad: set[str], problem: Problem) -> Iterator[set[str]]:
+    """Yield, for each step that is understood and for the end, what steps before it that are not may change."""
+    changed: set[str] = set()
+    for each in plan.steps:
+        if each.id in bad:
+            action = vocabulary.action(each)
+            changes = _changes(action, problem) if isinstance(action, Action) else set(problem.domain.predicates)
+            changed = {*changed, *changes, f"ran {each.action}"}
+        else:
+            yield changed
+    yield changed
+
+
+def _changes(action: Action, problem: Problem) -> set[str]:
+    """Return the predicates of facts that `action` may change."""
+    written = [
+        atom
+        for effect in action.effects
+        for atom in (*added(effect.provides), *deleted(effect.provides), *effect.modifies)
+    ]
+    stale = staleness_of(problem.domain).of(written)
+    return {each.predicate for each in (*written, *stale)}
+
+
+def _sorted(findings: Sequence[PlanFinding], document: Document | None) -> list[PlanFinding]:
+    """Return `findings` in the order of the steps, what is about the whole plan first; with places in `document`."""
+
+    def key(finding: PlanFinding) -> tuple[bool, int]:
+        about_step = finding.path[:1] == ("steps",) and len(finding.path) > 1
+        return about_step, int(finding.path[1]) if about_step else 0
+
+    ordered = sorted(findings, key=key)
+    if document is None:
+        return ordered
+    return [replace(each, location=document.location(each.path)) for each in ordered]

@@ -1,0 +1,135 @@
+"""Places in an imported document, where mistakes are noted, and keys that have no meaning in our plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final
+
+from executor.plan_check.findings import Path, PlanFinding, Where
+from planner.errors import did_you_mean, kind_of
+from planner.language.declare.action_names import folded
+
+UNUSED: Final = frozenset(
+    {
+        "thought",
+        "reasoning",
+        "rationale",
+        "expectedoutput",
+        "tags",
+        "label",
+        "title",
+        "createdat",
+        "updatedat",
+        "version",
+    }
+    | {
+        "estimatedduration",
+        "totalsteps",
+        "currentstep",
+        "status",
+        "state",
+        "type",
+        "description",
+        "stepnumber",
+        "order",
+    }
+)
+"""Keys, as `folded` writes them, that do not change what a run is to do."""
+RESTRICTIVE: Final = frozenset(
+    {"condition", "conditions", "precondition", "preconditions", "when", "if", "unless", "guard", "then", "else"}
+    | {"foreach", "loop", "repeat", "while", "until", "branches", "next", "onsuccess", "onfailure", "fallback"}
+    | {"rollback", "compensation", "steps", "substeps", "subplan", "children", "timeout"}
+)
+"""Keys by which a step is done under conditions, more than once, or by other steps."""
+FRESH: Final = frozenset({"", "pending", "proposed", "planned", "ready", "created", "notstarted", "queued", "draft"})
+"""Statuses of plans and steps of which nothing was done."""
+NOT_IMPORTED: Final = ("not-imported", "goal-in-words")
+"""The rules about what a plan says and its import does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A place in the document: in the step of this id, if it is in one. What is wrong there goes to `notes`."""
+
+    notes: list[PlanFinding]
+    path: Path = ()
+    step: str = ""
+
+    def at(self, *path: str | int) -> Here:
+        """Return the place to which `path` leads from here."""
+        return Here(self.notes, (*self.path, *path), self.step)
+
+    @property
+    def key(self) -> str:
+        """The key at the end of the path."""
+        return str(self.path[-1])
+
+    def refuse(self, rule: str, message: str, hint: str = "") -> None:
+        """Note an error."""
+        self.notes.append(Where(self.step, self.path).error(rule, message, hint=hint))
+
+    def warn(self, rule: str, message: str, hint: str = "") -> None:
+        """Note a warning."""
+        self.notes.append(Where(self.step, self.path).warning(rule, message, hint=hint))
+
+    def seconds(self, value: Any) -> float:
+        """Return so many milliseconds in seconds."""
+        if is_number(value):
+            return float(value) / 1000
+        self.refuse("form", f"{self.key} are milliseconds, not {kind_of(value)}")
+        return 0.0
+
+    def word(self, known: Mapping[str, str], value: Any, what: str) -> str | None:
+        """Return what the word `value` means among `known`, None if it is no such word."""
+        word = folded(value) if isinstance(value, str) else ""
+        if word not in known:
+            said = f"{value!r}" if isinstance(value, str) else kind_of(value)
+            near = did_you_mean(word, known) or f"there are {', '.join(dict.fromkeys(known.values()))}"
+            self.refuse("form", f"{said} is no {what}", near)
+        return known.get(word)
+
+    def check_unused(self, value: Any) -> None:
+        """Note that what stands here is not imported: an error if the plan may mean something else without it."""
+        word = folded(self.key)
+        if word in UNUSED or value in (None, "", [], {}):
+            return
+        if word in RESTRICTIVE:
+            hint = "write timeoutMs, for milliseconds" if word == "timeout" else "take it out if nothing depends on it"
+            self.refuse("not-imported", f"{self.key!r} cannot be imported", hint)
+        else:
+            self.warn("not-imported", f"{self.key!r} is not imported")
+
+    def check_status(self, value: Any) -> None:
+        """Note that the plan or step was begun already: a run would begin it once more."""
+        word, status = folded(self.key), value
+        if word == "state" and isinstance(value, Mapping):
+            status = value.get("status", "")
+        if word in ("status", "state") and isinstance(status, str) and folded(status) not in FRESH:
+            self.refuse(
+                "begun", f"{self.key!r} is {status!r}, and a run begins anew", 'write "pending" to do all of it'
+            )
+        elif word == "currentstep" and status:
+            self.refuse("begun", f"{self.key!r} is {status!r}, and a run begins anew", "write 0 to do all of it")
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value that was read from a document is a number."""
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+@dataclass(slots=True)
+class Part:
+    """A part of an `ActionPlan` as data; `places` has the path in the document of what a path in `data` leads to."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+    places: dict[Path, Path] = field(default_factory=dict)
+
+    def put(self, here: Here, value: Any, *path: str) -> None:
+        """Have `value`, which stands `here`, where `path` leads; the mappings on the way are made."""
+        inner = self.data
+        for key in path[:-1]:
+            inner = inner.setdefault(key, {})
+        inner[path[-1]] = value
+        self.places[path] = here.path

@@ -1,0 +1,212 @@
+"""Imports one step: its action, its parameters by name, the steps that it depends on, and how it is tried."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final
+
+from executor.plan_check.imported_plans.document import Here, Part
+from executor.plans.action_plan import REFERENCE, PlanStep, StepPolicy
+from planner.errors import InputError, kind_of
+from planner.language.declare import resolve_action
+from planner.language.declare.action_names import folded
+from planner.model import Action, DomainModel
+
+IDS: Final = frozenset({"id", "stepid"})
+ACTIONS: Final = ("actionname", "action", "toolname", "tool", "name")
+"""Keys that name the action, as `folded` writes them: the first of them that a step has."""
+PARAMETERS: Final = frozenset({"parameters", "params", "arguments", "args", "inputs", "input"})
+NEEDS: Final = frozenset({"dependencies", "dependson"})
+ON_ERROR: Final = {
+    "abort": "abort",
+    "fail": "abort",
+    "stop": "abort",
+    "continue": "continue",
+    "skip": "continue",
+    "ignore": "continue",
+    "replan": "patch",
+    "patch": "patch",
+}
+"""What others write for what follows an error, with the `on_error` of our policies."""
+MILLISECONDS: Final = {"timeoutms": "timeout", "backoffms": "backoff", "maxbackoffms": "longest"}
+DOUBLING: Final = 2
+"""The multiplier of our pauses between attempts."""
+_OURS: Final = frozenset(PlanStep.model_fields) - {"id", "action", "arguments", "parameters", "depends_on", "creates"}
+_GIVEN: Final = (("arguments",), ("parameters",))
+"""The paths of what our steps have for the parameters of others."""
+_OUR_POLICY: Final = frozenset(StepPolicy.model_fields) - {"on_error"}
+
+
+@dataclass(slots=True)
+class Names:
+    """The objects that steps may name: known ones, and placeholders for what steps create, by step and parameter."""
+
+    domain: DomainModel
+    known: set[str]
+    created: dict[str, dict[str, str]] = field(default_factory=dict)
+    _alike: dict[str, list[str]] = field(init=False, default_factory=dict)
+    _creators: dict[str, str] = field(init=False, default_factory=dict)
+    _numbers: Iterator[int] = field(init=False, default_factory=lambda: count(1))
+
+    def __post_init__(self) -> None:
+        for name in self.known:
+            self._alike.setdefault(folded(name), []).append(name)
+
+    def meant(self, text: str) -> str:
+        """Return the known name that `text` is, perhaps but for case and punctuation; else `text`."""
+        alike = self._alike.get(folded(text), [])
+        return alike[0] if text not in self.known and len(alike) == 1 else text
+
+    def action(self, name: Any) -> Action | None:
+        """Return the action called `name`, if there is one."""
+        try:
+            return resolve_action(self.domain, name) if isinstance(name, str) else None
+        except InputError:
+            return None
+
+    def name_created(self, id_: str, step: Any) -> None:
+        """Give a placeholder to each object that `step` creates and does not name itself."""
+        stated, action = step.get("creates") if _is_mapping(step) else None, self.action(_action_of(step)[1])
+        found = self.created[id_] = dict(stated) if isinstance(stated, Mapping) else {}
+        for name in [each.removeprefix("?") for each in (action.creates if action else ())]:
+            if name not in found:
+                found[name] = next(each for at in self._numbers if (each := f"new-{name}-{at}") not in self.known)
+        placeholders = [each for each in found.values() if isinstance(each, str)]
+        self.known.update(placeholders)
+        self._creators.update(dict.fromkeys(placeholders, id_))
+
+    def creators(self, names: Iterable[str]) -> set[str]:
+        """Return the steps that create the objects with these placeholders."""
+        return {self._creators[each] for each in names if each in self._creators}
+
+
+def ids_of(steps: Sequence[Any]) -> list[str]:
+    """Return the ids of `steps`: those that they state, and s1, s2, … for the others."""
+    stated = [_stated_id(each) for each in steps]
+    taken = set(stated)
+    free = (name for number in count(1) if (name := f"s{number}") not in taken)
+    return [next(free) if each is None else each for each in stated]
+
+
+def _stated_id(given: Any) -> str | None:
+    found = next((each for key, each in given.items() if folded(str(key)) in IDS), None) if _is_mapping(given) else None
+    return str(found) if isinstance(found, str | int) else None
+
+
+def _action_of(given: Any) -> tuple[str | None, Any]:
+    """Return the key under which a step names its action, and the name; a step may be nothing but that."""
+    if not _is_mapping(given):
+        return None, given
+    keys = {folded(str(key)): key for key in reversed(given)}
+    key = next((keys[each] for each in ACTIONS if each in keys), None)
+    return key, None if key is None else given[key]
+
+
+def import_step(given: Any, here: Here, names: Names) -> Part:
+    """Return the step that is `given` as the data of a `PlanStep`."""
+    part = Part({"id": here.step, "arguments": {}, "parameters": {}, "depends_on": []}, {(): here.path})
+    part.places |= dict.fromkeys(_GIVEN, here.at("parameters").path)
+    key, name = _action_of(given)
+    if not isinstance(name, str):
+        there = here if key is None else here.at(key)
+        there.refuse("form", f"the step names no action, but {kind_of(name)}", 'write "actionName": "…"')
+    part.put(here if key is None else here.at(key), name if isinstance(name, str) else "", "action")
+    if names.created.get(here.step):
+        part.data["creates"] = names.created[here.step]
+    for each, value in given.items() if _is_mapping(given) else ():
+        word, there = folded(str(each)), here.at(each)
+        there.check_status(value)
+        if word in PARAMETERS:
+            _import_parameters(value, there, part, names)
+        elif word in NEEDS:
+            _import_needs(value, there, part)
+        elif each in _OURS and each != "policy":
+            part.put(there, value, each)
+        elif word not in (*IDS, *ACTIONS, "creates"):
+            _import_policy(value, there, part)
+    return part
+
+
+def _is_mapping(given: Any) -> bool:
+    return isinstance(given, Mapping)
+
+
+def _import_parameters(value: Any, here: Here, part: Part, names: Names) -> None:
+    """Import values by the names of parameters: those for objects and those for data."""
+    part.places |= dict.fromkeys(_GIVEN, here.path)
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        here.refuse("form", f"{here.key} are {kind_of(value)}, and are given by name", '{"name of the parameter": …}')
+        return
+    action = names.action(part.data["action"])
+    own = [each.name.removeprefix("?") for each in (action.parameters if action else ())]
+    objects = {folded(each): each for each in own}
+    data = {folded(each.name): each.name for each in (action.data if action else ())}
+    for key, each in value.items():
+        word, there = folded(str(key)), here.at(key)
+        kind = "arguments" if word in objects else "parameters"
+        known = objects.get(word) or data.get(word) or str(key)
+        if known in part.data[kind]:
+            there.refuse("form", f"the parameter {known!r} is given twice")
+        part.put(there, _object(each, there, names) if word in objects else each, kind, known)
+
+
+def _object(value: Any, here: Here, names: Names) -> str:
+    """Return the name of the object that `value` means: a name, a mapping that has one, or `{{step.created.name}}`."""
+    if isinstance(value, Mapping):
+        value = next((value[key] for key in ("name", "id") if isinstance(value.get(key), str)), value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        here.refuse("form", f"the parameter {here.key!r} takes the name of an object, not {kind_of(value)}")
+        return str(value)
+    reference = REFERENCE.fullmatch(str(value).strip())
+    return names.meant(str(value)) if reference is None else _created(reference, here, names)
+
+
+def _created(reference: re.Match[str], here: Here, names: Names) -> str:
+    """Return the placeholder of the object that a `reference` means."""
+    found = names.created.get(reference[1], {})
+    first, _, name = (reference[2] or "").partition(".")
+    if first == "created" and (name or len(found) == 1):
+        name = name or next(iter(found))
+        if name in found:
+            return found[name]
+    ways = " or ".join(f"{{{{{reference[1]}.created.{each}}}}}" for each in found)
+    hint = f"write {ways}" if ways else "name an object, or one that a step creates"
+    here.refuse("reference", f"{reference[0]} is no object", hint)
+    return reference[0]
+
+
+def _import_needs(value: Any, here: Here, part: Part) -> None:
+    """Import the ids of the steps that come before a step."""
+    given = [value] if isinstance(value, str | int) else value or []
+    if not isinstance(given, list):
+        here.refuse("form", f"{here.key} are {kind_of(value)}, not a list of the ids of steps")
+        return
+    for number, each in enumerate(given):
+        if isinstance(each, bool) or not isinstance(each, str | int):
+            here.at(number).refuse("form", f"a dependency is the id of a step, not {kind_of(each)}")
+    part.put(here, [*part.data["depends_on"], *map(str, given)], "depends_on")
+
+
+def _import_policy(value: Any, here: Here, part: Part) -> None:
+    """Import how a step is tried."""
+    word = folded(here.key)
+    if word in ("retrypolicy", "policy") and isinstance(value, Mapping):
+        part.places["policy",] = here.path
+        for key, each in value.items():
+            if word == "policy" and key in _OUR_POLICY:
+                part.put(here.at(key), each, "policy", key)
+            else:
+                _import_policy(each, here.at(key), part)
+    elif word == "onerror":
+        part.put(here, here.word(ON_ERROR, value, "way to go on after an error") or "abort", "policy", "on_error")
+    elif word in MILLISECONDS:
+        part.put(here, here.seconds(value), "policy", MILLISECONDS[word])
+    elif word in ("maxretries", "retries"):
+        part.put(here, value, "policy", "retries")
+    elif word != "backoffmultiplier" or value != DOUBLING:
+        here.check_unused(value)

@@ -1,0 +1,238 @@
+"""Whether a world has the means for a plan: handlers, values for data parameters, results with the fields wanted.
+
+What a plan is thought to take, against what it may take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from executor.plan_check.findings import PLAN, PlanFinding, Where
+from executor.plans.action_plan import ActionPlan, PlanStep
+from executor.plans.partial_order import edges, order_of, wanted_facts
+from executor.tools.returned_values import may_have, may_leave, promise
+from executor.tools.world import Skill, World
+from planner.compilations.object_creation.placeholders import for_steps
+from planner.errors import InputError
+from planner.language.declare import resolve_action
+from planner.model import Action, Atom, DataParameter, Number, Outcome, Problem, When
+from planner.model.actions import added
+from planner.plan import exact_sum
+from planner.semantics.actions import cost_of, uses_of
+from planner.semantics.simulation import bound
+
+Sources = Mapping[tuple[str, str], str]
+"""Which step fills a data parameter: (step, parameter) → step."""
+
+
+def check_means(
+    plan: ActionPlan, problem: Problem, world: World, memory: Collection[str] = (), *, fills: bool = False
+) -> list[PlanFinding]:
+    """Return what `world` lacks for a `plan` that is valid for `problem`: with an error among that, it is not begun.
+
+    `memory` names the data parameters that working memory has; `fills` says that somebody fills those that are open
+    and not fixed.
+    """
+    if plan.policy is not None:
+        return list(_of_policy(plan.policy, world, memory, fills=fills))
+    steps = [(number, each, resolve_action(world.model, each.action)) for number, each in enumerate(plan.steps)]
+    flows = any(parameter.source for _, _, action in steps for parameter in action.data)
+    problem = for_steps(problem, [each.step(problem.domain) for each in plan.steps]) if flows else problem
+    sources = order_of(problem, plan.steps).sources if flows else {}
+    found = list(without_handler([(number, each, action.name) for number, each, action in steps], world))
+    for number, each, action in steps:
+        facts = dict(wanted_facts(action, each, each.step(problem.domain)))
+        for parameter in action.data:
+            given = parameter.name in each.parameters or parameter.name in memory
+            before = [action.name for _, _, action in steps[:number]]
+            is_open = not (given or may_be_filled(parameter, fills=fills) or _may_be_left(parameter, before, world))
+            fact = facts.get(parameter.name)
+            if is_open and fact is None:
+                found.append(_lacking(Where.of(number, each), action, parameter))
+            elif is_open and (each.id, parameter.name) not in sources and str(fact) not in plan.results:
+                found.append(
+                    _lacking(Where.of(number, each), action, parameter, f": no step provides {fact} before it")
+                )
+    return [*found, *unpromised(plan, world, sources)]
+
+
+def may_be_filled(parameter: DataParameter, *, fills: bool) -> bool:
+    """Return whether a parameter that nothing has a value for has a default, or is filled by somebody."""
+    return parameter.has_default or (fills and not parameter.fixed)
+
+
+def _may_be_left(parameter: DataParameter, actions: Iterable[str], world: World) -> bool:
+    """Return whether a handler of one of `actions` may leave the value of `parameter` in working memory."""
+    skills = (skill for action in dict.fromkeys(actions) for skill in world.skills.get(action, ()))
+    return any(may_leave(each, parameter.name) for each in skills)
+
+
+def without_handler(steps: Iterable[tuple[int, PlanStep, str]], world: World) -> Iterator[PlanFinding]:
+    """Yield the actions that nobody carries out, each at its first step; `steps` have their numbers and actions."""
+    missing: dict[str, list[tuple[int, PlanStep]]] = {}
+    for number, step, name in steps:
+        if not world.skills.get(name):
+            missing.setdefault(name, []).append((number, step))
+    for name, places in missing.items():
+        more = f", and {len(places) - 1} more steps" if len(places) > 1 else ""
+        hint = f"@world.handler({name!r}) says which function does it"
+        message = f"{name} has no handler (needed here{more})"
+        yield Where.of(*places[0]).error("no-handler", message, "action", hint=hint)
+
+
+def unpromised(plan: ActionPlan, world: World, sources: Sources) -> Iterator[PlanFinding]:
+    """Yield parameters whose value comes from a field that no handler of the step before is declared to return."""
+    steps = {
+        each.id: (number, each, resolve_action(world.model, each.action)) for number, each in enumerate(plan.steps)
+    }
+    for (id_, name), provider in sources.items():
+        number, step, action = steps[id_]
+        if name in step.parameters:
+            continue
+        parameter = next(each for each in action.data if each.name == name)
+        giver = steps[provider][2].name
+        message = _broken(parameter, giver, world.skills.get(giver, ()))
+        if message:
+            yield Where.of(number, step).error(
+                "no-field", message, "parameters", hint="mend the path, or the annotation"
+            )
+
+
+def _broken(parameter: DataParameter, action: str, skills: Collection[Skill]) -> str:
+    """Return that no handler of `action` is declared to return what `parameter` takes of it; nothing where one may."""
+    path = "" if parameter.source is None else parameter.source.path
+    if not skills or any(may_have(each.function, path) for each in skills):
+        return ""
+    promised = " or ".join(dict.fromkeys(promise(each.function) for each in skills))
+    return f"{parameter.name!r} comes from {path!r} of the result of {action}, which is declared to return {promised}"
+
+
+def _lacking(where: Where, action: Action, parameter: DataParameter, why: str = "") -> PlanFinding:
+    hint = "give its value under 'parameters' or in working memory, a default, or somebody who fills it"
+    message = f"{action.name} lacks a value for {parameter.name!r}{why}"
+    return where.error("missing-parameter", message, "parameters", hint=hint)
+
+
+def _of_policy(
+    policy: Mapping[str, object], world: World, memory: Collection[str], *, fills: bool
+) -> Iterator[PlanFinding]:
+    """Yield the same for a policy, which has steps for each state: for each of its actions once."""
+    nodes = policy["nodes"]
+    names = dict.fromkeys(each["step"]["action"] for each in nodes if each["step"])  # type: ignore[attr-defined]  # data
+    taken = [world.model.actions[name] for name in names]
+    for action in taken:
+        if not world.skills.get(action.name):
+            hint = f"@world.handler({action.name!r}) says which function does it"
+            yield PLAN.error("no-handler", f"{action.name} has no handler", "policy", hint=hint)
+        for parameter in action.data:
+            broken = missing_fields(parameter, taken, world)
+            is_given = parameter.name in memory or _may_be_left(parameter, names, world)
+            if not (broken or is_given or may_be_filled(parameter, fills=fills)):
+                yield PLAN.error("missing-parameter", f"{action.name} lacks a value for {parameter.name!r}", "policy")
+            if broken and all(broken):
+                yield PLAN.error("no-field", broken[0], "policy", hint="mend the path, or the annotation")
+
+
+def missing_fields(parameter: DataParameter, actions: Iterable[Action], world: World) -> list[str]:
+    """Return, for each of `actions` that may fill a parameter, that no handler of it returns the field; or nothing."""
+    givers = [] if parameter.source is None else _givers(parameter.source.fact.predicate, actions)
+    return [_broken(parameter, each.name, world.skills.get(each.name, ())) for each in givers]
+
+
+def _givers(predicate: str, actions: Iterable[Action]) -> list[Action]:
+    """Return the actions that may provide facts of `predicate`."""
+    return [each for each in actions if any(fact.predicate == predicate for fact in _provided(each))]
+
+
+def _provided(action: Action) -> Iterator[Atom]:
+    """Yield the facts that an action may provide."""
+    parts: list[When | Outcome] = [*action.effects, *action.outcomes]
+    return (fact for part in parts for fact in added(part.provides))
+
+
+TOKENS: Final = "tokens"
+"""The resource that an action `uses` where it asks language models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What steps are thought to take: cost, seconds and tokens; `untimed` are the steps without a known duration."""
+
+    cost: Number
+    duration: float
+    tokens: Number
+    untimed: tuple[str, ...] = ()
+
+
+def estimate(problem: Problem, steps: Sequence[PlanStep], model: str = "sequential") -> Estimate:
+    """Return what `steps` take from the initial state of `problem` in this execution model.
+
+    A step takes what it says itself, else what its action declares; tokens are declared as `uses={"tokens": …}`.
+    In the models `dag` and `parallel` steps overlap: the duration is that of the longest chain, or of the rounds.
+    Raises `InputError` where a step is no instance of an action, or has no cost.
+    """
+    ground = [each.step(problem.domain) for each in steps]
+    problem = for_steps(problem, ground)
+    actions = [problem.domain.actions[each.action] for each in ground]
+    stated = [
+        each.duration if each.duration is not None else None if action.duration is None else float(action.duration)
+        for each, action in zip(steps, actions, strict=True)
+    ]
+    durations = {each.id: seconds or 0.0 for each, seconds in zip(steps, stated, strict=True)}
+    costs = [
+        cost_of(problem, action, bound(action, step)) if each.cost is None else each.cost
+        for each, action, step in zip(steps, actions, ground, strict=True)
+    ]
+    tokens = [
+        uses_of(problem, action, bound(action, step)).get(TOKENS, 0) if each.tokens is None else each.tokens
+        for each, action, step in zip(steps, actions, ground, strict=True)
+    ]
+    timed = any(durations.values())
+    return Estimate(
+        exact_sum(costs),
+        _makespan(problem, steps, durations, model) if timed else 0.0,
+        exact_sum(tokens),
+        tuple([each.id for each, seconds in zip(steps, stated, strict=True) if seconds is None]),
+    )
+
+
+def _makespan(problem: Problem, steps: Sequence[PlanStep], durations: Mapping[str, float], model: str) -> float:
+    if model not in ("dag", "parallel"):
+        return sum(durations.values())
+    before = edges(problem, steps)
+    if model == "dag":
+        ends: dict[str, float] = {}
+        for each in steps:
+            ends[each.id] = durations[each.id] + max((ends.get(id_, 0.0) for id_ in before[each.id]), default=0.0)
+        return max(ends.values(), default=0.0)
+    rounds: dict[str, int] = {}
+    longest: dict[int, float] = {}
+    for each in steps:
+        number = rounds[each.id] = 1 + max((rounds.get(id_, 0) for id_ in before[each.id]), default=0)
+        longest[number] = max(longest.get(number, 0.0), durations[each.id])
+    return sum(longest.values())
+
+
+def check_limits(problem: Problem, plan: ActionPlan, steps: Sequence[PlanStep]) -> Iterator[PlanFinding]:
+    """Yield what `steps`, those of `plan` that are understood, take beyond what is allowed."""
+    try:
+        found = estimate(problem, steps, plan.model)
+    except InputError as error:
+        yield PLAN.told("cost", error, "steps")
+        return
+    allowed, meta = plan.metadata.constraints, ("metadata", "constraints")
+    duration = max(found.duration, plan.metadata.estimated_duration or 0.0)
+    for name, value, most, does, unit in (
+        ("cost", found.cost, allowed.cost, "cost", ""),
+        ("duration", duration, allowed.duration, "take", " s"),
+        ("tokens", found.tokens, allowed.tokens, "take", " tokens"),
+    ):
+        if most is not None and value > most:
+            message = f"the plan is thought to {does} {value:g}{unit}, and no more than {most:g}{unit} is allowed"
+            yield PLAN.error("limit", message, *meta, name)
+    if allowed.duration is not None and found.untimed:
+        names = ", ".join(found.untimed[:8]) + (", …" if len(found.untimed) > 8 else "")
+        message = f"nothing says how long these steps take, and they count as no time: {names}"
+        yield PLAN.warning("duration", message, *meta, "duration", hint="give actions or steps a duration")

@@ -1,0 +1,59 @@
+"""What steps suppose about facts that are unknown: literals as texts, in plans as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from planner.language.declare.syntax import parse_atom
+from planner.model import Atom, DomainModel
+from planner.plan import Step, Supposition
+from planner.semantics.simulation import bound
+
+if TYPE_CHECKING:
+    from executor.plans.action_plan import PlanStep
+
+NOT: Final = "not "
+
+
+def texts_by_step(suppositions: Iterable[Supposition], count: int) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
+    """Return what each of `count` steps supposes, and what the goal does, as texts."""
+    found: list[list[str]] = [[] for _ in range(count)]
+    goal: list[str] = []
+    for each in suppositions:
+        text = literal_text(each.fact, each.holds)
+        for number in each.steps:
+            found[number - 1].append(text)
+        goal += [text] if each.goal else []
+    return [tuple(texts) for texts in found], tuple(goal)
+
+
+def literal_text(fact: Atom, holds: bool) -> str:
+    """Return the literal that says of `fact` whether it holds."""
+    return str(fact) if holds else f"{NOT}{fact}"
+
+
+def supposed(texts: Iterable[str]) -> dict[Atom, bool]:
+    """Return the facts that literals speak of, and whether they hold; raises `NotationError` where one is none."""
+    words = [(text.strip(), not text.strip().startswith(NOT)) for text in texts]
+    return {parse_atom(text if holds else text.removeprefix(NOT).strip()): holds for text, holds in words}
+
+
+def looks(domain: DomainModel, steps: Sequence[Step], plans: Sequence[PlanStep]) -> Iterator[tuple[int, int, Atom]]:
+    """Yield, for each fact that a step supposes, the place of the last step before it that looks at it, and its own."""
+    sensed: list[tuple[int, Atom]] = []
+    for place, (step, plan) in enumerate(zip(steps, plans, strict=True)):
+        for fact in supposed(plan.supposes):
+            before = [earlier for earlier, pattern in sensed if pattern.matches(fact)]
+            if before:
+                yield before[-1], place, fact
+        sensed += [(place, pattern) for pattern in sensed_by(domain, step)]
+
+
+def sensed_by(domain: DomainModel, step: Step) -> list[Atom]:
+    """Return patterns of the facts of which `step` says whether they hold."""
+    action = domain.actions[step.action]
+    if not action.senses:
+        return []
+    binding = dict(bound(action, step))
+    return [pattern.substitute(binding) for pattern in action.senses]

@@ -1,0 +1,129 @@
+"""Objects that steps create: placeholders in plans and beliefs, and the real ones that handlers return."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, Final
+
+from executor.tools.containment import attempt, text_from
+from planner.compilations.object_creation.placeholders import for_steps, with_placeholders_in_any_order
+from planner.errors import kind_of
+from planner.model import Atom, DomainModel, Problem
+from planner.model.domain import creates_objects
+from planner.plan import Step
+
+SPARE: Final = 2
+"""Placeholders of each type beyond those of the plan: patches may have to create something, too."""
+
+
+def expanded(problem: Problem, steps: Sequence[Step]) -> Problem:
+    """Return `problem` with placeholders for what `steps` create, and some to spare where these have usual names."""
+    if not creates_objects(problem.domain):
+        return problem
+    created = [
+        (name, kind)
+        for step in steps
+        for action in [problem.domain.actions[step.action]]
+        for name, kind in zip(step.arguments[len(action.parameters) :], action.creates.values(), strict=False)
+    ]
+    kinds = {kind for action in problem.domain.actions.values() for kind in action.creates.values()}
+    counts = Counter(kind for _, kind in created)
+    found = with_placeholders_in_any_order(problem, {kind: counts[kind] + SPARE for kind in kinds})
+    names = {each.name for each in found.objects}
+    return found if all(name in names for name, _ in created) else for_steps(problem, steps)
+
+
+def likes(source: Problem, problem: Problem, step: Step) -> list[Step]:
+    """Return the steps of `problem` (made of `source`) like `step`, whatever they call what they create."""
+    action = source.domain.actions[step.action]
+    if not action.creates:
+        return [step]
+    known = {each.name for each in source.all_objects}
+    names = {kind: [each.name for each in problem.objects if each.types == (kind,)] for kind in action.creates.values()}
+    declared = step.arguments[: len(action.parameters)]
+    choices = [[name for name in names[kind] if name not in known] for kind in action.creates.values()]
+    return [Step(step.action, (*declared, *chosen), step.cost) for chosen in product(*choices)]
+
+
+def internal(source: DomainModel, problem: Problem) -> frozenset[str]:
+    """Return the predicates of `problem` that are about placeholders only: nobody has to look at them."""
+    return frozenset(problem.domain.predicates.keys() - source.predicates.keys())
+
+
+class Bindings(Mapping[str, Any]):
+    """The real objects by the names that plans have for them: entities that were given, and what steps created."""
+
+    def __init__(self, source: Problem, problem: Problem) -> None:
+        known = {each.name for each in source.all_objects}
+        self._entities = problem.entities
+        self._created: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
+        self._open = {each.name for each in problem.objects if each.name not in known}
+        self._types = {each.name: each.types for each in problem.all_objects}
+        self._parents = problem.domain.types
+        self.made: dict[tuple[str, Any], Any] = {}
+        """The objects that were made for this run, by their names and by what made them."""
+
+    def bind(self, placeholder: str, value: Any) -> None:
+        """Note that `value` is what `placeholder` stands for."""
+        self._created[placeholder] = value
+        self._names[name_of(value)] = placeholder
+        self._open.discard(placeholder)
+
+    def types_of(self, name: str) -> tuple[str, ...]:
+        """Return the types of the object that plans call `name`: its own, then those above, the nearest first."""
+        found = list(self._types.get(name, ()))
+        for kind in found:
+            found += [each for each in self._parents.get(kind, ()) if each not in found]
+        return tuple(found)
+
+    def real_name(self, name: str) -> str:
+        """Return the name in the world of the object that plans call `name`."""
+        return name_of(self._created[name]) if name in self._created else name
+
+    def is_open(self, name: str) -> bool:
+        """Return whether `name` is the placeholder of something of which nobody knows what it is."""
+        return name in self._open
+
+    def exists(self, fact: Atom) -> bool:
+        """Return whether no argument of `fact` is the placeholder of something that does not exist yet."""
+        return not self._open or self._open.isdisjoint(fact.args)
+
+    def renamed(self, fact: Atom) -> Atom:
+        """Return `fact`, in which real objects have their names, with the names that plans have for them."""
+        names = self._names
+        if not names or names.keys().isdisjoint(fact.args):
+            return fact
+        return Atom(fact.predicate, tuple([names.get(arg, arg) for arg in fact.args]))
+
+    def placeholder_of(self, name: str) -> str | None:
+        """Return what stands in plans for the object that was created with this name, if one was."""
+        return self._names.get(name)
+
+    @property
+    def created(self) -> dict[str, str]:
+        """The names of real objects by the placeholders that stand for them."""
+        return {placeholder: name_of(value) for placeholder, value in self._created.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._created[name] if name in self._created else self._entities[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the object called `name`, or `default`."""
+        return self._created[name] if name in self._created else self._entities.get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from {**self._entities, **self._created}
+
+    def __len__(self) -> int:
+        return len({**self._entities, **self._created})
+
+
+def name_of(value: Any) -> str:
+    """Return the name of an object of the real world; what it is, where it cannot say, which is no name."""
+    return attempt(
+        lambda: text_from(value if isinstance(value, str) else str(getattr(value, "name", value))),
+        f"<{kind_of(value)}>",
+    )

@@ -1,0 +1,38 @@
+"""The execution models, and what a run may be given besides plans.
+
+Both are told without loading what makes them: nobody has a policy who has not loaded that.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from planner.policies.decision import Decision
+    from planner.policies.policy import Policy
+    from planner.topk.top_k import CandidateSet
+
+ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy"]
+
+
+def is_policy(value: object) -> TypeIs[Policy]:
+    """Return whether `value` says what to do in each state."""
+    return _is("planner.policies.policy", "Policy", value)
+
+
+def is_decision(value: object) -> TypeIs[Decision]:
+    """Return whether `value` is the answer to a problem with uncertain outcomes."""
+    return _is("planner.policies.decision", "Decision", value)
+
+
+def is_candidate_set(value: object) -> TypeIs[CandidateSet]:
+    """Return whether `value` is a set of plans for one problem."""
+    return _is("planner.topk.top_k", "CandidateSet", value)
+
+
+def _is(module: str, name: str, value: object) -> bool:
+    found = sys.modules.get(module)
+    return found is not None and isinstance(value, getattr(found, name))

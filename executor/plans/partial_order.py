@@ -1,0 +1,297 @@
+"""Which steps come before which: causal links, threats, items, data flow, and declared dependencies.
+
+What is not ordered may run in any order, or at once.
+
+What steps could read and write in any state: what is left to order them by where a plan does not work as it stands.
+
+Steps of which one writes what the other reads or writes stay in their order; then every linearisation has the same
+effects (conflict serialisability; Papadimitriou 1979).
+
+Which step a data parameter is filled from: the one that provides, last before it, the fact that it comes with.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from executor.plans.action_plan import PlanStep, references
+from executor.plans.assumptions import looks
+from executor.plans.stated_steps import Spelled, spelled_out
+from planner.errors import PlanError
+from planner.garbage_collection import collector_paused
+from planner.lightweight import dataclass, field, replace
+from planner.model import OPEN, Action, Atom, DomainModel, Problem, is_variable
+from planner.model.actions import added, deleted, has_open
+from planner.model.formulas import atoms_in
+from planner.partial_order.causal_links import Ordering, item_orderings, links_between, orderings
+from planner.partial_order.read_write_sets import Access, accesses
+from planner.plan import Plan, Step
+from planner.semantics.actions import Changes, staleness_of
+from planner.semantics.simulation import bound
+
+
+def possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:
+    """Return what each of `steps` could read and write: all that it writes counts as an item. The goal reads nothing.
+
+    Raises `PlanError` where a step is no instance of an action.
+    """
+    domain = problem.domain
+    below = _base_patterns(domain)
+    stale = staleness_of(domain)
+    remembered = {pattern.predicate for action in domain.actions.values() for pattern in action.after}
+    schemas = {name: _Schema(domain.actions[name], below) for name in {step.action for step in steps}}
+    found = []
+    for step in steps:
+        schema = schemas[step.action]
+        binding = bound(schema.action, step)
+        reads, writes, provides = [
+            tuple([pattern.substitute(binding) for pattern in patterns])
+            for patterns in (schema.reads, schema.writes, schema.provides)
+        ]
+        history = [_ran(Atom(step.action, step.arguments))] if step.action in remembered else []
+        changed = dict.fromkeys([*writes, *stale.of(writes), *history])
+        changes = Changes(provides, (), tuple(changed), (), ())
+        found.append(Access(step, {(pattern, True): None for pattern in reads}, changes, ()))
+    return [*found, Access(Step("goal"), {}, Changes((), (), (), (), ()), ())]
+
+
+class _Schema:
+    """The patterns that an action could read and write, with its parameters, and open for all other variables."""
+
+    def __init__(self, action: Action, below: dict[str, list[Atom]]) -> None:
+        self.action = action
+        conditions = [action.requires, *(effect.requires for effect in action.effects)]
+        read = [atom for each in conditions for atom in atoms_in(each)]
+        base = [pattern for atom in read for pattern in below.get(atom.predicate, (atom,))]
+        provided = [atom for effect in action.effects for atom in added(effect.provides)]
+        ended = [atom for effect in action.effects for atom in (*deleted(effect.provides), *effect.modifies)]
+        names = {each.name for each in action.parameters}
+        self.reads = _opened([*base, *map(_ran, action.after)], names)
+        writes = _opened([*provided, *ended], names)
+        self.writes = [each for each in writes if not any(one != each and one.matches(each) for one in writes)]
+        self.provides = _opened(provided, names)
+
+
+def _opened(patterns: Iterable[Atom], names: set[str]) -> list[Atom]:
+    found = (
+        Atom(each.predicate, tuple([OPEN if is_variable(arg) and arg not in names else arg for arg in each.args]))
+        for each in patterns
+    )
+    return list(dict.fromkeys(found))
+
+
+def _ran(action: Atom) -> Atom:
+    """Return the fact that `action` has run; no predicate has a name with a space."""
+    return Atom(f"ran {action.predicate}", action.args)
+
+
+def _base_patterns(domain: DomainModel) -> dict[str, list[Atom]]:
+    """Return, for each derived predicate, patterns of all facts that it may be derived from."""
+    uses: dict[str, set[str]] = {axiom.predicate: set() for axiom in domain.axioms}
+    for axiom in domain.axioms:
+        uses[axiom.predicate] |= {atom.predicate for atom in atoms_in(axiom.condition)}
+    return {name: [_all_of(domain, each) for each in sorted(_reached(name, uses)) if each not in uses] for name in uses}
+
+
+def _reached(name: str, uses: dict[str, set[str]]) -> set[str]:
+    found, stack = set[str](), [name]
+    while stack:
+        fresh = uses.get(stack.pop(), set()) - found
+        found |= fresh
+        stack.extend(fresh)
+    return found
+
+
+def _all_of(domain: DomainModel, name: str) -> Atom:
+    return Atom(name, (OPEN,) * len(domain.predicates[name].parameters))
+
+
+BEFORE: Final = -1
+"""The place of what provided a fact before the plan."""
+AFTER: Final = sys.maxsize
+"""A place after all steps."""
+
+
+@dataclass(slots=True, eq=False)
+class Flow:
+    """A fact that parameters come with: the places of the steps that provide it, and who takes a result from whom."""
+
+    fact: Atom
+    providers: list[int] = field(default_factory=list)
+    consumers: dict[int, list[tuple[int, str]]] = field(default_factory=lambda: {BEFORE: []})
+
+    def orderings(self) -> Iterator[tuple[int, int]]:
+        """Yield what comes before what, so that each consumer finds its provider to be the last.
+
+        Other providers come before the provider, or after its consumers.
+        """
+        for provider, following in pairwise([*sorted(self.consumers), AFTER]):
+            taking = [place for place, _ in self.consumers[provider]]
+            yield from ((provider, each) for each in taking if provider != BEFORE)
+            for other in self.providers[
+                bisect_right(self.providers, provider) : bisect_right(self.providers, following)
+            ]:
+                yield from ((each, other) for each in taking if each < other)
+                if other < following < AFTER:
+                    yield other, following
+
+
+def flows(
+    problem: Problem, steps: Sequence[PlanStep], ground: Sequence[Step], provided: Sequence[Collection[Atom]]
+) -> Mapping[Atom, Flow]:
+    """Return the facts that data parameters of `steps` come with; `provided` says what each step provides."""
+    actions = problem.domain.actions
+    pairs = zip(steps, ground, strict=True)
+    wanted = [dict(wanted_facts(actions[step.action], each, step)) for each, step in pairs]
+    found = {fact: Flow(fact) for facts in wanted for fact in facts.values()}
+    last: dict[Atom, int] = {}
+    for place, facts in enumerate(wanted):
+        for parameter, fact in facts.items():
+            found[fact].consumers.setdefault(last.get(fact, BEFORE), []).append((place, parameter))
+        for fact in provided[place]:
+            if fact in found:
+                found[fact].providers.append(place)
+                last[fact] = place
+    return found
+
+
+def wanted_facts(action: Action, each: PlanStep, step: Step) -> Iterator[tuple[str, Atom]]:
+    """Yield the data parameters that the plan leaves to the results of others, with the facts that they come with."""
+    for parameter in action.data:
+        if parameter.source is not None and parameter.name not in each.parameters:
+            yield parameter.name, parameter.source.fact.substitute(bound(action, step))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Why step `earlier` comes before step `later`, and `about` what.
+
+    `reason` is "link" (a condition that one provides for the other), "threat" (a condition that one would undo), "item"
+    (both touch it, and one writes it), "look" (at a fact that the other supposes), "undone" (a fact that one makes true
+    and the other false: if both were at work, what is seen of it would tell nothing of either), "data" (a parameter or
+    a reference that is filled from a result), "object" (it is created), "declared" (`depends_on`), or "given": both
+    speak of a fact, the plan does not work as far as is known, and so they stay in the order in which they were given.
+    """
+
+    earlier: str
+    later: str
+    reason: str
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of the steps of a plan; `sources` say which step fills a data parameter (step, parameter)."""
+
+    before: Mapping[str, frozenset[str]]
+    edges: tuple[Edge, ...]
+    sources: Mapping[tuple[str, str], str]
+
+    def why(self, earlier: str, later: str) -> tuple[Edge, ...]:
+        """Return why `earlier` comes right before `later`; nothing where it need not."""
+        return tuple([each for each in self.edges if (each.earlier, each.later) == (earlier, later)])
+
+
+def edges(problem: Problem, steps: Sequence[PlanStep]) -> dict[str, frozenset[str]]:
+    """Return the direct predecessors of each step, by id; see `order_of`."""
+    return dict(order_of(problem, steps).before)
+
+
+def order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
+    """Return the order of `steps`, whose ids differ, from the initial state of `problem`.
+
+    All linearisations are valid plans with the same effects and the same data flow, if the order given is one; else
+    they do what the order given does. Steps that are named and not among `steps` are taken to be done. Raises
+    `InputError` where a step is no instance of an action, or states what is no condition.
+    """
+    with collector_paused():
+        return _order_of(problem, steps)
+
+
+def _order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
+    spelled = spelled_out(problem, steps)
+    found, causal = _causal(spelled)
+    provided: list[dict[Atom, None]] = [{} for _ in steps]
+    for place, access in zip(spelled.owners, found, strict=False):
+        provided[place].update(dict.fromkeys(access.changes.provided))
+    ground = [spelled.steps[part] for part in spelled.main]
+    flow = flows(spelled.problem, steps, ground, provided)
+    places = {each.id: place for place, each in enumerate(steps)}
+    seen = [(one, other, "look", str(fact)) for one, other, fact in looks(problem.domain, ground, steps)]
+    pairs = dict.fromkeys([*causal, *seen, *_data(flow), *_created(steps), *_named(steps, places)])
+    before: list[set[str]] = [set() for _ in steps]
+    for one, other, _, _ in pairs:
+        before[other].add(steps[one].id)
+    return Order(
+        {each.id: frozenset(before[place]) for place, each in enumerate(steps)},
+        tuple([Edge(steps[one].id, steps[other].id, reason, about) for one, other, reason, about in pairs]),
+        dict(_sources(flow, steps)),
+    )
+
+
+Pair = tuple[int, int, str, str]
+"""The places of two steps, and why one comes before the other."""
+
+
+def _causal(spelled: Spelled) -> tuple[list[Access], list[Pair]]:
+    """Return what the parts of steps access, and how steps are ordered by that."""
+    problem, owners = spelled.problem, spelled.owners
+    try:
+        found = accesses(problem, Plan(spelled.steps, problem))
+        pairs = [*orderings(found, links_between(found, problem.ran)), *_undone(found[:-1])]
+    except PlanError:
+        found = possible_accesses(problem, spelled.steps)
+        pairs = [replace(each, reason="given") for each in item_orderings(found[:-1])]
+    places = (
+        (owners[each.earlier - 1], owners[each.later - 1], each.reason, str(each.about))
+        for each in pairs
+        if each.later <= len(owners)
+    )
+    return found, [each for each in places if each[0] != each[1]]
+
+
+def _undone(found: Sequence[Access]) -> Iterator[Ordering]:
+    """Keep steps in their order of which one makes a fact true and the other makes it false."""
+    latest: dict[Atom, tuple[bool, list[int]]] = {}
+    for number, access in enumerate(found, start=1):
+        changes = access.changes
+        ended = dict.fromkeys([*(each for each in changes.retracted if not has_open(each)), *changes.removed])
+        for fact, holds in {**dict.fromkeys(ended, False), **dict.fromkeys(changes.provided, True)}.items():
+            before, steps = latest.get(fact, (holds, []))
+            if before is holds:
+                steps.append(number)
+                latest[fact] = holds, steps
+            else:
+                yield from (Ordering(each, number, "undone", fact) for each in steps)
+                latest[fact] = holds, [number]
+
+
+def _data(flow: Mapping[Atom, Flow]) -> Iterator[Pair]:
+    return ((one, other, "data", str(fact)) for fact, each in flow.items() for one, other in each.orderings())
+
+
+def _created(steps: Sequence[PlanStep]) -> Iterator[Pair]:
+    """Yield who uses what others create."""
+    creators = {name: place for place, each in enumerate(steps) for name in each.creates.values()}
+    if creators:
+        for place, each in enumerate(steps):
+            used = (name for name in each.arguments.values() if creators.get(name, place) != place)
+            yield from ((creators[name], place, "object", name) for name in used)
+
+
+def _named(steps: Sequence[PlanStep], places: Mapping[str, int]) -> Iterator[Pair]:
+    """Yield who names others in `depends_on` or in references."""
+    for place, each in enumerate(steps):
+        yield from ((places[name], place, "declared", "") for name in each.depends_on if name in places)
+        yield from ((places[name], place, "data", name) for name in references(each.parameters) if name in places)
+
+
+def _sources(flow: Mapping[Atom, Flow], steps: Sequence[PlanStep]) -> Iterator[tuple[tuple[str, str], str]]:
+    for each in flow.values():
+        for provider, consumers in each.consumers.items():
+            if provider != BEFORE:
+                yield from (((steps[place].id, name), steps[provider].id) for place, name in consumers)

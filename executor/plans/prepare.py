@@ -1,0 +1,248 @@
+"""What is to be carried out: the plan that was given, or one that is found for the problem that was.
+
+Other plans for the same problem, which a run may end by where its own plan fails.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from executor.learning.learned_costs import Pricing
+from executor.plans.action_plan import ActionPlan, stated, texts_of
+from executor.plans.execution_models import is_candidate_set, is_decision, is_policy
+from executor.recovery.hierarchy import check_tasks
+from executor.tools.world import World
+from planner.errors import InputError, NoPlan, PlanError, did_you_mean, kind_of
+from planner.lightweight import dataclass, replace
+from planner.model import Problem, SoftGoal
+from planner.plan import Plan, Result, Step
+from planner.problem_kinds import is_other_problem, resolve_problem
+from planner.repair.forbidden_steps import without_actions
+from planner.semantics.simulation import Rules
+
+
+def alternatives_of(given: Any, problem: Problem) -> tuple[tuple[str, ...], ...]:
+    """Return other plans for `problem`, a `CandidateSet` or several plans, as texts.
+
+    Raises `InputError` for what are no plans, and `PlanError` for steps that are none of the problem.
+    """
+    plans = given.plans if is_candidate_set(given) else given
+    if isinstance(plans, str | Plan | Result | ActionPlan) or not isinstance(plans, Iterable):
+        raise InputError(f"alternatives are several plans, not {given!r:.80}", hint="such as k_best(problem, 5)")
+    rules = Rules(replace(problem, unknown=()))
+    return tuple([_texts(each, number, rules) for number, each in enumerate(plans, 1)])
+
+
+def _texts(given: Any, number: int, rules: Rules) -> tuple[str, ...]:
+    plan = given.expect_plan() if isinstance(given, Result) else given
+    if isinstance(plan, ActionPlan):
+        steps: Iterable[Step] = [each.step(rules.problem.domain) for each in plan.steps]
+    elif isinstance(plan, Plan):
+        steps = plan.steps
+    else:
+        raise InputError(f"alternative {number} is no plan: {given!r:.80}", hint="solve(…) and k_best(…) give plans")
+    for step in steps:
+        misfit = rules.misfit(step)
+        if misfit:
+            raise PlanError(f"alternative {number}: {step} does not fit the problem: {misfit}")
+    return texts_of([steps])[0]
+
+
+FOLLOWED: Final = "policy"
+"""The execution model of what follows a policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan to carry out, its problem, and the soft goals that it gives up."""
+
+    plan: ActionPlan
+    problem: Problem
+    dropped: tuple[SoftGoal, ...] = ()
+
+
+def given(
+    world: World,
+    what: Any,
+    planning: Mapping[str, Any],
+    memory: Collection[str] = (),
+    entities: Mapping[str, object] | None = None,
+    *,
+    model: str | None = None,
+    fills: bool = False,
+) -> Planned | None:
+    """Return the plan that `what` is; None for a problem, for which one is to be searched.
+
+    `planning` are options of `solve`, or those of `decide` where `model` is "policy"; `memory` names the data
+    parameters that working memory has, and `fills` says whether somebody fills those that are open. `entities` are the
+    Python values of the objects that a plan names, which problems have already. Raises `NoPlan` for a result without
+    one, `PlanError` with everything that is wrong with a plan, and `InputError` for what is neither a problem nor a
+    plan, and for options that are none.
+    """
+    if entities is not None and not isinstance(what, ActionPlan):
+        raise InputError("entities go with plans as data: all else has its objects", hint="leave them out")
+    if isinstance(what, Planned):
+        _check_means(world, what, memory, fills=fills)
+        return what
+    if isinstance(what, Problem) or is_other_problem(what):
+        _check_options(planning, model)
+        _check_versions(world, what)
+        return None
+    if isinstance(what, Result):
+        what = what.expect_plan()
+    if not (isinstance(what, Plan | ActionPlan) or is_candidate_set(what) or is_policy(what) or is_decision(what)):
+        hint = "load(…) and domain.problem(…) give a problem, solve(…) and read_plan(…) a plan"
+        raise InputError(f"{kind_of(what)} is nothing to carry out", hint=hint)
+    if planning:
+        hint = "they say how a plan is found, and go with problems"
+        raise InputError(f"there is a plan already, so that {', '.join(planning)} would say nothing", hint=hint)
+    if isinstance(what, ActionPlan):
+        _check(world, what, memory, fills=fills)
+        problem = what.problem(world.model, entities)
+        check_tasks(what, problem, world.hierarchy)
+        return Planned(what, problem)
+    made = ActionPlan.of(what)
+    if is_decision(what):
+        what = what.expect_policy()
+    source = what.plans[0].problem if is_candidate_set(what) else what.problem
+    planned = Planned(made, source.classical if is_other_problem(source) else source)
+    _check_versions(world, planned.problem)
+    _check_means(world, planned, memory, fills=fills)
+    return planned
+
+
+def reserved(made: Planned, alternatives: Any) -> Planned:
+    """Return what is planned with `alternatives`, other plans for the same, and itself among them.
+
+    Raises `InputError` for what are no plans, and `PlanError` for plans that do not fit the problem.
+    """
+    others = alternatives_of(alternatives, made.problem) or made.plan.alternatives
+    if not others:
+        return made
+    own = texts_of([[each.step(made.problem.domain) for each in made.plan.steps]])
+    plan = made.plan.model_copy(update={"alternatives": tuple(dict.fromkeys([*own, *others]))})
+    return replace(made, plan=plan)
+
+
+def search_plan(
+    world: World,
+    problem: Any,
+    planning: Mapping[str, Any],
+    called_off: threading.Event,
+    *,
+    memory: Collection[str] = (),
+    pricing: Pricing | None = None,
+    model: str | None = None,
+    fills: bool = False,
+) -> Planned:
+    """Search for a plan for `problem` until the search is `called_off`; raises `NoPlan`.
+
+    Actions without a handler are left out, if there are others. Raises `PlanError` where `world` lacks something else
+    for the plan that was found; `memory` and `fills` are as for `given`. A search that was called off before it had a
+    plan gives one without steps. With `pricing`, costs are those that it expects. Where `model` is "policy", the plan
+    follows a policy.
+    """
+    options = {**planning, "cancel": called_off}
+    problem = resolve_problem(problem)
+    able, lacking = _able(problem, world)
+    if model == FOLLOWED:
+        made = _decided(able if pricing is None else pricing.learned(able), options, lacking)
+    else:
+        made = _searched(able if pricing is None else pricing.priced(able), options, lacking)
+    declared = problem.classical.domain if is_other_problem(problem) else problem.domain
+    made = replace(made, problem=replace(made.problem, domain=declared))
+    _check_means(world, made, memory, fills=fills)
+    return made
+
+
+def _check_options(planning: Mapping[str, Any], model: str | None) -> None:
+    """Raise `InputError` for an option that `solve`, or `decide`, does not have."""
+    from planner.solve import solve
+
+    search: Callable[..., Any] = solve
+    if model == FOLLOWED:
+        from planner.policies.decide import decide
+
+        search = decide
+    known = inspect.signature(search).parameters.keys() - {"problem", "cancel"}
+    for name in planning:
+        if name == "cancel":
+            raise InputError("a search for a run is called off with the run", hint="run = start(…), then run.cancel()")
+        if name not in known:
+            hint = did_you_mean(name, known) or f"there are {', '.join(sorted(known))}"
+            raise InputError(f"there is no option {name!r}", hint=hint)
+
+
+def _check_versions(world: World, problem: Any) -> None:
+    """Raise `InputError` where `world` lacks versions of actions that stand for preferences which `problem` counts.
+
+    A journal has plans and no problems: a run could not be taken up again in a world that lacks them.
+    """
+    versions = {} if is_other_problem(problem) else problem.domain.versions
+    for version, name in versions.items():
+        if name in world.model.actions and version not in world.model.actions:
+            found = f"the world was made of a domain without the preferences of {name!r} that the problem counts"
+            raise InputError(found, hint="make it of the domain of the problem: World(problem.domain)")
+
+
+def _check(world: World, plan: ActionPlan, memory: Collection[str], *, fills: bool) -> None:
+    """Raise `PlanError` with everything that is wrong with `plan`, if anything is."""
+    from executor.plan_check.check import check_plan, errors_in
+
+    errors = errors_in(check_plan(plan, world, memory=memory, model=fills))
+    if errors:
+        raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
+
+
+def _check_means(world: World, made: Planned, memory: Collection[str], *, fills: bool) -> None:
+    """Raise `PlanError` with everything that `world` lacks for a plan, if it lacks anything."""
+    from executor.plan_check.check import errors_in
+    from executor.plan_check.means import check_means
+
+    errors = errors_in(check_means(made.plan, made.problem, world, memory, fills=fills))
+    if errors:
+        raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
+
+
+def _able(problem: Any, world: World) -> tuple[Any, list[str]]:
+    """Return `problem` in which the actions cannot be applied that nobody carries out, and the names of these.
+
+    Nothing is left out of a problem of tasks, nor where nobody carries out anything.
+    """
+    lacking = world.without_handler() if any(world.skills.values()) else []
+    if is_other_problem(problem) or not lacking:
+        return problem, []
+    return without_actions(problem, lacking), lacking
+
+
+def _expected(found: Any, lacking: Sequence[str]) -> Any:
+    """Return `found`, a result; raises `NoPlan` where there is no plan, which names the actions that are `lacking`."""
+    if lacking and not (found.has_policy if is_decision(found) else found.has_plan):
+        reason = f"nobody carries out {', '.join(lacking)}: @world.handler(…) says who does"
+        raise NoPlan(replace(found, reason="; ".join(filter(None, [found.reason, reason]))))
+    return found
+
+
+def _decided(problem: Any, options: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
+    """Return what follows the best policy for `problem`."""
+    from planner.policies.decide import decide
+
+    found = decide(problem, **options)
+    if options["cancel"].is_set() and not found.has_policy:
+        return Planned(ActionPlan(**stated(problem)), problem)
+    return Planned(ActionPlan.of(_expected(found, lacking)), problem)
+
+
+def _searched(problem: Any, planning: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
+    """Return the best plan for `problem`, and which soft goals it forgoes."""
+    from planner.solve import solve
+
+    found = solve(problem, **planning)
+    classical = problem.classical if is_other_problem(problem) else problem
+    if planning["cancel"].is_set() and not found.has_plan:
+        return Planned(ActionPlan(**stated(classical)), classical)
+    made = Planned(ActionPlan.of(_expected(found, lacking)), classical)
+    return replace(made, dropped=tuple([each for each in found.forgone if isinstance(each, SoftGoal)]))

@@ -1,0 +1,111 @@
+"""What single steps state beyond their actions, as steps of their own, so that the planner's tools see it.
+
+A step that requires more has a step before it that requires just that. One that expects more has a step after it that
+provides the literals it expects; other conditions that it expects are required after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from executor.plans.action_plan import PlanStep
+from executor.plans.assumptions import supposed
+from planner.compilations.object_creation.placeholders import for_steps
+from planner.language.declare.fields import CodePlace, Place
+from planner.language.declare.problem import ProblemBuilder
+from planner.lightweight import replace
+from planner.model import Action, Atom, Formula, Literal, Not, Problem
+from planner.model.formulas import conjunction, conjuncts
+from planner.model.unknown_facts import decided
+from planner.plan import Step
+
+REQUIRES: Final = " requires"
+EXPECTS: Final = " expects"
+LEAVES: Final = " leaves"
+"""What the names of actions end in that are made of what steps state: no action of a domain has a space in its name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spelled:
+    """A problem and steps for it.
+
+    `owners` are the places in the plan of the steps that each of them is a part of; `main` those of the parts that are
+    the steps themselves.
+    """
+
+    problem: Problem
+    steps: tuple[Step, ...]
+    owners: tuple[int, ...]
+    main: tuple[int, ...]
+
+
+def spelled_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
+    """Return `steps` with all that they state and create; what `problem` leaves unknown holds if a step supposes so.
+
+    Raises `InputError` where a step is no instance of an action, or states what is no condition of the problem.
+    """
+    ground = [each.step(problem.domain) for each in steps]
+    held = [fact for each in steps for fact, holds in supposed(each.supposes).items() if holds]
+    problem = for_steps(decided(problem, held) if problem.unknown or held else problem, ground)
+    if not any(each.requires or each.expects for each in steps):
+        places = tuple(range(len(ground)))
+        return Spelled(problem, tuple(ground), places, places)
+    reader = Reader(problem)
+    found = [
+        (place, part)
+        for place, (each, step) in enumerate(zip(steps, ground, strict=True))
+        for part in _parts(each, step, reader)
+    ]
+    actions = {action.name: action for _, (_, action) in found if action is not None}
+    domain = replace(problem.domain, actions={**problem.domain.actions, **actions})
+    return Spelled(
+        replace(problem, domain=domain),
+        tuple([step for _, (step, _) in found]),
+        tuple([place for place, _ in found]),
+        tuple([part for part, (_, (_, action)) in enumerate(found) if action is None]),
+    )
+
+
+class Reader:
+    """Reads the conditions that steps state."""
+
+    def __init__(self, problem: Problem) -> None:
+        place = CodePlace(problem.name)
+        self._builder = ProblemBuilder(problem.domain, {each.name: each for each in problem.objects}, place)
+        self._derived = problem.domain.derived
+
+    def condition(self, texts: Sequence[str], place: Place) -> Formula:
+        """Return the conjunction of `texts`; raises an error at `place` for what is none."""
+        return self._builder.condition(texts, place)
+
+    def expected(self, texts: Sequence[str], place: Place) -> tuple[list[Literal], list[Formula]]:
+        """Return the effects that `texts` state, and the conditions among them that are none."""
+        effects: list[Literal] = []
+        others: list[Formula] = []
+        for part in conjuncts(self.condition(texts, place)):
+            atom = part.part if isinstance(part, Not) else part
+            if isinstance(atom, Atom) and atom.predicate not in self._derived:
+                effects.append(Not(atom) if isinstance(part, Not) else atom)
+            else:
+                others.append(part)
+        return effects, others
+
+
+def _parts(each: PlanStep, step: Step, reader: Reader) -> Iterator[tuple[Step, Action | None]]:
+    """Yield the steps that `each` is spelled out to, with the actions that are made for them."""
+    place = CodePlace(f"step {each.id!r}")
+    if each.requires:
+        yield _made(each.id + REQUIRES, reader.condition(each.requires, place), ())
+    yield step, None
+    if each.expects:
+        effects, others = reader.expected(each.expects, place)
+        yield _made(each.id + EXPECTS, conjunction(()), effects)
+        if others:
+            yield _made(each.id + LEAVES, conjunction(others), ())
+
+
+def _made(name: str, requires: Formula, provides: Sequence[Literal]) -> tuple[Step, Action]:
+    """Return a step, and the action that it is an instance of."""
+    return Step(name), Action(name, requires=requires, provides=tuple(provides), cost=())

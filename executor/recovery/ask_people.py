@@ -1,0 +1,269 @@
+"""Questions to people: what is allowed, what happened, what to do when nothing else is left.
+
+A question is asked of a callback first. Where there is none, or it has no answer, the question stays open, what rests
+on it waits, and the answer may come in another process: `Executor.resume(run, answers={question: answer})`.
+
+What a run asks when it cannot know by itself: whether something happened, and what to do next.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any, Final, Literal
+
+from executor.events.answers import DOUBT, GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, kept, meant, refusal, told
+from executor.events.events import (
+    ANSWER,
+    Answered,
+    Asked,
+    Event,
+    Note,
+    Provenance,
+    Purpose,
+    StepEnded,
+    StepStatus,
+    StepWaiting,
+)
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.loop.aftermath import with_all_created
+from executor.loop.attempt import Attempt
+from executor.loop.parameters import RETURNED, Fill, returned
+from executor.recovery.options import MOST_TRIES
+from executor.tools.containment import called, containment, log_failure, said, text_from
+from executor.tools.json_data import data_of, text_of
+from executor.tools.results import ActionResult
+from planner.model import Action
+
+Callback = Callable[..., Any] | None
+_LOG: Final = logging.getLogger(__name__)
+LATER: Final = "later"
+"""Instead of a callback: questions stay open, and the run waits for an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a permission or an approval is asked for: a step that is about to be done.
+
+    `arguments` are the names of objects, and `parameters` the values of data parameters, with which it will be done.
+    `returned` are those of an irreversible step that have text which tools returned. `purpose` says whether the step
+    belongs to the plan, to a patch or new plan made later, or undoes what was done; `undoes` are the ids of the steps
+    that it undoes.
+    """
+
+    run: str
+    step: str
+    action: str
+    arguments: dict[str, str]
+    parameters: Mapping[str, Any]
+    returned: tuple[str, ...] = ()
+    purpose: Purpose = "plan"
+    undoes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Asking:
+    """Asks on behalf of one run, by asynchronous callbacks or by plain ones, which run in threads.
+
+    `ask(question)` answers an `Asked`, or returns None; without it, nobody is asked what to do next. `permit(request)`
+    and `approve(request)` return whether a step may be done, or why not as text; `approve` may return None where nobody
+    has decided yet.
+    """
+
+    state: RunState
+    emit: Callable[[Event], None]
+    ask: Callback | Literal["later"] = None
+    permit: Callback = None
+    approve: Callback = None
+    fill: Fill | None = None
+
+    async def answer(self, question: Asked) -> Any:
+        """Return the answer to `question`, None while there is none."""
+        state = self.state
+        if question.question in state.answers:
+            return state.answers[question.question]
+        if question.question not in state.questions:
+            self.emit(question)
+        answer = await _asked(self.ask, question) if callable(self.ask) else None
+        if answer is None:
+            return None
+        self.emit(Answered(question.question, kept(answer)))
+        return answer
+
+    async def approval(
+        self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
+    ) -> str | None:
+        """Return why the step is not allowed with these `values` of its data parameters; nothing where it is.
+
+        `sources` say where they came from. None where nobody has decided: then it waits.
+        """
+        told = returned(self.state, record, action, values, sources)
+        needed = record.needs_approval(action) or bool(told)
+        if self.permit is None and not needed:
+            return ""
+        purpose, undoes = self.state.purpose_of(record), record.plan.undoes
+        arguments = dict(record.plan.arguments)
+        request = Request(self.state.run, record.id, action.name, arguments, values, told, purpose, undoes)
+        if self.permit is not None:
+            refused = refusal(await _decided(self.permit, request), "permission")
+            if refused:
+                return refused
+        if not needed:
+            return ""
+        question = self._may(record, action, request)
+        given = await self._approved(record, request, question)
+        if given is None and record.status is StepStatus.SKIPPED:
+            return None
+        if given is None:
+            wait = {"question": question.question, "parameters": values, RETURNED: told}
+            self.emit(StepWaiting(record.id, wait, 0.0))
+            return None
+        return refusal(given, "approval")
+
+    def _may(self, record: StepRecord, action: Action, request: Request) -> Asked:
+        """Return the question whether the step may be done; it says what the step is for and all that it is about."""
+        names = ", ".join(request.parameters)
+        filled = f", its {names} as follows" if names else ""
+        text = f"May {record.step} be done{self._in_order_to(record, request)}{filled}?"
+        known = [
+            f"{name} = {text_of(value)}{' (a tool returned this)' if name in request.returned else ''}"
+            for name, value in request.parameters.items()
+        ]
+        shown = (*filter(None, [action.description]), *known)
+        return Asked(f"approve:{record.id}", record.id, text, (YES, NO), shown, request.purpose)
+
+    def _in_order_to(self, record: StepRecord, request: Request) -> str:
+        """Return what the step is for, in words, if it was not in the plan from the beginning."""
+        if request.purpose == "undo":
+            undone = [str(self.state.steps[id_].step) for id_ in request.undoes]
+            return f" to undo {', '.join(undone) or 'what was done'}"
+        return f" ({record.because})" if request.purpose == "patch" else ""
+
+    async def _approved(self, record: StepRecord, request: Request, question: Asked) -> Any:
+        """Return what somebody says to a step, None where nobody says anything.
+
+        An answer from before counts only where the step is still to be done with what was shown then.
+        """
+        state, name = self.state, question.question
+        is_as_shown = "parameters" in (record.wait or {}) or (
+            not record.attempts and state.answered.get(name) == question
+        )
+        if is_as_shown and name in state.answers:
+            return state.answers[name]
+        if state.questions.get(name) != question and not (record.attempts and name in state.answers):
+            self.emit(question)
+        given = None if self.approve is None else await _decided(self.approve, request)
+        if given is None:
+            return await self.answer(question)
+        self.emit(Answered(name, given))
+        return given
+
+
+async def _decided(function: Callable[..., Any], request: Request) -> Any:
+    """Return what `function` decides; one that raises allows nothing."""
+    try:
+        return decision(await called(partial(function, request), {}))
+    except Exception as error:  # noqa: BLE001 - whatever a callback raises, it has not said yes
+        return said(error)
+
+
+def decision(given: Any) -> bool | str | None:
+    """Return what a callback has `given` as a decision: what is neither a bool, a text nor None refuses."""
+    if given is None or type(given) is bool:
+        return given
+    return text_from(given) if issubclass(type(given), str) else NO
+
+
+async def _asked(function: Callable[..., Any], question: Asked) -> Any:
+    """Return the answer of `function`; one that raises, or says what means nothing, has none."""
+    try:
+        answer = await called(partial(function, question), {})
+        with containment():
+            answer = text_from(answer) if issubclass(type(answer), str) else answer
+            return None if meant(question, answer) is None else answer
+    except Exception as error:  # noqa: BLE001 - whatever a callback raises, the question stays open
+        log_failure(_LOG, "nobody answered %s", question.question, error=error)
+        return None
+
+
+SAID: Final = "somebody says that it happened"
+
+
+@dataclass(slots=True, eq=False)
+class Questions:
+    """Asks on behalf of one run that is in trouble."""
+
+    state: RunState
+    emit: Callable[[Event], None]
+    asking: Asking
+
+    async def settle(self, record: StepRecord) -> bool:
+        """Ask whether a step in doubt happened; return whether anybody knows."""
+        creates = tuple(name for name, each in record.plan.created.items() if self.state.objects.is_open(each))
+        text = f"Nobody can say whether {record.step} happened: {record.reason}. Did it?{_asking_for(creates)}"
+        name = f"{DOUBT}{record.id}" + (f":{record.attempts}" if record.attempts > 1 else "")
+        question = Asked(name, record.id, text, (HAPPENED, NOTHING), self._known(record), creates=creates)
+        answer = await self.asking.answer(question)
+        if answer is None:
+            return False
+        self.emit(self._settled(record, told(answer), happened=meant(question, answer) == HAPPENED))
+        return True
+
+    def _settled(self, record: StepRecord, result: ActionResult | None, *, happened: bool) -> StepEnded:
+        """Return what is said of a step in doubt: whether it happened, and with what `result`, if somebody told one."""
+        wrong = objection(self.state, record, result) if happened and result is not None else ""
+        if wrong:
+            return StepEnded(record.id, StepStatus.FAILED, f"{SAID}, but {wrong}", None, (), repeatable=False)
+        data = data_of(result) if happened and result is not None else None
+        beliefs = self.state.beliefs
+        notes = [
+            Note(each.fact, each.holds if happened else not each.holds, Provenance.REPORTED, ANSWER)
+            for each in record.awaited
+        ]
+        again = StepStatus.PENDING if record.attempts < MOST_TRIES else StepStatus.FAILED
+        status = StepStatus.UNVERIFIED if happened else again
+        reason = SAID if happened else "somebody says that it did not happen"
+        return StepEnded(record.id, status, reason, data, tuple(beliefs.would_change(notes)))
+
+    async def ask_for_another_try(self, about: str, reasons: Iterable[str]) -> str | None:
+        """Ask what to do, with what is known; return `RETRY` or `GIVE_UP`, None while nobody has said.
+
+        Whoever has given up what `about` names is not asked again.
+        """
+        for number in count(1):
+            question = f"stuck:{about or 'goal'}:{number}"
+            if question not in self.state.answers:
+                break
+            if meant(self.state.answered[question], self.state.answers[question]) == GIVE_UP:
+                return GIVE_UP
+        text = f"The run cannot go on: {'; '.join(reasons) or 'the plan does not work'}. What now?"
+        record = self.state.steps.get(about)
+        known = self._known(record) if record else ()
+        asked = Asked(question, about, text, (RETRY, GIVE_UP), known)
+        answer = await self.asking.answer(asked)
+        return None if answer is None else meant(asked, answer)
+
+    def _known(self, record: StepRecord) -> tuple[str, ...]:
+        """Return what is known about a step, in words."""
+        found: list[Any] = [record.reason, record.result and record.result.get("error")]
+        return tuple(dict.fromkeys(str(each) for each in found if each))
+
+
+def objection(state: RunState, record: StepRecord, result: ActionResult) -> str:
+    """Return why `result` cannot be that of a step: it creates what it cannot; nothing where it can be."""
+    action = state.domain.actions[record.step.action]
+    return with_all_created(state, record, action, Attempt(result)).result.error
+
+
+def _asking_for(creates: tuple[str, ...]) -> str:
+    if not creates:
+        return ""
+    names = ", ".join(f'"{each}": …' for each in creates)
+    return f' If so, say what it created: {{"created": {{{names}}}}}'
+
+
+__all__ = ["GIVE_UP", "HAPPENED", "LATER", "NO", "NOTHING", "RETRY", "YES", "Asking", "Callback", "Request", "meant"]

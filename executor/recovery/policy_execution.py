@@ -1,0 +1,205 @@
+"""Policies followed: what a run does next, by the state that was observed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
+
+from executor.background_searches import search_in_turn
+from executor.events.events import Event, GoalDropped, PlanChanged, Rung, RungTaken, StepStatus
+from executor.events.failures import Key
+from executor.events.remaining_budget import left_of
+from executor.events.run_state import RunState
+from executor.learning.learned_costs import Pricing
+from executor.plans.action_plan import steps_of
+from executor.plans.assumptions import literal_text
+from executor.recovery.options import Options
+from executor.recovery.recovery_policy import Recovery
+from planner.errors import ForethoughtError
+from planner.lightweight import replace
+from planner.model import Action, Atom, Goal, Number, Problem
+from planner.plan import Step, exact
+from planner.repair.forbidden_steps import barred
+
+if TYPE_CHECKING:
+    from planner.policies.decision import Decision
+    from planner.policies.policy import Node, Policy
+
+PLAUSIBLE: Final = 0.001
+"""A step that is tried again is taken for broken when so many failures in a row are as unlikely by its risk."""
+UNFORESEEN: Final = "nobody foresaw this state"
+
+
+@dataclass(slots=True, eq=False)
+class Following:
+    """Takes the steps of one run's policy, each when the state is known that the one before has led to."""
+
+    state: RunState
+    emit: Callable[[Event], None]
+    options: Options
+    recovery: Recovery
+    pricing: Pricing | None = None
+    reasons: list[str] = field(default_factory=list)
+    """Why the searches for other policies since the plan failed last have found nothing."""
+    gives_up: bool = False
+    """Whether the best that can be done from here is nothing: all else costs more than giving up."""
+    _read: tuple[Any, Policy | None] = None, None
+    """The policy, and the data of which it was made."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the policy is to be asked: nothing of the plan is left to do, and nothing is undone."""
+        state = self.state
+        if state.model != "policy" or state.is_undoing or not self.is_for_this:
+            return False
+        open_ = (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+        return not state.with_status(*open_)
+
+    @property
+    def is_for_this(self) -> bool:
+        """Whether there is a policy for what is wanted now."""
+        return self.state.policy is not None and self.state.policy is not self.state.outlived
+
+    def policy(self) -> Policy:
+        """Return the policy that the run follows."""
+        from planner.policies.policy import Policy
+
+        data, policy = self._read
+        if policy is None or data is not self.state.policy:
+            policy = Policy.from_dict(self.state.policy, self.state.problem)
+            self._read = self.state.policy, policy
+        return policy
+
+    def node(self) -> Node | None:
+        """Return what the policy has for the state that is believed; None where nobody foresaw it."""
+        beliefs, simulation = self.state.beliefs, self.state.beliefs.simulation
+        unknown = beliefs.unknown if self.state.problem.unknown else ()
+        kept = () if self.state.kept is None else self.state.kept.facts
+        ran, spent = simulation.history, self._spent()
+        return self.policy().node(simulation.facts, ran=ran, spent=spent, unknown=unknown, kept=kept)
+
+    def is_lost(self) -> bool:
+        """Return whether nobody foresaw this state, and the goal does not hold in it."""
+        return self.node() is None and not self.state.beliefs.is_true(self.state.problem.goal.hard)
+
+    def go_on(self, about: str = "") -> bool:
+        """Make the policy's next step the plan, if it has one that may be tried; return whether there is one.
+
+        `about` is the step that has failed, if one has: as the policy foresaw, where it says to try it again.
+        """
+        node = self.node()
+        if node is None or node.step is None:
+            if node is not None and node.is_goal:
+                self._drop_wishes()
+            return False
+        tried = self.state.tried.get((node.step.action, node.step.arguments))
+        failed = tried is not None and (tried.spent or tried.was_in(self.state.beliefs.simulation.facts))
+        if (failed and not self._is_bad_luck(node, node.step)) or self._is_circle(node.step):
+            return False
+        if about:
+            reason = f"the policy goes on with {node.step}"
+            self.emit(RungTaken(Rung.RETRY if failed else Rung.PATCH, about, reason, float(node.step.cost)))
+        self._take(node)
+        return True
+
+    def _is_bad_luck(self, node: Node, step: Step) -> bool:
+        """Return whether the failures of `step` may be those that its risk let expect, and it can be tried again."""
+        tried, nodes = self.state.tried[step.action, step.arguments], self.policy().nodes
+        stays = sum(branch.probability for branch in node.branches if nodes[branch.node] is node)
+        return not tried.spent and stays**tried.times >= PLAUSIBLE
+
+    def _is_circle(self, step: Step) -> bool:
+        """Return whether `step` was taken from this state as often as a run may be changed."""
+        return self.state.times_taken([step]) >= self.recovery.most_patches
+
+    def _take(self, node: Node, policy: Mapping[str, Any] | None = None, reason: str = "as the policy says") -> None:
+        assert node.step is not None
+        supposes = () if node.supposed is None else (literal_text(*node.supposed),)
+        steps = steps_of([node.step], self.state.domain, self.state.steps, supposing=[supposes])
+        data = tuple([each.model_dump(mode="json") for each in steps])
+        self.emit(PlanChanged(data, 0, 1, 0, reason, policy=policy, follows=True))
+
+    def _drop_wishes(self) -> None:
+        """Give up the soft goals that do not hold where the policy ends: they are not worth more, or out of reach."""
+        for wish in self.state.soft:
+            if not self.state.beliefs.is_true(wish.condition):
+                self.emit(GoalDropped(str(wish.condition), float(wish.utility)))
+
+    def _spent(self) -> dict[str, Number]:
+        """Return what the steps so far took of each budget, as declared, failed attempts included."""
+        problem = self.state.problem
+        left = left_of(problem, self.state, ()).budgets if problem.budgets else {}
+        return {name: exact(budget - left[name]) for name, budget in problem.budgets.items()}
+
+    async def decide_again(self, about: str) -> bool:
+        """Find another policy, from what is believed now, and take its first step; return whether there is one.
+
+        What has failed here is no part of it; where there is no such policy, one may come back to it later.
+        """
+        self.gives_up = False
+        here, never = self._hopeless(self.options.barred()), self._hopeless(self.options.never())
+        if await self._decide(about, here, here):
+            return True
+        return here != never and not self.gives_up and await self._decide(about, never, here)
+
+    async def _decide(self, about: str, forbidden: set[Key], not_now: set[Key]) -> bool:
+        problem, started = self._problem(forbidden), time.perf_counter()
+        try:
+            decision = await search_in_turn(lambda: self._decided(problem))
+        except ForethoughtError as error:
+            why = str(error)
+        else:
+            policy = decision.policy
+            step = None if policy is None else policy.nodes[0].step
+            if policy is not None and self._may_be_next(step, not_now):
+                seconds, cost = time.perf_counter() - started, float(decision.expected_cost or 0)
+                self.emit(RungTaken(Rung.REPLAN, about, f"another policy: {decision.describe()}", cost, seconds))
+                data = {**(self.state.policy or {}), **policy.to_dict()}
+                self._take(policy.nodes[0], data, f"another policy after {about}" if about else "another policy")
+                return True
+            self.gives_up = policy is not None and step is None and not policy.nodes[0].is_goal
+            why = decision.reason or decision.describe()
+        self.reasons.append(f"policy: {why}")
+        self.emit(RungTaken(Rung.REPLAN, about, why, seconds=time.perf_counter() - started, found=False))
+        return False
+
+    def _may_be_next(self, step: Step | None, not_now: Collection[Key]) -> TypeGuard[Step]:
+        return step is not None and (step.action, step.arguments) not in not_now and not self._is_circle(step)
+
+    def _problem(self, forbidden: Iterable[Key]) -> Problem:
+        """Return what is to be decided now: with what is left of the budgets, without the steps of `forbidden`."""
+        problem = self.options.asked()
+        goal = Goal(self.state.problem.goal.hard, tuple(self.state.soft))
+        problem = replace(problem, goal=goal, budgets={name: max(left, 0) for name, left in problem.budgets.items()})
+        return barred(problem, [Atom(*key) for key in forbidden], ())
+
+    def _hopeless(self, failed: Iterable[Step]) -> set[Key]:
+        """Return those of the steps that have `failed` whose failures are no bad luck."""
+        actions, tried = self.state.problem.domain.actions, self.state.tried
+        keys = [(each.action, each.arguments) for each in failed]
+        return {
+            key
+            for key in keys
+            if key not in tried or tried[key].spent or not _is_luck(actions[key[0]], key[1], tried[key].times)
+        }
+
+    def _decided(self, problem: Problem) -> Decision:
+        from planner.policies.decide import decide
+        from planner.policies.decision import Objective
+
+        known = problem if self.pricing is None else self.pricing.learned(problem)
+        given = self.state.policy or {}
+        return decide(
+            known,
+            objective=Objective[str(given.get("objective", "SUCCESS")).upper()],
+            penalty=None if given.get("penalty") is None else Decimal(str(given["penalty"])),
+            time_limit=self.recovery.time_limit,
+        )
+
+
+def _is_luck(action: Action, arguments: tuple[str, ...], times: int) -> bool:
+    """Return whether a step of `action` may fail so many `times` by its risk alone."""
+    return float(action.odds(arguments)[0]) ** times >= PLAUSIBLE

@@ -1,0 +1,385 @@
+"""What is told of a run while it goes: a line for each event that matters to people, and the steps as they are.
+
+Texts that handlers and services gave, made fit for a line.
+
+A run in words, for a prompt or for people: short, in the same order each time, and nothing left out unsaid.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, NamedTuple, Self
+
+from executor.events.events import (
+    Answered,
+    Asked,
+    Disagreement,
+    Event,
+    GoalChanged,
+    GoalDropped,
+    PlanChanged,
+    RunEnded,
+    Rung,
+    RungTaken,
+    RunResumed,
+    RunStarted,
+    StepEnded,
+    StepProgress,
+    StepStarted,
+    StepStatus,
+    StepWaiting,
+)
+from executor.events.run_state import RunState
+from executor.events.steps import StepRecord
+from executor.tools.containment import text_from
+from executor.tools.json_data import text_of
+from planner.errors import InputError
+from planner.language.documents.conditions import Notation
+from planner.model import Atom, Formula
+from planner.model.formulas import conjuncts
+
+LINE: Final = 200
+"""Characters of a line that a text may fill."""
+CUT: Final = " characters)"
+"""The end of what is cut."""
+
+
+def line_of(value: Any, most: int = LINE) -> str:
+    """Return `value` as one line without control characters; what is cut off is said at its end."""
+    text = text_from(value) if issubclass(type(value), str) else text_of(value)
+    head = text[: 4 * most]
+    line = " ".join("".join(each if each.isprintable() else " " for each in head).split())
+    if len(line) <= most and len(head) == len(text):
+        return line
+    mark = f"… ({len(text):,}{CUT}"
+    return line[: max(most - len(mark), 0)] + mark
+
+
+STEP_EVENTS: Final = (StepStarted, StepProgress, StepWaiting, StepEnded)
+"""Events that change what is said of one step."""
+REASON: Final = 500
+"""Characters that may say why a run ended."""
+AT_WORK: Final = frozenset({StepStatus.RUNNING, StepStatus.WAITING})
+
+
+def news(event: Event, state: RunState) -> str | None:
+    """Return a line about `event`, which `state` has taken in; None for what is of no interest by itself."""
+    match event:
+        case RunStarted(_, _, model):
+            return f"{line_of(state.plan.name)}: {counted(len(state.order), 'step')}, {model}"
+        case RunResumed():
+            return f"taken up again: {progress_of(state)}"
+        case StepStarted() | StepProgress() | StepWaiting() | StepEnded():
+            record = state.steps[event.step]
+            return f"{record.id} {record.step}: {described(record.status)}{_after(note_of(event, record))}"
+        case RungTaken():
+            return rung_line(event)
+        case PlanChanged(_, kept, new, dropped, reason):
+            return f"plan changed ({reason}): {kept} kept, {new} new, {dropped} dropped"
+        case GoalDropped(condition, utility):
+            return f"given up: {condition} (utility {utility:g})"
+        case GoalChanged(_, reason):
+            return f"something else is wanted{_after(line_of(reason))}"
+        case Asked(question, _, text, choices):
+            return f"question {question}: {line_of(text)}{_bracketed(choices, ' / ')}"
+        case Answered(question, answer):
+            return f"answer to {question}: {line_of(answer)}"
+        case Disagreement(_, reason):
+            return f"unknown: {line_of(reason)}"
+        case RunEnded(status, reason):
+            return f"{described(status)}, {status.value}{_after(line_of(reason, REASON))}"
+    return None
+
+
+def note_of(event: Event, record: StepRecord) -> str:
+    """Return what is to be said about a step besides its status, after an event that is about it."""
+    match event:
+        case StepStarted(_, attempt):
+            return f"attempt {attempt}" if attempt > 1 else ""
+        case StepProgress(_, text, fraction):
+            share = "" if fraction is None else f"{fraction:.0%} "
+            return f"{share}{line_of(text)}".strip()
+        case StepWaiting(_, wait):
+            known = [wait.get("text"), wait.get("event"), wait.get("question")]
+            return line_of(next((each for each in known if each), ""))
+    return line_of(record.reason)
+
+
+def progress_of(state: RunState) -> str:
+    """Return how much of the plan, as it is now, is done."""
+    done = sum(1 for id_ in state.order if state.steps[id_].status.is_done)
+    return f"{done:,} of {counted(len(state.order), 'step')} done"
+
+
+def described(status: object) -> str:
+    """Return the name of a status, as it is written in a sentence."""
+    return str(getattr(status, "name", status)).lower().replace("_", " ")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return "1 step", "2 steps"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _after(text: str) -> str:
+    return f": {text}" if text else ""
+
+
+def rung_line(event: RungTaken) -> str:
+    """Return what was done about a failure, why, and what it took."""
+    about = f" of {event.step}" if event.rung in {Rung.RETRY, Rung.SKILL} else f" after {event.step}"
+    what = f"{event.rung.name.lower()}{about if event.step else ''}"
+    took = [f"cost {event.cost:g}"] if event.cost else []
+    took += [f"{event.seconds:.2g} s"] if event.seconds else []
+    reason = line_of(event.reason.removeprefix(f"{event.rung.name.lower()}: "))
+    return f"{what}: {reason}{_bracketed(took, ', ')}"
+
+
+def _bracketed(items: Sequence[str], between: str) -> str:
+    return f" ({between.join(items)})" if items else ""
+
+
+class Row(NamedTuple):
+    """One step as it is shown; `since` (of `time.monotonic`) is when it was begun, if it is at work."""
+
+    id: str
+    text: str
+    status: StepStatus
+    note: str
+    since: float
+
+
+@dataclass(slots=True)
+class View:
+    """What is shown of one run: a copy of its state, which another thread may read between two events."""
+
+    run: str
+    order: list[str] = field(default_factory=list)
+    rows: dict[str, Row] = field(default_factory=dict)
+    outcome: str = ""
+    began: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of(cls, state: RunState, run: str) -> Self:
+        """Return a view of a run as it is now."""
+        view = cls(run)
+        view._arrange(state)
+        return view
+
+    def take(self, event: Event, state: RunState) -> None:
+        """Take in `event`, as `state` has done."""
+        match event:
+            case PlanChanged():
+                self._arrange(state)
+            case StepStarted() | StepProgress() | StepWaiting() | StepEnded():
+                self._set(state.steps[event.step], note_of(event, state.steps[event.step]))
+            case RunEnded():
+                self.outcome = news(event, state) or ""
+
+    def _arrange(self, state: RunState) -> None:
+        self.order = list(state.order)
+        for record in state.steps.values():
+            self._set(record, line_of(record.reason))
+
+    def _set(self, record: StepRecord, note: str) -> None:
+        before = self.rows.get(record.id)
+        goes_on = before is not None and before.status in AT_WORK
+        since = before.since if before is not None and goes_on else time.monotonic()
+        self.rows[record.id] = Row(record.id, str(record.step), record.status, note, since)
+
+    def window(self, most: int) -> tuple[int, list[Row], int]:
+        """Return at most `most` rows around the first that is not over, and how many stand before and after them."""
+        total = len(self.order)
+        current = next((at for at, id_ in enumerate(self.order) if not self.rows[id_].status.is_over), total)
+        first = max(min(current - most // 3, total - most), 0)
+        chosen = [self.rows[id_] for id_ in self.order[first : first + most]]
+        return first, chosen, total - first - len(chosen)
+
+    @property
+    def footer(self) -> str:
+        """How far the run is, or how it ended; and since when."""
+        statuses = [self.rows[id_].status for id_ in self.order]
+        done = sum(1 for each in statuses if each.is_done)
+        work = sum(1 for each in statuses if each in AT_WORK)
+        parts = [f"{done:,} of {counted(len(statuses), 'step')} done", f"{work:,} at work" if work else ""]
+        seconds = f"{time.monotonic() - self.began:.1f} s"
+        return " · ".join(each for each in (self.outcome, *parts, seconds) if each)
+
+
+LIMIT: Final = 4000
+LEAST: Final = 2000
+"""Characters that the headings alone may need."""
+ROUND: Final = 3
+"""Lines of one part before the next part gets its turn."""
+NAME: Final = 60
+QUOTE: Final = 200
+"""Characters that are quoted of what somebody else wrote."""
+
+
+@dataclass(slots=True)
+class Part:
+    """One part of a summary: `lines`, the most relevant first, are made as far as they are `shown`."""
+
+    title: str
+    total: int
+    lines: Iterator[str]
+    shown: list[str] = field(default_factory=list)
+
+    @property
+    def heading(self) -> str:
+        """The line above it."""
+        return f"{self.title} ({self.total:,}):\n"
+
+    @property
+    def rest(self) -> str:
+        """The line that says how much is not shown."""
+        left = self.total - len(self.shown)
+        return f"- and {left:,} more\n" if left else ""
+
+
+def summary(state: RunState, limit: int = LIMIT) -> str:
+    """Return what is to be known about a run, in at most `limit` characters; raises `InputError` for fewer than 2000.
+
+    What tools and people wrote stands in quotation marks, and was not looked at: it may say anything.
+    """
+    if limit < LEAST:
+        raise InputError(f"a summary in {limit} characters says nothing", hint=f"give it {LEAST} at least")
+    head = _head(state)
+    parts = [part for part in _parts(state) if part.total]
+    _fill(parts, limit - len(head))
+    body = ("".join((part.heading, *part.shown, part.rest)) for part in parts)
+    return "".join((head, *body)).rstrip("\n")
+
+
+def _fill(parts: Sequence[Part], room: int) -> None:
+    """Let the parts take turns, a few lines each, while there is `room`; what follows on a line stays with it."""
+    room -= sum(len(part.heading) + len(part.rest) for part in parts)
+    going = list(parts)
+    while going:
+        for part in tuple(going):
+            for line in islice(part.lines, ROUND):
+                if len(line) + 3 > room:
+                    going.remove(part)
+                    break
+                part.shown.append(f"- {line}\n")
+                room -= len(line) + 3
+            else:
+                if len(part.shown) == part.total:
+                    going.remove(part)
+
+
+def _head(state: RunState) -> str:
+    name = f"Run {line_of(state.run or 'not begun', NAME)} of plan {_quoted(state.plan.name, NAME)}"
+    changes = f"; changed {counted(state.changes, 'time')}" if state.changes else ""
+    lines = [
+        f"{name}: {described(state.status)} ({state.status.value}){_why(state.reason)}",
+        f"Plan: {state.model}, {progress_of(state)}{changes}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _parts(state: RunState) -> Iterator[Part]:
+    """Yield the parts, the most relevant first."""
+    groups = _by_status(state)
+    questions = list(state.questions.values())
+    yield Part("Open questions", len(questions), map(_question, questions))
+    goals = list(conjuncts(state.problem.goal.hard))
+    yield Part("Goal", len(goals), (_goal(each, state) for each in goals))
+    for status, title in _TITLES.items():
+        found = groups[status]
+        yield Part(title, len(found), map(_step, found))
+        if status is StepStatus.PENDING:
+            yield from _around(state)
+
+
+_TITLES: Final = {
+    StepStatus.IN_DOUBT: "In doubt",
+    StepStatus.FAILED: "Failed, latest first",
+    StepStatus.PARTIAL: "Partly done, latest first",
+    StepStatus.RUNNING: "At work",
+    StepStatus.WAITING: "Waiting",
+    StepStatus.PENDING: "Pending, in order",
+    StepStatus.UNVERIFIED: "Done, but not seen, latest first",
+    StepStatus.SUCCEEDED: "Done, latest first",
+    StepStatus.COMPENSATED: "Done and undone",
+    StepStatus.SKIPPED: "Left out",
+}
+"""The groups of steps, in their order."""
+
+
+def _around(state: RunState) -> Iterator[Part]:
+    """Yield what is to be known besides steps."""
+    soft = state.problem.goal.soft
+    yield Part("Soft goals", len(soft), (_wish(str(each.condition), each.utility, state) for each in soft))
+    yield Part("Tried to recover, latest first", len(state.rungs), map(rung_line, reversed(state.rungs)))
+    yield Part("Memory", len(state.memory), (_entry(*each) for each in state.memory.by_relevance()))
+    doubts = state.disagreements
+    yield Part("Observers that failed or differ, latest first", len(doubts), (_quoted(e.reason) for e in doubts[::-1]))
+
+
+def _by_status(state: RunState) -> dict[StepStatus, list[StepRecord]]:
+    """Return the steps that ever were in the plan: those that are over as they ended, the last first."""
+    ended = {id_: -place for place, id_ in enumerate(state.finished)}
+    places = {id_: place for place, id_ in enumerate(state.order)}
+    groups: dict[StepStatus, list[StepRecord]] = {each: [] for each in StepStatus}
+    for record in state.steps.values():
+        groups[record.status].append(record)
+    for status, records in groups.items():
+        known = ended if status.is_over else places
+        records.sort(key=lambda record, known=known: known.get(record.id, len(state.steps)))  # type: ignore[misc]
+    return groups
+
+
+def _step(record: StepRecord) -> str:
+    """Return what is to be known about a step."""
+    text = f"{record.id} {record.step}"
+    if record.attempts > 1:
+        text += f", {record.attempts} attempts"
+    if record.status is StepStatus.WAITING:
+        wait = record.wait or {}
+        return text + _why(next((str(wait[key]) for key in ("text", "event", "question") if wait.get(key)), ""))
+    text += _why(record.reason)
+    returned = (record.result or {}).get("data") if record.status.is_done else None
+    return text if returned is None else f"{text}; returned {_quoted(returned)}"
+
+
+def _question(asked: Asked) -> str:
+    choices = f"; answers: {', '.join(asked.choices)}" if asked.choices else ""
+    known = f"; known: {', '.join(map(_quoted, asked.known))}" if asked.known else ""
+    return line_of(f"{asked.question}: {_quoted(asked.text)}{choices}{known}", 3 * QUOTE)
+
+
+def _goal(condition: Formula, state: RunState) -> str:
+    """Return a part of the goal, whether it holds, and how that is known."""
+    text = line_of(Notation((), ()).single(condition))
+    if not isinstance(condition, Atom) or condition.predicate in state.problem.domain.derived:
+        return f"{text}: {'holds' if state.beliefs.is_true(condition) else 'does not hold'} as far as is known"
+    note = state.beliefs.note(condition)
+    holds = {True: "holds", False: "does not hold", None: "unknown"}[note.holds]
+    return f"{text}: {holds} ({note.provenance.value})"
+
+
+def _wish(condition: str, utility: Any, state: RunState) -> str:
+    given_up = ", given up" if condition in state.dropped else ""
+    return f"{line_of(condition)}: utility {utility}{given_up}"
+
+
+def _entry(key: str, value: Any) -> str:
+    return f"{line_of(key, NAME)} = {_quoted(value)}"
+
+
+def _why(reason: str) -> str:
+    return f": {_quoted(reason)}" if reason else ""
+
+
+def _quoted(value: Any, most: int = QUOTE) -> str:
+    """Return `value` as JSON, and as a cut text where that is long: nothing in it can be taken for a line of ours."""
+    if not issubclass(type(value), str):
+        text = line_of(value, most)
+        if not text.endswith(CUT):
+            return text
+        value = text
+    return text_of(line_of(value, most))

@@ -1,0 +1,233 @@
+"""OpenTelemetry spans of runs, their steps and the attempts at them, by `opentelemetry-api` alone (extra `otel`).
+
+Which SDK takes the spans, and where they go, is the application's choice; without one nothing is made. A run is a child
+of the span that is current where it begins, and what a handler calls belongs to its attempt. Spans name actions,
+arguments and reasons, but neither data parameters nor results, which may be secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from executor.events.events import (
+    Answered,
+    Asked,
+    Disagreement,
+    Event,
+    FactsSeen,
+    GoalChanged,
+    GoalDropped,
+    PlanChanged,
+    RunEnded,
+    Rung,
+    RungTaken,
+    RunResumed,
+    RunStatus,
+    StepEnded,
+    StepProgress,
+    StepReturned,
+    StepStarted,
+    StepStatus,
+    StepWaiting,
+)
+from executor.events.run_state import RunState
+from executor.report.progress import line_of
+from planner.errors import InputError
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Span, Tracer
+
+NAME: Final = "forethought"
+REASON: Final = 500
+"""Characters of a reason that a span keeps."""
+BAD: Final = frozenset(
+    {
+        *(StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.IN_DOUBT),
+        *(RunStatus.IMPOSSIBLE, RunStatus.FAILED, RunStatus.IN_DOUBT, RunStatus.COMPENSATED),
+    }
+)
+"""What counts as an error."""
+GOOD: Final = frozenset({StepStatus.SUCCEEDED, RunStatus.SUCCEEDED})
+AGAIN: Final = frozenset({Rung.RETRY, Rung.SKILL})
+
+
+class Spans:
+    """Makes spans of runs: a follower for the `listeners` of an `Executor`.
+
+    `tracer` is the global one unless stated. Raises `InputError` where opentelemetry-api is missing.
+    """
+
+    def __init__(self, tracer: Tracer | None = None) -> None:
+        try:
+            from opentelemetry import trace
+        except ImportError as error:
+            hint = "pip install 'forethought[otel]'"
+            raise InputError(f"spans need opentelemetry-api, which cannot be imported ({error})", hint=hint) from None
+        self._tracer = tracer or trace.get_tracer(NAME)
+
+    @contextmanager
+    def follow(self, state: RunState, run: str) -> Iterator[Callable[[Event], None]]:
+        """Make the spans of one run while the body lasts."""
+        from opentelemetry import context
+
+        trace = Trace(self._tracer, state, run)
+        token = context.attach(trace.context)
+        try:
+            yield trace.take if trace.is_wanted else _nothing
+        finally:
+            trace.end()
+            context.detach(token)
+
+
+def _nothing(_: Event) -> None:
+    """Leave it: nobody would get the spans."""
+
+
+class Trace:
+    """The spans of one run that are not over yet."""
+
+    def __init__(self, tracer: Tracer, state: RunState, run: str) -> None:
+        from opentelemetry.trace import set_span_in_context
+
+        self._tracer = tracer
+        self._state = state
+        self._within = set_span_in_context
+        plan = state.plan
+        known: dict[str, Any] = {"run.id": run, "plan.id": plan.id, "plan.name": plan.name, "run.model": plan.model}
+        self._run = tracer.start_span(f"run {plan.name}", attributes=_named(known | {"plan.steps": len(state.order)}))
+        self.context: Context = set_span_in_context(self._run)
+        self._steps: dict[str, tuple[Span, Context]] = {}
+        self._attempts: dict[str, Span] = {}
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there is an SDK: without one, spans have no identity."""
+        return self._run.get_span_context().is_valid
+
+    def take(self, event: Event) -> None:
+        """Take in what happened."""
+        match event:
+            case StepStarted():
+                self._begin(event)
+            case StepProgress(step, text, fraction):
+                share = {} if fraction is None else {"fraction": fraction}
+                self._step(step)[0].add_event("progress", _named({"text": line_of(text), **share}))
+            case StepReturned(step, result):
+                said = {"success": bool(result.get("success", True))}
+                self._step(step)[0].add_event("returned", _named(said))
+            case StepWaiting(step, wait):
+                self._end_attempt(step)
+                self._step(step)[0].add_event("waiting", _named({"for": _waits_for(wait)}))
+                _make_current(self.context)
+            case StepEnded():
+                self._end_step(event)
+            case RungTaken(rung, step, reason) if rung in AGAIN:
+                self._step(step)[0].add_event("rung", _rung(event))
+                self._end_attempt(step, reason)
+            case RunEnded(status, reason, metrics):
+                numbers = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
+                self._run.set_attributes(_named({"run.status": status.name, **_prefixed("run", numbers)}))
+                _set_status(self._run, status, reason)
+            case _:
+                self._note(event)
+
+    def end(self) -> None:
+        """End what is open."""
+        for span in (*self._attempts.values(), *(span for span, _ in self._steps.values()), self._run):
+            span.end()
+
+    def _begin(self, event: StepStarted) -> None:
+        _, around = self._step(event.step)
+        known = {"step.id": event.step, "attempt": event.attempt, "skill": event.skill, "key": event.key}
+        attempt = self._tracer.start_span(f"attempt {event.attempt}", around, attributes=_named(known))
+        self._attempts[event.step] = attempt
+        _make_current(self._within(attempt, around))
+
+    def _step(self, id_: str) -> tuple[Span, Context]:
+        """Return the span of a step, made if there is none yet."""
+        if id_ not in self._steps:
+            step = self._state.steps[id_].step
+            known = {"step.id": id_, "action": step.action, "arguments": tuple(step.arguments)}
+            span = self._tracer.start_span(f"step {step.action}", self.context, attributes=_named(known))
+            self._steps[id_] = span, self._within(span, self.context)
+        return self._steps[id_]
+
+    def _end_attempt(self, id_: str, reason: str | None = None) -> None:
+        attempt = self._attempts.pop(id_, None)
+        if attempt is not None:
+            if reason is not None:
+                _set_status(attempt, StepStatus.FAILED, reason)
+            attempt.end()
+
+    def _end_step(self, event: StepEnded) -> None:
+        self._end_attempt(event.step, event.reason if event.status in BAD else None)
+        span, _ = self._step(event.step)
+        del self._steps[event.step]
+        metrics = (event.result or {}).get("metrics", {})
+        record = self._state.steps[event.step]
+        known = {"step.status": event.status.name, "attempts": record.attempts, **_prefixed("step", metrics)}
+        span.set_attributes(_named(known))
+        _set_status(span, event.status, event.reason)
+        span.end()
+        _make_current(self.context)
+
+    def _note(self, event: Event) -> None:
+        """Note on the run's span what is about no single step."""
+        match event:
+            case RungTaken():
+                self._run.add_event("rung", _rung(event))
+            case PlanChanged(_, kept, new, dropped, reason):
+                known = {"kept": kept, "new": new, "dropped": dropped, "reason": line_of(reason, REASON)}
+                self._run.add_event("plan changed", _named(known))
+            case GoalDropped(condition, utility):
+                self._run.add_event("goal dropped", _named({"condition": condition, "utility": utility}))
+            case GoalChanged(_, reason):
+                self._run.add_event("goal changed", _named({"reason": line_of(reason, REASON)}))
+            case Asked(question, step, text):
+                self._run.add_event("asked", _named({"question": question, "step.id": step, "text": line_of(text)}))
+            case Answered(question):
+                self._run.add_event("answered", _named({"question": question}))
+            case Disagreement(facts, reason):
+                known = {"facts": tuple(map(str, facts)), "reason": line_of(reason, REASON)}
+                self._run.add_event("disagreement", _named(known))
+            case FactsSeen(facts, cause):
+                self._run.add_event("facts seen", _named({"facts": len(facts), "cause": cause}))
+            case RunResumed():
+                self._run.add_event("resumed")
+
+
+def _named(known: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes under names of ours."""
+    return {f"{NAME}.{name}": value for name, value in known.items()}
+
+
+def _prefixed(what: str, metrics: dict[str, Any]) -> dict[str, Any]:
+    return {f"{what}.{name}": value for name, value in metrics.items()}
+
+
+def _rung(event: RungTaken) -> dict[str, Any]:
+    known = {"rung": event.rung.name, "step.id": event.step, "reason": line_of(event.reason, REASON)}
+    return _named({**known, "cost": event.cost, "seconds": event.seconds})
+
+
+def _waits_for(wait: Any) -> str:
+    return line_of(next((wait[key] for key in ("question", "event", "text") if wait.get(key)), "time"))
+
+
+def _set_status(span: Span, status: StepStatus | RunStatus, reason: str) -> None:
+    from opentelemetry.trace import Status, StatusCode
+
+    if status in BAD:
+        span.set_status(Status(StatusCode.ERROR, line_of(reason or status.value, REASON)))
+    elif status in GOOD:
+        span.set_status(Status(StatusCode.OK))
+
+
+def _make_current(context: Context) -> None:
+    """Make what is called from here on belong to `context`; it ends with the task, or when the run is left."""
+    from opentelemetry.context import attach
+
+    attach(context)

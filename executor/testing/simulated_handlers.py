@@ -1,0 +1,318 @@
+"""What handlers of a simulated world do: the declared effects, unless a fault strikes.
+
+How steps come out in a simulated world that is as uncertain as its actions declare.
+
+Plausible data: what simulated handlers return, so that data flows from step to step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import math
+import os
+import random
+import signal
+import types
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from executor.plans.assumptions import sensed_by
+from executor.plans.created_objects import name_of
+from executor.testing import virtual_time
+from executor.testing.faults import Fault, FaultKind
+from executor.testing.simulated_observers import STRANGER, SimulatedError
+from executor.tools.results import ActionResult
+from planner.lightweight import replace
+from planner.model import Action, Atom, DomainModel, Outcome
+from planner.model.actions import added
+from planner.plan import Step
+
+if TYPE_CHECKING:
+    from executor.testing.simulated_world import SimulatedWorld
+
+
+def drawn(action: Action, arguments: tuple[str, ...], dice: random.Random) -> tuple[bool, Outcome | None]:
+    """Return whether an attempt at a step works, and in which of the declared outcomes it ends; None: as intended."""
+    risk, odds = action.odds(arguments)
+    works = dice.random() >= risk
+    if not action.outcomes:
+        return works, None
+    return works, dice.choices(action.outcomes, [float(each) for each in odds])[0]
+
+
+DEEPEST: Final = 8
+"""Models inside models that are filled."""
+_PLAIN: Final[Mapping[Any, Any]] = {
+    int: 1,
+    float: 1.0,
+    bool: True,
+    Decimal: Decimal(1),
+    bytes: b"data",
+    dt.date: dt.date(2026, 1, 1),
+    dt.datetime: dt.datetime(2026, 1, 1, 9, tzinfo=dt.UTC),
+    dt.time: dt.time(9),
+    dt.timedelta: dt.timedelta(hours=1),
+    dict: {},
+    list: [],
+    set: set(),
+    tuple: (),
+    type(None): None,
+}
+
+
+def sample(annotation: Any, label: str, depth: int = 0) -> Any:
+    """Return a value of the type `annotation`; texts, and what is not known, are `label`."""
+    origin, members = get_origin(annotation), get_args(annotation)
+    if annotation in _PLAIN if annotation.__hash__ else False:
+        return _PLAIN[annotation]
+    if origin is Annotated:
+        return sample(members[0], label, depth)
+    if origin is Literal:
+        return members[0]
+    if origin in (list, set, frozenset):
+        return origin([sample(members[0], label, depth)])
+    if origin is tuple:
+        return tuple([sample(each, label, depth) for each in members if each is not ...])
+    if origin is dict:
+        return {sample(members[0], label, depth): sample(members[1], label, depth)}
+    if origin in (Union, types.UnionType):
+        return sample(members[0], label, depth)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return next(iter(annotation))
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and depth < DEEPEST:
+        fields = _required(annotation)
+        return annotation(**{name: sample(each.annotation, f"{name} of {label}", depth + 1) for name, each in fields})
+    return label
+
+
+def _required(model: type[BaseModel]) -> list[tuple[str, Any]]:
+    return [(each.alias or name, each) for name, each in model.model_fields.items() if each.is_required()]
+
+
+def wanted_of(domain: DomainModel) -> dict[str, dict[str, Any]]:
+    """Return, for each action, which paths of its results others take data from, and the type at each."""
+    wanted: dict[str, dict[str, Any]] = {name: {} for name in domain.actions}
+    for consumer in domain.actions.values():
+        for parameter in consumer.data:
+            if parameter.source is not None:
+                for provider in domain.actions.values():
+                    if parameter.source.fact.predicate in _provided(provider):
+                        wanted[provider.name].setdefault(parameter.source.path, parameter.annotation)
+    return wanted
+
+
+def _provided(action: Action) -> set[str]:
+    return {atom.predicate for when in action.effects for atom in added(when.provides)}
+
+
+def results_of(wanted: Mapping[str, Any], label: str) -> dict[str, Any]:
+    """Return the fields of a result that has something at each of the paths `wanted`."""
+    found: dict[str, Any] = {}
+    for path, annotation in wanted.items():
+        *outer, last = path.split(".") if path else ["data"]
+        inside = found
+        for name in outer:
+            inside = inside.setdefault(name, {}) if isinstance(inside.get(name, {}), dict) else {}
+        if isinstance(inside.get(last), dict):
+            continue
+        inside.setdefault(last, sample(annotation, f"{last} of {label}"))
+    return found
+
+
+DEATH: Final = -1.0
+"""What a script yields where the process dies; all else that it yields are seconds."""
+DIED: Final = "the simulated process died"
+Script = Generator[float, None, ActionResult]
+_LATE: Final = frozenset({FaultKind.LATE, FaultKind.SLOW})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a handler at a time: `step` is the ground action, `by` the idempotency key."""
+
+    at: float
+    step: Atom
+    by: str
+
+
+@dataclass(slots=True)
+class Deed:
+    """One call of a handler: `step` is done for the step of a run that has the idempotency key `by`."""
+
+    simulated: SimulatedWorld
+    action: Action
+    skill: str
+    step: Step
+    by: str
+    seconds: float
+    created: tuple[tuple[str, str], ...] = ()
+    attempt: int = 0
+
+    @property
+    def name(self) -> Atom:
+        """The ground action."""
+        return Atom(self.step.action, self.step.arguments)
+
+    def script(self, struck: tuple[int, Fault] | None) -> Script:
+        """Do the step; yields the seconds to wait, and returns the answer."""
+        kind = None if struck is None else struck[1].kind
+        yield from self._before(kind, struck)
+        if kind in (FaultKind.FAILS, FaultKind.LIES):
+            return self._failed("it did not work") if kind is FaultKind.FAILS else self._answer()
+        works, outcome = self._drawn()
+        objection = self._act(struck, outcome) if works else "it did not work"
+        if objection:
+            return self._failed(objection)
+        yield from self._after(kind, struck)
+        if kind is FaultKind.RESULT_STRANGER:
+            return replace(self._answer(), observed=(self._told_of_stranger(),))
+        return self._failed("it says that it did not work") if kind is FaultKind.FAILS_DONE else self._answer()
+
+    def _told_of_stranger(self) -> str:
+        """Return a fact about objects that the problem lacks, of the predicate with the most arguments."""
+        predicates = self.simulated.problem.domain.predicates
+        name = max(predicates, key=lambda name: len(predicates[name].parameters))
+        fact = Atom(name, tuple([f"{STRANGER}-{place}" for place in range(len(predicates[name].parameters))]))
+        self.simulated.strangers.append(fact)
+        return str(fact)
+
+    def _drawn(self) -> tuple[bool, Outcome | None]:
+        """Return whether the attempt works, and how it comes out if not as intended."""
+        if not self.simulated.chances:
+            return True, None
+        run, _, step = self.by.rpartition("/")
+        about = (self.simulated.number_of(run), step, self.attempt)
+        return drawn(self.action, self.step.arguments, self.simulated.faults.dice("chance", *about))
+
+    def _before(self, kind: FaultKind | None, struck: tuple[int, Fault] | None) -> Generator[float, None, None]:
+        if self.seconds:
+            yield self.seconds
+        match kind:
+            case FaultKind.RAISES:
+                raise SimulatedError(f"{self.step} broke down")
+            case FaultKind.HANGS:
+                yield math.inf
+            case FaultKind.CRASH_BEFORE:
+                yield DEATH
+        if struck is not None and kind is FaultKind.LATE:
+            yield struck[1].delay
+        if struck is not None and kind is FaultKind.CHANGE_BEFORE:
+            self.simulated.meddle(*struck, but=self.name)
+
+    def _after(self, kind: FaultKind | None, struck: tuple[int, Fault] | None) -> Generator[float, None, None]:
+        match kind:
+            case FaultKind.RAISES_DONE:
+                raise SimulatedError(f"{self.step} broke down")
+            case FaultKind.HANGS_DONE:
+                yield math.inf
+            case FaultKind.CRASH_AFTER:
+                yield DEATH
+            case FaultKind.TWICE:
+                self._act_again()
+        if struck is not None and kind is FaultKind.SLOW:
+            yield struck[1].delay
+        if struck is not None and kind is FaultKind.CHANGE_DURING:
+            self.simulated.meddle(*struck, but=self.name)
+        if struck is not None and kind is FaultKind.CHANGE_AFTER:
+            virtual_time.later(struck[1].delay, partial(self.simulated.meddle, *struck, but=self.name))
+
+    def _act(self, struck: tuple[int, Fault] | None, outcome: Outcome | None) -> str:
+        """Change the true world as declared, or say why that cannot be."""
+        truth = self.simulated.truth
+        if self.action.creates:
+            self.created = truth.create(self.action)
+        step = self._done_by(self.created)
+        objection = truth.objection(step)
+        if not objection:
+            partly = struck is not None and struck[1].kind is FaultKind.PARTLY
+            dice = self.simulated.faults.dice("part", self.by, step) if partly else None
+            truth.apply(step, self.by, self.created, dice, outcome)
+        return objection
+
+    def _act_again(self) -> None:
+        truth = self.simulated.truth
+        created = truth.create(self.action)
+        step = self._done_by(created)
+        if truth.objection(step):
+            truth.touch(step, self.by)
+        else:
+            truth.apply(step, self.by, created)
+
+    def _done_by(self, created: tuple[tuple[str, str], ...]) -> Step:
+        """Return the step with what it creates."""
+        return Step(self.step.action, (*self.step.arguments, *[name for name, _ in created]), self.step.cost)
+
+    def _answer(self) -> ActionResult:
+        made = [name for name, _ in self.created] or [f"no-{kind.lower()}" for kind in self.action.creates.values()]
+        names = [name.removeprefix("?") for name in self.action.creates]
+        found = results_of(self.simulated.wanted[self.action.name], str(self.step))
+        if self.action.senses:
+            found["observed"] = self.simulated.truth.about(sensed_by(self.simulated.problem.domain, self.step))
+        return ActionResult(**{"text": f"{self.step} is done", **found}, created=dict(zip(names, made, strict=True)))
+
+    def _failed(self, reason: str) -> ActionResult:
+        return ActionResult.failed(f"{self.step}: {reason}")
+
+
+def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: bool) -> Callable[..., Any]:
+    """Return a function that carries out `action` in the simulated world."""
+    names = [each.name.removeprefix("?") for each in action.parameters]
+
+    def deed(context: Any, parameters: dict[str, Any]) -> tuple[Script, bool]:
+        step = Step(action.name, tuple([name_of(parameters[name]) for name in names]))
+        struck = simulated.strike(Atom(step.action, step.arguments), skill)
+        key = getattr(context, "key", "") or str(step)
+        simulated.calls.append(Call(virtual_time.now(), Atom(step.action, step.arguments), key))
+        attempt = getattr(context, "attempt", 0) or simulated.called()
+        found = Deed(simulated, action, skill, step, key, simulated.seconds_of(action), attempt=attempt)
+        return found.script(struck), struck is not None and struck[1].kind in _LATE
+
+    async def carry_out(context: Any = None, **parameters: Any) -> ActionResult:
+        script, is_late = deed(context, parameters)
+        if is_late:  # what is under way in the world does not end because nobody waits for it any more
+            return await asyncio.shield(asyncio.ensure_future(_play(script, simulated)))
+        return await _play(script, simulated)
+
+    def carry_out_in_thread(context: Any = None, **parameters: Any) -> ActionResult:
+        return _play_in_thread(deed(context, parameters)[0], simulated)
+
+    return carry_out_in_thread if is_plain else carry_out
+
+
+def _next(script: Script, simulated: SimulatedWorld) -> float | ActionResult:
+    """Return what `script` yields next, or its answer in the end; a process that is to be killed is."""
+    try:
+        pause = next(script)
+    except StopIteration as end:
+        result: ActionResult = end.value
+        return result
+    if pause == DEATH and simulated.deadly:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return pause
+
+
+async def _play(script: Script, simulated: SimulatedWorld) -> ActionResult:
+    while not isinstance(pause := _next(script, simulated), ActionResult):
+        if pause == DEATH:
+            await virtual_time.die(DIED)
+        elif pause == math.inf:
+            await asyncio.Event().wait()
+        else:
+            await asyncio.sleep(pause)
+    return pause
+
+
+def _play_in_thread(script: Script, simulated: SimulatedWorld) -> ActionResult:
+    while not isinstance(pause := _next(script, simulated), ActionResult):
+        if pause == DEATH:
+            virtual_time.die_in_thread(DIED)
+        else:
+            virtual_time.sleep(pause)
+    return pause

@@ -1,0 +1,164 @@
+"""What observers of a simulated world look at, and what they see."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from executor.plans.created_objects import name_of
+from executor.testing.faults import Fault, FaultKind
+from executor.testing.true_state import instances
+from executor.testing.virtual_time import now
+from executor.tools.observers import CANNOT_SAY, Seen
+from planner.model import OPEN, Atom, DomainModel
+
+if TYPE_CHECKING:
+    from executor.testing.simulated_world import SimulatedWorld
+
+
+@dataclass(frozen=True, slots=True)
+class Observe:
+    """Which predicates somebody can look at: all, or those named, and of these a random `share`.
+
+    Observers show the world as it was `lag` seconds ago. With `twice`, two observers look at each predicate. For the
+    other fields see `World.observer`.
+    """
+
+    predicates: Collection[str] | None = None
+    share: float = 1.0
+    conclusive: bool = True
+    settle_within: float = 0.0
+    lag: float = 0.0
+    timeout: float | None = 10.0
+    twice: bool = False
+
+    def chosen(self, domain: DomainModel, seed: int) -> list[str]:
+        """Return the predicates; derived ones are not among them, as they follow from the others."""
+        names = [
+            name
+            for name in domain.predicates
+            if name not in domain.derived and (self.predicates is None or name in self.predicates)
+        ]
+        return [name for name in names if random.Random(f"observe {seed} {name}").random() < self.share]
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What the observer `by` answered at a time: of the facts that the pattern `about` covers, exactly `seen` hold."""
+
+    at: float
+    by: str
+    about: Atom
+    seen: frozenset[Atom]
+
+    def says(self, fact: Atom) -> bool | None:
+        """Return whether `fact` holds by this answer; None where it is not about it."""
+        return fact in self.seen if self.about.matches(fact) else None
+
+
+STRANGER: Final = "stranger"
+"""An object that no problem has."""
+ALL: Final = Observe()
+NOBODY: Final = Observe(share=0.0)
+
+
+def patterns(domain: DomainModel) -> Mapping[str, Atom]:
+    """Return how each predicate is looked at: open are the arguments that an action leaves open in `modifies`.
+
+    A predicate with items that are changed in place is looked at fact by fact, as each has a version.
+    """
+    found = {name: Atom(name, _names(len(predicate.parameters))) for name, predicate in domain.predicates.items()}
+    in_place = in_place_predicates(domain)
+    for pattern in _modified(domain):
+        if OPEN in pattern.args and pattern.predicate not in in_place:
+            names = _names(len(pattern.args))
+            args = [OPEN if arg == OPEN else name for arg, name in zip(pattern.args, names, strict=True)]
+            found[pattern.predicate] = Atom(pattern.predicate, tuple(args))
+    return found
+
+
+def in_place_predicates(domain: DomainModel) -> set[str]:
+    """Return the predicates that have items which some action changes in place."""
+    return {pattern.predicate for pattern in _modified(domain) if OPEN not in pattern.args}
+
+
+def _modified(domain: DomainModel) -> Iterator[Atom]:
+    return (pattern for action in domain.actions.values() for effect in action.effects for pattern in effect.modifies)
+
+
+def _names(count: int) -> tuple[str, ...]:
+    return tuple([f"a{number}" for number in range(1, count + 1)])
+
+
+def look_at(
+    simulated: SimulatedWorld, pattern: Atom, lag: float, skill: str = ""
+) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """Return an observer of the facts of `pattern`; faults know it by the name `skill`."""
+    versioned = pattern.predicate in simulated.in_place
+
+    async def look(**arguments: Any) -> Any:
+        args = tuple([OPEN if arg == OPEN else name_of(arguments[arg]) for arg in pattern.args])
+        fact = Atom(pattern.predicate, args)
+        struck = simulated.strike(fact, skill, source="observer")
+        when = now() - lag
+        seen = simulated.truth.at(when).world.state.matching(fact)
+        if struck is not None:
+            return await _distorted(simulated, fact, seen, struck, skill)
+        answer = _tell(simulated, fact, seen, skill)
+        return Seen(answer, simulated.truth.version(fact, when)) if versioned else answer
+
+    names = [arg for arg in pattern.args if arg != OPEN]
+    parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
+    look.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what `signature` reads
+    look.__name__ = f"look_at_{pattern.predicate}"
+    return look
+
+
+def _tell(
+    simulated: SimulatedWorld, fact: Atom, seen: Iterable[Atom], skill: str
+) -> bool | list[tuple[str, ...]] | list[str]:
+    """Return what the observer `skill` answers who says that the facts `seen` hold, and note it."""
+    facts = list(seen)
+    simulated.sightings.append(Sighting(now(), skill, fact, frozenset(facts)))
+    return _answer(fact, facts)
+
+
+def _answer(fact: Atom, seen: list[Atom]) -> bool | list[tuple[str, ...]] | list[str]:
+    """Return what an observer of `fact` answers who sees the facts `seen`."""
+    places = [place for place, arg in enumerate(fact.args) if arg == OPEN]
+    if not places:
+        return bool(seen)
+    rows = [tuple([each.args[place] for place in places]) for each in seen]
+    return [row[0] for row in rows] if len(places) == 1 else rows
+
+
+async def _distorted(
+    simulated: SimulatedWorld, fact: Atom, seen: list[Atom], struck: tuple[int, Fault], skill: str
+) -> Any:
+    """Return what an observer answers that has a fault."""
+    number, fault = struck
+    if fault.kind is FaultKind.OBSERVER_FAILS:
+        raise SimulatedError(f"the observer of {fact} is broken")
+    if fault.kind is FaultKind.OBSERVER_CANNOT_SAY:
+        return CANNOT_SAY
+    if fault.kind is FaultKind.OBSERVER_LATE:
+        await asyncio.sleep(fault.delay)
+        return _answer(fact, simulated.truth.at(now()).world.state.matching(fact))
+    if fault.kind is FaultKind.OBSERVER_STRANGER:
+        more = [Atom(fact.predicate, tuple([STRANGER if arg == OPEN else arg for arg in fact.args]))]
+        more = more if OPEN in fact.args else []
+        simulated.strangers += more
+        return _tell(simulated, fact, [*seen, *more], skill)
+    others = [each for each in instances(simulated.problem, fact) if each not in seen]
+    dice = simulated.faults.dice("wrong", number, simulated.truth.struck[number], fact)
+    wrong = [] if seen and (OPEN not in fact.args or not others or dice.random() < 1 / 2) else [dice.choice(others)]
+    (simulated.lies if fault.kind is FaultKind.OBSERVER_WRONG else simulated.disputed).append(fact)
+    return _tell(simulated, fact, wrong, skill)
+
+
+class SimulatedError(Exception):
+    """What a faulty handler or observer raises."""

@@ -1,0 +1,184 @@
+"""`SimulatedWorld`: handlers that change a world as declared, and observers that look at it.
+
+Whoever approves the steps of a run in a simulated world.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Never
+
+from executor.testing.faults import SECOND, Fault, FaultKind, Faults, Source
+from executor.testing.simulated_handlers import Call, handler, sample, wanted_of
+from executor.testing.simulated_observers import ALL, Observe, Sighting, in_place_predicates, look_at, patterns
+from executor.testing.true_state import Act, Truth
+from executor.tools.world import MAIN, World
+from planner.language.declare.syntax import parse_literal
+from planner.model import Action, Atom, Formula, Problem
+from planner.problem_kinds import AnyProblem, is_other_problem
+
+if TYPE_CHECKING:
+    from executor.recovery.ask_people import Request
+
+
+class SimulatedWorld:
+    """A world in which actions do what they intend, unless `faults` strike; the seed decides what is random.
+
+    With `chances`, they do what they declare: with the probability of their risk they fail, and nothing changes, else
+    one of their outcomes comes about, independently in each attempt of each step. The problem may be another one than
+    is planned for, with other probabilities, which nobody else knows.
+
+    `world` has a handler for every action, and observers as `observe` says. Handlers take `seconds`, or the declared
+    duration of their action; of the actions, a random share `plain` has plain functions for handlers, which run in
+    threads, and each has `skills` handlers. With a `ledger`, a file, the world outlives the process. Where a fault has
+    the process die, `Crash` is raised (see `run_virtual`), or, if it is `deadly`, the process killed.
+    """
+
+    def __init__(
+        self,
+        problem: AnyProblem,
+        *,
+        seed: int = 0,
+        faults: Iterable[Fault] = (),
+        observe: Observe = ALL,
+        seconds: float | None = None,
+        plain: float = 0.0,
+        skills: int = 1,
+        ledger: Path | None = None,
+        deadly: bool = False,
+        chances: bool = False,
+    ) -> None:
+        self.problem: Problem = problem.classical if is_other_problem(problem) else problem  # type: ignore[assignment]
+        self.seed = seed
+        self.truth = Truth(self.problem, seed, ledger)
+        self.faults = Faults(faults, seed, self.truth.struck)
+        self.in_place = in_place_predicates(self.problem.domain)
+        self.wanted = wanted_of(self.problem.domain)
+        self.lies: list[Atom] = []
+        self.disputed: list[Atom] = []
+        """What the second of two observers said wrongly."""
+        self.sightings: list[Sighting] = []
+        """What observers answered, in order."""
+        self.calls: list[Call] = []
+        """The calls of handlers, in order."""
+        self.strangers: list[Atom] = []
+        """The facts about objects that the problem lacks which observers and results told."""
+        self.world = World(problem.domain)
+        self.deadly = deadly
+        self.chances = chances
+        self._calls = itertools.count(1)
+        self._runs: dict[str, int] = {}
+        self._seconds = seconds
+        self._add_handlers(plain, skills)
+        self._add_observers(observe)
+
+    def _add_handlers(self, plain: float, skills: int) -> None:
+        for name, action in self.problem.domain.actions.items():
+            is_plain = random.Random(f"plain {self.seed} {name}").random() < plain
+            for number in range(1, skills + 1):
+                skill = MAIN if number == 1 else f"skill-{number}"
+                self.world.handler(name, name=skill)(handler(self, action, skill, is_plain=is_plain))
+
+    def _add_observers(self, observe: Observe) -> None:
+        looks = patterns(self.problem.domain)
+        for name in observe.chosen(self.problem.domain, self.seed):
+            for skill in (MAIN, SECOND) if observe.twice else (MAIN,):
+                self.world.observer(
+                    str(looks[name]),
+                    conclusive=observe.conclusive,
+                    settle_within=observe.settle_within,
+                    timeout=observe.timeout,
+                )(look_at(self, looks[name], observe.lag, skill))
+
+    @property
+    def applied(self) -> dict[str, int]:
+        """How often each step (by its idempotency key) and each ground action changed the true world."""
+        return self.truth.applied
+
+    @property
+    def acts(self) -> list[Act]:
+        """What was done to the true world, in order."""
+        return self.truth.acts
+
+    @property
+    def facts(self) -> frozenset[Atom]:
+        """The facts that hold, derived ones left out."""
+        return self.truth.facts
+
+    def holds(self, formula: Formula | str) -> bool:
+        """Return whether `formula`, or a literal as text, holds in the true world."""
+        return self.truth.holds(parse_literal(formula) if isinstance(formula, str) else formula)
+
+    def called(self) -> int:
+        """Return the number of a call that no run makes."""
+        return next(self._calls)
+
+    def number_of(self, run: str) -> int:
+        """Return how many runs came here before `run` did: unlike its name, that is the same each time."""
+        return self._runs.setdefault(run, len(self._runs))
+
+    def seconds_of(self, action: Action) -> float:
+        """Return how long handlers of `action` take."""
+        return float(action.duration or 0) if self._seconds is None else self._seconds
+
+    def strike(self, name: Atom, skill: str = "", *, source: Source = "handler") -> tuple[int, Fault] | None:
+        """Return the fault that strikes a call for a ground action or a fact, with its number."""
+        found = self.faults.strike(name, skill, source=source)
+        if found is not None:
+            self.truth.strike(found[0])
+        return found
+
+    def meddle(self, number: int, fault: Fault, but: Atom) -> None:
+        """Let somebody else change the world as `fault` says: its facts, or by any ground action other than `but`."""
+        if fault.facts:
+            self.truth.change(fault.facts)
+            return
+        dice = self.faults.dice("change", number, self.truth.struck[number])
+        steps = [step for step in self.truth.applicable() if Atom(step.action, step.arguments) != but]
+        if steps:
+            self.truth.apply(dice.choice(steps))
+
+    def parameters(self, action: str) -> dict[str, Any]:
+        """Return plausible values of the data parameters of `action` that come from nowhere else."""
+        return {
+            each.name: sample(each.annotation, f"{each.name} of {action}")
+            for each in self.problem.domain.actions[action].data
+            if each.source is None and not each.has_default
+        }
+
+
+class Unprintable:
+    """A value that cannot be printed, compared or judged true or false."""
+
+    def _refuse(self, *_: object) -> Never:
+        raise ValueError("this value cannot be used")
+
+    __repr__ = __str__ = __bool__ = __len__ = __eq__ = __hash__ = _refuse
+
+
+class UnprintableError(Exception):
+    """An error that cannot be printed."""
+
+    __str__ = __repr__ = Unprintable._refuse  # noqa: SLF001 - the same refusal
+
+
+async def approve(simulated: SimulatedWorld, request: Request) -> Any:
+    """Approve the step of `request`, unless a fault strikes."""
+    step = Atom(request.action, tuple(request.arguments.values()))
+    struck = simulated.strike(step, source="approval")
+    if struck is None:
+        return True
+    match struck[1].kind:
+        case FaultKind.APPROVAL_LATE:
+            await asyncio.sleep(struck[1].delay)
+            return True
+        case FaultKind.APPROVAL_RAISES:
+            raise UnprintableError
+        case FaultKind.APPROVAL_UNPRINTABLE:
+            return Unprintable()
+        case _:
+            return False

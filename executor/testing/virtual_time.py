@@ -1,0 +1,263 @@
+"""Virtual time: an event loop whose clock jumps to the next timer when nothing else is to be done.
+
+Sleeps, timeouts and pauses between retries then take no time at all. While a thread is at work (a plain function that
+somebody awaits, or has given up awaiting) the clock stands still, so that what happens does not depend on how fast the
+machine is; after a second it goes as real clocks do, since the thread may never end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import selectors
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, Future
+from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
+
+Result = TypeVar("Result")
+Given = TypeVarTuple("Given")
+PATIENCE_SECONDS: Final = 2.0
+"""Real seconds in which something from outside may still come when there is nothing left to wait for."""
+SLICE_SECONDS: Final = 0.005
+"""How often threads are looked after that may end without telling anybody."""
+STILL_SECONDS: Final = 1.0
+"""Real seconds of work in threads, without a break, before the clock goes on."""
+RESOLUTION: Final = 1e-6
+"""Timers that are so many seconds apart are due at once: sums of floats are not exact."""
+
+
+class Crash(BaseException):
+    """The process died; `loop` is what it left, if it ran in virtual time: `bury` it once nobody needs it."""
+
+    def __init__(self, reason: str, loop: VirtualLoop | None = None) -> None:
+        super().__init__(reason)
+        self.loop = loop
+
+    def bury(self) -> None:
+        """End everything that the dead process had begun."""
+        if self.loop is not None:
+            self.loop.retire()
+
+
+class Stuck(RuntimeError):
+    """A coroutine waits for something that can never come."""
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop in virtual time, which begins at `start` seconds."""
+
+    def __init__(self, start: float = 0.0) -> None:
+        self.now = start
+        self.died: str | None = None
+        self._others = set(threading.enumerate())
+        self._asleep: set[threading.Thread] = set()
+        self._sleepers: set[threading.Event] = set()
+        self._unheard: list[asyncio.Handle] = []
+        self._ready: deque[asyncio.Handle]  # made by the base class, which has no word for stopping this very moment
+        super().__init__(_Selector(self))
+        self._clock_resolution = RESOLUTION
+
+    def time(self) -> float:
+        """Return the virtual time in seconds."""
+        return self.now
+
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[*Given], Result], *args: *Given
+    ) -> asyncio.Future[Result]:
+        """Call `func` in a thread of its own, unless there is an executor."""
+        if executor is not None:
+            return super().run_in_executor(executor, func, *args)
+        future: Future[Result] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(func(*args))
+            except BaseException as error:  # noqa: BLE001 - raised again where the future is awaited
+                future.set_exception(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        return asyncio.wrap_future(future, loop=self)
+
+    def is_waiting_for_threads(self) -> bool:
+        """Return whether a thread is at work that was started since the loop was made.
+
+        Subclasses of `Thread` are those of libraries, which work for themselves: they draw, or wait for their time.
+        """
+        ours = [each for each in threading.enumerate() if type(each) is threading.Thread]
+        return any(each not in self._others and each not in self._asleep for each in ours)
+
+    def die(self, reason: str) -> None:
+        """Stop at once, as a process that is killed: `run_virtual` raises `Crash`.
+
+        What was ready to go on in this same turn of the loop does not: it is put aside until the loop is retired.
+        """
+        self.died = reason
+        self.stop()
+        self._unheard += self._ready
+        self._ready.clear()
+        self._ready.extend([asyncio.Handle(_nothing, (), self) for _ in self._unheard])
+
+    def sleep_in_thread(self, seconds: float) -> None:
+        """Let the calling thread sleep in virtual time; raises `Crash` where the loop ends before."""
+        woken, thread = threading.Event(), threading.current_thread()
+        self._sleepers.add(woken)
+        try:
+            self.call_soon_threadsafe(self._put_to_sleep, thread, woken, seconds)
+        except RuntimeError:
+            raise Crash("the event loop is gone") from None
+        woken.wait()
+        self._sleepers.discard(woken)
+        if self.is_closed():
+            raise Crash("the event loop is gone")
+
+    def _put_to_sleep(self, thread: threading.Thread, woken: threading.Event, seconds: float) -> None:
+        self._asleep.add(thread)
+        if seconds < math.inf:
+            self.call_later(seconds, self._wake, thread, woken)
+
+    def _wake(self, thread: threading.Thread, woken: threading.Event) -> None:
+        self._asleep.discard(thread)
+        woken.set()
+
+    def retire(self) -> None:
+        """Cancel what still goes on, and close the loop; threads that sleep in virtual time end."""
+        if self.is_closed():
+            return
+        self.died = None
+        self._ready.extend(self._unheard)
+        tasks = asyncio.all_tasks(self)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self.run_until_complete(self.shutdown_asyncgens())
+        self.close()
+        for woken in list(self._sleepers):
+            woken.set()
+
+
+def _nothing() -> None:
+    """Stand in for what a dead process does not do any more."""
+
+
+class _Selector(selectors.DefaultSelector):
+    """Instead of waiting, sets the clock forward."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        super().__init__()
+        self._loop = loop
+        self._waits_since = math.inf
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout == 0:
+            return super().select(0)
+        is_waiting = self._loop.is_waiting_for_threads()  # before looking: what a thread leaves, it leaves at its end
+        found: list[tuple[selectors.SelectorKey, int]] = super().select(0)
+        started = time.monotonic()
+        self._waits_since = min(self._waits_since, started) if is_waiting else math.inf
+        if found:
+            return found
+        if is_waiting:
+            found = super().select(SLICE_SECONDS if timeout is None else min(timeout, SLICE_SECONDS))
+            if started - self._waits_since > STILL_SECONDS:
+                self._loop.now += time.monotonic() - started
+        elif timeout is not None:
+            self._loop.now += timeout
+        else:
+            found = super().select(PATIENCE_SECONDS)
+            if not found:
+                raise Stuck("nothing is left that this could wait for: no timer, no thread at work")
+        return found
+
+
+_current: list[VirtualLoop] = []
+
+
+def run_virtual(main: Coroutine[Any, Any, Result], *, start: float = 0.0) -> Result:
+    """Run `main` in virtual time, which begins at `start` seconds, and return what it returns.
+
+    Raises what `main` raises, `Stuck` where it waits for something that can never come, and `Crash` where a simulated
+    process died: its tasks are then left as they were, and not told.
+    """
+    loop = VirtualLoop(start)
+    _current.append(loop)
+    try:
+        return _until_dead(loop, main)
+    finally:
+        _current.remove(loop)
+        if loop.died is None:
+            loop.retire()
+
+
+def _until_dead(loop: VirtualLoop, main: Coroutine[Any, Any, Result]) -> Result:
+    task = loop.create_task(main)
+
+    def stop(_: asyncio.Task[Result]) -> None:
+        loop.stop()
+
+    task.add_done_callback(stop)
+    loop.run_forever()
+    task.remove_done_callback(stop)
+    if loop.died is not None:
+        raise Crash(loop.died, loop)
+    return task.result()
+
+
+def current() -> VirtualLoop | None:
+    """Return the loop in virtual time that runs now, also from a thread; None where there is none."""
+    return _current[-1] if _current else None
+
+
+def now() -> float:
+    """Return the time in seconds: virtual, where a loop in virtual time runs."""
+    loop = current()
+    return time.monotonic() if loop is None else loop.now
+
+
+def sleep(seconds: float) -> None:
+    """Let a plain function sleep: in virtual time where a loop in virtual time runs, else really."""
+    loop = current()
+    if loop is None:
+        time.sleep(seconds)
+    else:
+        loop.sleep_in_thread(seconds)
+
+
+def later(seconds: float, function: Callable[[], Any]) -> None:
+    """Call `function` so many seconds from now, whatever becomes of the caller."""
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop().call_later(seconds, function)
+        return
+    loop = current()
+    if loop is not None:
+        loop.call_soon_threadsafe(loop.call_later, seconds, function)
+        return
+    timer = threading.Timer(seconds, function)
+    timer.daemon = True
+    timer.start()
+
+
+async def die(reason: str) -> NoReturn:
+    """Let the process die, as far as a loop in virtual time goes; else raise `Crash`."""
+    loop = current()
+    if loop is None:
+        raise Crash(reason)
+    loop.die(reason)
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+def die_in_thread(reason: str) -> NoReturn:
+    """Do what `die` does, from a plain function."""
+    loop = current()
+    if loop is None:
+        raise Crash(reason)
+    loop.call_soon_threadsafe(loop.die, reason)
+    loop.sleep_in_thread(math.inf)
+    raise AssertionError

@@ -1,0 +1,198 @@
+"""The boundary around functions and values that others wrote: what goes wrong there is an `Exception`.
+
+Handlers, observers, callbacks, validators and listeners may raise anything, also `SystemExit`, and so may the methods
+of values that they return: `__bool__`, `__eq__`, `__str__`, `__len__`. Only Ctrl-C, the alarm of a time limit and the
+caller's own cancellation pass.
+
+Functions called without blocking the event loop: plain ones in threads of their own, which may outlive a timeout.
+
+Whatever these functions raise is an `Exception`, see `executor.tools.containment`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import logging
+import threading
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from planner.errors import kind_of, printable
+from planner.limits import Alarm
+
+LONGEST: Final = 10_000
+"""Characters of what an exception says that are kept."""
+QUOTED: Final = 200
+"""Characters of a value that are quoted in a message."""
+Returned = TypeVar("Returned")
+
+
+class Escaped(Exception):
+    """What another's function raised that is no `Exception`: `SystemExit`, a cancellation that nobody asked for."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(said(error))
+        self.error = error
+
+
+def contained(error: BaseException) -> BaseException:
+    """Return what to raise where another's function, called in this task, raised `error`."""
+    kind = type(error)
+    if issubclass(kind, Exception | KeyboardInterrupt | Alarm):
+        return error
+    if issubclass(kind, asyncio.CancelledError):
+        task = _current_task()
+        if task is not None and task.cancelling():
+            return error
+    return Escaped(error)
+
+
+def _current_task() -> asyncio.Task[Any] | None:
+    """Return the task that runs in this thread, if one does."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+@contextmanager
+def containment() -> Iterator[None]:
+    """Raise what the body raises, which calls others' code, as an `Exception`."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:  # noqa: BLE001 - raised again, or contained
+        raise contained(error) from None
+
+
+def attempt(function: Callable[[], Returned], otherwise: Returned) -> Returned:
+    """Return what `function` returns, which calls others' code; `otherwise` where it raises."""
+    try:
+        with containment():
+            return function()
+    except Exception:  # noqa: BLE001 - objects may do anything when they are asked what they are
+        return otherwise
+
+
+def said(error: BaseException) -> str:
+    """Return what `error` says, with the name of its type; the name alone where it cannot be printed."""
+    if type(error) is Escaped:
+        return text_from(error.args[0])
+    name = type(error).__name__
+    return attempt(lambda: text_from(f"{name}: {text_from(str(error))}".removesuffix(": ")), name)[:LONGEST]
+
+
+def shown(value: object) -> str:
+    """Return `value` as code for a message, shortened; what it is, where it cannot be printed."""
+    text = attempt(lambda: text_from(repr(value)), f"<{kind_of(value)}>")
+    return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"
+
+
+def text_from(text: str) -> str:
+    """Return a plain `str` with the characters of `text`, which may be of a subclass with methods of its own."""
+    return str.__str__(text)
+
+
+def log_failure(log: logging.Logger, message: str, *arguments: object, error: BaseException) -> None:
+    """Log `message` as an error, with the traceback of `error` where it can be printed, else with its type."""
+    text = printable(message % arguments)
+    trace = attempt(lambda: "".join(traceback.format_exception(error)), otherwise="")
+    log.error("%s\n%s" if trace else "%s: %s", text, printable(trace).rstrip() or printable(said(error)))
+
+
+def plain_number(value: Any) -> Any:
+    """Return `value` as a plain int or float, if it is of a subclass of these."""
+    if isinstance(value, bool) or type(value) in (int, float):
+        return value
+    return int.__int__(value) if isinstance(value, int) else float.__float__(value)
+
+
+async def awaited(answer: Awaitable[Any]) -> Any:
+    """Return what others' `answer` gives."""
+    with containment():
+        return await answer
+
+
+async def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Return what `function` returns: an asynchronous one is awaited, a plain one runs in a thread."""
+    with containment():
+        if is_asynchronous(function):
+            return await function(**arguments)
+        returned = await asyncio.shield(in_thread(function, arguments)[0])
+        return await returned if is_awaitable(returned) else returned
+
+
+def is_asynchronous(function: Callable[..., Any]) -> bool:
+    """Return whether `function`, or the `__call__` of an object, is declared with `async def`."""
+    call = getattr(function, "__call__", None)  # noqa: B004 - not whether it can be called
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
+def is_awaitable(value: Any) -> bool:
+    """Return whether `value`, which somebody returned, can be awaited."""
+    return attempt(lambda: inspect.isawaitable(value), otherwise=False)
+
+
+class OutOfTime(Exception):
+    """There was no answer in time."""
+
+
+async def within(answer: Coroutine[Any, Any, Any], seconds: float) -> Any:
+    """Return what `answer` gives; raises `OutOfTime` after so many seconds, though it may go on if it is cancelled."""
+    task = asyncio.ensure_future(answer)
+    try:
+        done, _ = await asyncio.wait([task], timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if done:
+        return task.result()
+    task.add_done_callback(lambda late: late.cancelled() or late.exception())  # heard, though nobody waits
+    task.cancel()
+    raise OutOfTime
+
+
+def in_thread(
+    function: Callable[..., Any], arguments: Mapping[str, Any]
+) -> tuple[asyncio.Future[Any], threading.Thread]:
+    """Start `function` in a thread, and return the future of what it returns, and the thread.
+
+    The thread dies with the process: one that hangs keeps nobody from leaving.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())  # heard, even if nobody waits
+    context = contextvars.copy_context()
+
+    def settle(result: Any, error: Exception | None) -> None:
+        if future.cancelled():
+            return
+        if isinstance(error, StopIteration):  # no future takes it
+            error = RuntimeError(said(error))
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+    def work() -> None:
+        error: Exception | None = None
+        result = None
+        try:
+            result = context.run(lambda: function(**arguments))
+        except Exception as raised:  # noqa: BLE001 - raised again where the future is awaited
+            error = raised
+        except BaseException as raised:  # noqa: BLE001 - the same; Ctrl-C never comes to a thread
+            error = Escaped(raised)
+        try:
+            loop.call_soon_threadsafe(settle, result, error)
+        except RuntimeError:
+            return  # the loop is closed by now: nobody listens
+
+    thread = threading.Thread(target=work, daemon=True, name=f"forethought {getattr(function, '__name__', '')}")
+    thread.start()
+    return future, thread

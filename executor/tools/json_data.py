@@ -1,0 +1,98 @@
+"""Values that handlers and authors give, as JSON-ready data."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from pydantic_core import to_json, to_jsonable_python
+
+from executor.tools.containment import attempt, containment, text_from
+from executor.tools.isolated_values import own
+from executor.tools.results import ActionResult, Wait, texts
+from planner.errors import kind_of
+
+_FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in (ActionResult, Wait)}
+MOST_DIGITS: Final = 4000
+"""Digits of a whole number that Python reads and writes as text."""
+DEEPEST: Final = 20
+"""Levels that are kept of data that JSON cannot hold."""
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]:
+    """Return the fields of `record`, a result after so many `seconds`, with copies of the values that handlers gave."""
+    found = {name: getattr(record, name) for name in _FIELDS[type(record)]}
+    if isinstance(record, ActionResult):
+        for name in ("data", "values", "created"):
+            if found[name] is not None:
+                found[name] = own(found[name])
+        metrics = record.metrics
+        found["metrics"] = {"duration": metrics.duration + seconds, "tokens": metrics.tokens, "cost": metrics.cost}
+        found["observed"] = texts(record.observed)
+    return found
+
+
+def dumped(data: Mapping[str, Any]) -> str:
+    """Return `data` as JSON text; what JSON does not know is written as it reads, bytes in base 64."""
+    try:
+        with containment():
+            return to_json(data, fallback=_named, inf_nan_mode="strings", bytes_mode="base64").decode()
+    except Exception:  # noqa: BLE001 - objects may do anything when they are looked into
+        return json.dumps(_tame(data, DEEPEST))
+
+
+def text_of(value: Any) -> str:
+    """Return `value` as JSON text."""
+    return dumped({"": value})[len('{"":') : -1]
+
+
+def loaded(text: str) -> Any:
+    """Return what `dumped` made `text` of, as JSON knows it."""
+    return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> int:
+    """Return the number that `digits` are; Python reads no more than some thousands of them at once."""
+    return int(digits) if len(digits) <= MOST_DIGITS else int(Decimal(digits))
+
+
+def _tame(value: Any, depth: int) -> Any:
+    """Return what can be written of `value`, which is circular, too deep, full of what is no text, or raises."""
+    return attempt(lambda: _tamed(value, depth), kind_of(value))
+
+
+def _tamed(value: Any, depth: int) -> Any:
+    match value:
+        case None | bool():
+            return value
+        case int():
+            number = int.__int__(value)
+            return number if number.bit_length() <= 3 * MOST_DIGITS else hex(number)
+        case float():
+            return float.__float__(value) if math.isfinite(value) else str(float.__float__(value))
+        case str():
+            return text_from(value).encode("utf-8", "backslashreplace").decode()
+        case _ if not depth:
+            return "…"
+        case Mapping():
+            return {_tame(_named(key), depth): _tame(each, depth - 1) for key, each in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_tame(each, depth - 1) for each in value]
+        case bytes():
+            return base64.b64encode(value).decode()
+        case _:
+            return _tame(_named(value), depth)
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as JSON knows it."""
+    return value if isinstance(value, _PLAIN) else to_jsonable_python(value, fallback=_named)
+
+
+def _named(value: Any) -> str:
+    return attempt(lambda: text_from(str(getattr(value, "name", value))), kind_of(value))

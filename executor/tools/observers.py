@@ -1,0 +1,215 @@
+"""Observers: functions that look at the world, and what their answers say about facts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from executor.plans.created_objects import name_of
+from executor.tools.containment import shown
+from executor.tools.json_data import dumped
+from planner.errors import InputError, did_you_mean
+from planner.language.declare.fields import Place, definition
+from planner.language.declare.marks import Entity
+from planner.language.declare.syntax import NotationError, parse_atom
+from planner.model import OPEN, Atom, DomainModel
+
+_COMPARABLE: Final = frozenset({str, int, bool, type(None)})
+
+
+class _CannotSay:
+    """The type of `CANNOT_SAY`."""
+
+    def __repr__(self) -> str:
+        return "CANNOT_SAY"
+
+
+CANNOT_SAY: Final = _CannotSay()
+"""What an observer returns where it cannot tell; `None` says that there is no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an observer saw, with the `version` of the item: any comparable value that changes when the item does."""
+
+    value: Any = True
+    version: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts that one look gave, as `{"at(r1, hall)": True, "open(d1)": False}`; those not named are not known."""
+
+    facts: Mapping[str | Atom, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What one look says: which facts hold and which do not, and a pattern of which no others hold, if it says so."""
+
+    facts: Mapping[Atom, bool] = field(default_factory=dict)
+    others_false: Atom | None = None
+    version: Any = None
+
+    def about(self, fact: Atom) -> bool | None:
+        """Return whether `fact` holds; None where this look does not say."""
+        if fact in self.facts:
+            return self.facts[fact]
+        return False if self.others_false is not None and self.others_false.matches(fact) else None
+
+
+NOTHING: Final = Sighting()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observer:
+    """Looks at facts that `pattern` covers: its arguments are parameters of `function`, objects, or open.
+
+    `conclusive`: where it does not see an effect `settle_within` seconds after the act, the act did not happen. An
+    observer that takes longer than `timeout` seconds cannot say.
+    """
+
+    name: str
+    pattern: Atom
+    function: Callable[..., Any]
+    parameters: Mapping[str, int]
+    conclusive: bool = False
+    settle_within: float = 0.0
+    timeout: float | None = 10.0
+    arities: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], pattern: str, domain: DomainModel, **options: Any) -> Observer:
+        """Return the observer that `function` is; raises `DeclarationError` where it does not fit `pattern`."""
+        place = definition(function)
+        atom = _pattern(pattern, domain, place)
+        wanted = {name: each for name, each in inspect.signature(function).parameters.items() if name != "context"}
+        terms = [arg.removeprefix("?") for arg in atom.args]
+        for name, each in wanted.items():
+            if name not in terms and each.default is each.empty and each.kind is not each.VAR_KEYWORD:
+                near = did_you_mean(name, terms) or f"the pattern is {pattern}"
+                raise place.error(f"the observer takes {name!r}, which its pattern does not have", near)
+        constants = {each.name for each in domain.constants}
+        parameters = {term: at for at, term in enumerate(terms) if term in wanted}
+        for at, term in enumerate(terms):
+            if term != OPEN and term not in parameters and (term not in constants or atom.args[at][0] == "?"):
+                raise place.error(
+                    f"{term!r} in {pattern} is neither a parameter of the observer nor a constant",
+                    "an argument that the observer finds out is written _",
+                )
+        name = getattr(function, "__name__", pattern)
+        plain = Atom(atom.predicate, tuple(terms))
+        arities = {predicate.name: len(predicate.parameters) for predicate in domain.predicates.values()}
+        return cls(name, plain, function, parameters, arities=arities, **options)
+
+    @property
+    def open(self) -> tuple[int, ...]:
+        """The places of the arguments that a look finds out."""
+        return tuple([at for at, arg in enumerate(self.pattern.args) if arg == OPEN])
+
+    def look_for(self, fact: Atom) -> Atom | None:
+        """Return the pattern of what one look tells that tells about `fact`; None where it does not concern it."""
+        if fact.predicate != self.pattern.predicate:
+            return None
+        bound = set(self.parameters.values())
+        args = []
+        for at, (mine, other) in enumerate(zip(self.pattern.args, fact.args, strict=True)):
+            if mine != OPEN and at not in bound and OPEN not in (mine, other) and mine != other:
+                return None
+            args.append(OPEN if mine == OPEN else other)
+        return Atom(fact.predicate, tuple(args))
+
+    def look_over(self, pattern: Atom) -> Atom | None:
+        """Return the pattern of one look that tells of all facts like `pattern`; None where no look does."""
+        look = self.look_for(pattern)
+        is_found_out = look is not None and {at for at, arg in enumerate(look.args) if arg == OPEN} <= set(self.open)
+        return look if is_found_out else None
+
+    def bound(self, look: Atom) -> tuple[tuple[str, str], ...]:
+        """Return the names of the objects that the function is called with for `look`."""
+        return tuple([(name, look.args[at]) for name, at in self.parameters.items()])
+
+    def read(self, look: Atom, answer: Any) -> Sighting:
+        """Return what `answer` says about the facts of `look`; raises `InputError` where it says nothing."""
+        version = None
+        if isinstance(answer, Seen):
+            answer, version = answer.value, comparable(answer.version)
+        if answer is CANNOT_SAY:
+            return NOTHING
+        if isinstance(answer, Facts):
+            return Sighting({self._told(fact, holds): holds for fact, holds in answer.facts.items()}, None, version)
+        if OPEN not in look.args:
+            if not isinstance(answer, bool):
+                hint = "True, False or CANNOT_SAY; an argument that it finds out is written _ in the pattern"
+                raise InputError(f"the observer {self.name} of {look} returned {shown(answer)}", hint=hint)
+            return Sighting({look: answer}, None, version)
+        rows = [tuple([name_of(value) for value in row]) for row in self._rows(answer)]
+        return Sighting({self._filled(look, row): True for row in rows}, look, version)
+
+    def _told(self, fact: str | Atom, holds: Any) -> Atom:
+        """Return the fact of which an observer says that it `holds`; raises `InputError` where that means nothing."""
+        found = _atom(fact)
+        if not isinstance(holds, bool):
+            raise InputError(
+                f"the observer {self.name} says of {found} that it is {shown(holds)}", hint="say True or False"
+            )
+        if self.arities.get(found.predicate) != len(found.args):
+            raise InputError(f"the observer {self.name} speaks of {found}, which is no fact of the domain")
+        return found
+
+    def _rows(self, answer: Any) -> list[tuple[Any, ...]]:
+        """Return the values of the open arguments, one row for each fact."""
+        size = len(self.open)
+        if answer is None:
+            return []
+        if isinstance(answer, bool):
+            raise InputError(
+                f"the observer {self.name} returned {shown(answer)}", hint="it finds out values: None is none"
+            )
+        if isinstance(answer, str | Entity) or (isinstance(answer, tuple) and size > 1):
+            answer = [answer]
+        if not isinstance(answer, Iterable):
+            answer = [answer]
+        rows = [each if size > 1 and isinstance(each, tuple) else (each,) for each in answer]
+        for row in rows:
+            if len(row) != size:
+                raise InputError(
+                    f"the observer {self.name} returned {shown(row)}, but {self.pattern} has {size} open arguments"
+                )
+        return rows
+
+    def _filled(self, look: Atom, row: tuple[str, ...]) -> Atom:
+        values = iter(row)
+        return Atom(look.predicate, tuple([next(values) if arg == OPEN else arg for arg in look.args]))
+
+
+def comparable(version: Any) -> Any:
+    """Return `version` so that it is equal to itself after it was kept in a journal."""
+    return version if type(version) in _COMPARABLE else dumped({"version": version})
+
+
+def _pattern(pattern: str, domain: DomainModel, place: Place) -> Atom:
+    try:
+        atom = parse_atom(pattern)
+    except NotationError as mistake:
+        raise place.error(mistake.problem, mistake.hint) from None
+    predicate = domain.predicates.get(atom.predicate)
+    if predicate is None:
+        near = did_you_mean(atom.predicate, domain.predicates)
+        raise place.error(f"there is no predicate {atom.predicate!r} in domain {domain.name!r}", near)
+    if len(predicate.parameters) != len(atom.args):
+        raise place.error(
+            f"{pattern} has {len(atom.args)} arguments, but {predicate.name} has {len(predicate.parameters)}"
+        )
+    return atom
+
+
+def _atom(fact: str | Atom) -> Atom:
+    if isinstance(fact, Atom):
+        return fact
+    try:
+        return parse_atom(fact)
+    except NotationError as mistake:
+        raise InputError(f"an observer named the fact {shown(fact)}: {mistake.problem}", hint=mistake.hint) from None

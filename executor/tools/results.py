@@ -1,0 +1,165 @@
+"""What a handler gives back: `ActionResult` or `Wait`; see `executor.tools.returned_values` for all else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from executor.tools.containment import attempt, plain_number, shown, text_from
+from executor.tools.isolated_values import listed
+from planner.errors import InputError
+from planner.lightweight import dataclass, field
+from planner.model import Atom, Literal, Not
+
+SURE: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """What an act took: seconds, tokens of language models, and money."""
+
+    duration: float = 0.0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: Metrics) -> Metrics:
+        return Metrics(self.duration + other.duration, self.tokens + other.tokens, self.cost + other.cost)
+
+
+NONE: Final = Metrics()
+
+
+@dataclass(frozen=True, slots=True)
+class ActionResult:
+    """The answer of a handler.
+
+    `text` is for people; `data` is what later steps take; `values` goes into working memory. `observed` are facts that
+    the handler reports, beside the declared effects. `created` gives the objects that `creates` declares, by name.
+    `next_actions` are hints for planning anew and never run unasked. A `confidence` below 1 leaves the step UNVERIFIED,
+    whatever its handler says of `success`.
+    """
+
+    success: bool = True
+    text: str = ""
+    data: Any = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+    observed: tuple[str | Literal, ...] = ()
+    created: Mapping[str, Any] = field(default_factory=dict)
+    next_actions: tuple[str, ...] = ()
+    confidence: float = SURE
+    metrics: Metrics = NONE
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.success, bool):
+            raise InputError(f"success is True or False, not {shown(self.success)}")
+        if self.confidence is not SURE:
+            self._set("confidence", _confidence(self.confidence))
+        self._check_kinds()
+        self._set("text", text_from(self.text))
+        self._set("error", text_from(self.error))
+        for name in ("observed", "next_actions"):
+            value = getattr(self, name)
+            if type(value) is not tuple or value:
+                items = (value,) if isinstance(value, str | Atom | Not) else value
+                self._set(name, tuple([_literal(each) for each in items]))
+        for name in ("data", "values", "created"):
+            value = getattr(self, name)
+            if (kept := listed(value)) is not value:
+                self._set(name, kept)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_kinds(self) -> None:
+        """Raise `InputError` for a field that is of another kind than is said."""
+        for name, kind, what in (
+            ("metrics", Metrics, "are Metrics"),
+            ("values", Mapping, "are a mapping"),
+            ("created", Mapping, "is a mapping"),
+            ("text", str, "is a text"),
+            ("error", str, "is a text"),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise InputError(f"{name} of a result {what}, not {shown(value)}")
+        if self.metrics is not NONE:
+            taken = {name: getattr(self.metrics, name) for name in Metrics.__match_args__}
+            if not _are_numbers(taken.values()):
+                raise InputError(f"metrics are numbers, not {shown(self.metrics)}")
+            self._set("metrics", Metrics(**{name: plain_number(each) for name, each in taken.items()}))
+        for name in ("values", "created"):
+            given = getattr(self, name)
+            for key in given:
+                if not isinstance(key, str):
+                    where = "go into working memory by name" if name == "values" else "are objects by name"
+                    raise InputError(f"{name} of a result {where}, and {shown(key)} is no text")
+            if given:
+                self._set(name, {text_from(key): given[key] for key in given})
+
+    @classmethod
+    def failed(cls, error: str, **others: Any) -> ActionResult:
+        """Return the answer of a handler that could not do it, and did nothing."""
+        return cls(success=False, error=error, **others)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a handler returns where the answer comes later, from outside: `Executor.complete(run, step, result)`.
+
+    After `seconds` the step has succeeded by itself. Where it waits for `event`, or for a person's choice among
+    `choices`, it never does: there `seconds` is a deadline. When `deadline` seconds are over without an answer, nobody
+    knows whether it happened, and the step is in doubt; it has failed where the wait is `conclusive`: what nobody has
+    answered by then did not happen.
+    """
+
+    text: str = ""
+    seconds: float | None = None
+    event: str = ""
+    choices: tuple[str, ...] = ()
+    deadline: float | None = None
+    conclusive: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "deadline"):
+            value = getattr(self, name)
+            seconds = 0.0 if value is None else attempt(partial(float, value), math.nan)
+            if not 0 <= seconds < math.inf:
+                raise InputError(f"a handler waits for {name} that are no number of seconds: {shown(value)}")
+            object.__setattr__(self, name, None if value is None else seconds)
+        for name in ("text", "event"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                raise InputError(f"{name} of a Wait is a text, not {shown(value)}")
+            object.__setattr__(self, name, text_from(value))
+        choices: Any = self.choices
+        if isinstance(choices, str) or not all(isinstance(each, str) for each in choices):
+            hint = f"write ({choices!r},)" if isinstance(choices, str) else None
+            raise InputError(f"choices are a tuple of texts, not {shown(choices)}", hint=hint)
+        object.__setattr__(self, "choices", tuple([text_from(each) for each in choices]))
+
+
+def _confidence(value: Any) -> float:
+    """Return `value` as a number; raises `InputError` for what is none from 0 to 1."""
+    found = attempt(lambda: float(value), math.nan)
+    if not 0 <= found <= SURE:
+        raise InputError(f"confidence is between 0 and 1, not {shown(value)}")
+    return found
+
+
+def _literal(item: Any) -> Any:
+    """Return an entry of a result that is read later: literals as they are, all else as text."""
+    if isinstance(item, Atom | Not):
+        return item
+    return text_from(item) if isinstance(item, str) else text_from(str(item))
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    return all(isinstance(each, int | float) and math.isfinite(each) for each in values)
+
+
+def texts(items: Iterable[str | Literal]) -> tuple[str, ...]:
+    """Return literals as text."""
+    return tuple([item if isinstance(item, str) else str(item) for item in items])

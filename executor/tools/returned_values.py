@@ -1,0 +1,372 @@
+"""Reads what a handler returned as an `ActionResult`, also where it has the shape that another framework gives results.
+
+A dict, a pydantic model or a dataclass with a field `success` is a result: fields of `ActionResult` are taken over, and
+`data` keeps all others. Any other is data; but it fails its step where it says in a common way that nothing was done:
+`ok` is False, `isError` is True, `error` has a text, or `status` is "error" or "failed". Objects of other classes are
+data as well, and fail their step where an attribute is such a verdict.
+
+What handlers are declared to return, and whether a path leads to something in it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import types
+import typing
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from types import AsyncGeneratorType, GeneratorType
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+from executor.tools.containment import attempt, said, shown, text_from
+from executor.tools.results import ActionResult, Metrics, Wait
+from executor.tools.world import Skill
+from planner.errors import InputError
+from planner.language.declare.action_names import folded
+
+FIELDS: Final = frozenset(ActionResult.__match_args__)
+_DONE: Final = ActionResult()
+_VERDICTS: Final = {
+    **dict.fromkeys(("success", "succeeded", "successful", "issuccess", "ok", "isok"), True),
+    **dict.fromkeys(("iserror", "haserror"), False),
+}
+"""Fields, as `folded` writes them, with what they are where something was done."""
+_FAILURES: Final = frozenset({"error", "errored", "fail", "failed", "failure"})
+"""What a field `status` says where it was not."""
+_REASONS: Final = ("error", "errormessage", "message", "reason", "detail", "errors", "text", "content")
+"""Fields that may say why it was not, the likeliest first."""
+_ATTRIBUTES: Final = ("success", "ok", "is_success", "is_error")
+"""Attributes of objects that are verdicts: those of models and dataclasses may be computed, as properties."""
+_LONGEST: Final = 16
+"""Characters of the names of all these fields at most."""
+_NEAR: Final = 0.85
+"""How alike `success` a name is that somebody must have misspelt: more than "access" is."""
+
+
+def result_of(returned: Any) -> ActionResult:
+    """Return what a handler `returned` as a result.
+
+    `None` is success, a bool says so itself, a text is its text, and all else is read as this module says. Raises
+    `InputError` where a field has a value that it cannot have.
+    """
+    kind = type(returned)  # `isinstance` would ask objects for their class, and a model for its fields
+    if issubclass(kind, ActionResult):
+        return returned  # type: ignore[no-any-return]  # it is one
+    if returned is None:
+        return _DONE
+    if _is_bool(returned):
+        return ActionResult(success=bool(returned), error="" if returned else "the handler returned False")
+    if issubclass(kind, str):
+        return ActionResult(text=returned, data=text_from(returned))
+    if issubclass(kind, GeneratorType | AsyncGeneratorType):
+        raise InputError("the handler returned a generator", hint="return what it yields, as a list")
+    given = _fields_of(returned, kind)
+    if given is None:
+        return _read_data(_attributes_of(returned, kind), returned)
+    return _read_result(given, returned) if "success" in given else _read_data(given, returned)
+
+
+def _is_bool(value: Any) -> bool:
+    """Return whether `value` is True or False, numpy's included."""
+    kind = type(value)
+    return kind is bool or (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"))
+
+
+def result_from(kept: Mapping[str, Any]) -> ActionResult:
+    """Return the result that `data_of` made `kept` of."""
+    return ActionResult(**{**kept, "metrics": Metrics(**kept.get("metrics", {}))})
+
+
+def _fields_of(returned: Any, kind: type[Any]) -> Mapping[Any, Any] | None:
+    """Return the fields of a mapping, a model or a dataclass, with the verdicts that its class computes."""
+    if issubclass(kind, Mapping):
+        return returned  # type: ignore[no-any-return]  # it is one
+    if issubclass(kind, BaseModel):
+        found = dict(returned)
+    elif dataclasses.is_dataclass(kind):
+        found = {
+            each.name: getattr(returned, each.name) for each in dataclasses.fields(kind) if hasattr(returned, each.name)
+        }
+    else:
+        return None
+    for name in _ATTRIBUTES:
+        if isinstance(getattr(kind, name, None), property | functools.cached_property):
+            value = attempt(lambda name=name: getattr(returned, name), None)  # type: ignore[misc]  # the name of this turn
+            found |= {} if value is None else {name: value}
+    return found
+
+
+def _attributes_of(returned: Any, kind: type[Any]) -> dict[str, Any]:
+    """Return the verdicts that an object has as attributes, such as `ok` of an HTTP response, and its reasons."""
+    if kind.__module__ == "builtins":
+        return {}
+
+    def get(name: str) -> Any:
+        return attempt(lambda: getattr(returned, name, None), None)
+
+    found = {name: value for name in _ATTRIBUTES if type(value := get(name)) is bool}
+    reasons = ("error", "message", "reason") if found else ()
+    return found | {name: value for name in reasons if type(value := get(name)) is str}
+
+
+def _read_result(given: Mapping[Any, Any], whole: Any) -> ActionResult:
+    """Return the result that `given`, the fields of `whole`, states by `success`."""
+    if not _is_bool(given["success"]):
+        raise InputError(f"success is True or False, not {shown(given['success'])}")
+    found = {name: value for name, value in given.items() if name in FIELDS and value is not None}
+    others = {name: value for name, value in given.items() if name not in FIELDS}
+    if issubclass(type(given.get("error")), Mapping):
+        others["error"] = given["error"]
+    metrics: Any = found.get("metrics")
+    if issubclass(type(metrics), Mapping):
+        found["metrics"] = Metrics(**{name: metrics[name] for name in Metrics.__match_args__ if name in metrics})
+        others |= {"metrics": metrics} if metrics.keys() - set(Metrics.__match_args__) else {}
+    is_typed = not issubclass(type(whole), Mapping) and "data" not in given
+    found["data"] = whole if others and is_typed else _joined(found.get("data"), others)
+    return ActionResult(**{**found, **_verdict(given)})
+
+
+def _read_data(given: Mapping[Any, Any], whole: Any) -> ActionResult:
+    """Return a result whose data are `whole`, the fields of which are `given`."""
+    return ActionResult(data=whole, **_verdict(given))
+
+
+def _joined(data: Any, others: Mapping[Any, Any]) -> Any:
+    """Return `data` and `others`, which stood beside it: in one mapping, under "data" what cannot be part of that."""
+    if not others:
+        return data
+    if data is None:
+        return {**others}
+    if issubclass(type(data), Mapping) and not data.keys() & others.keys():
+        return {**data, **others}
+    return {"data": data, **others}
+
+
+def _verdict(given: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return whether `given` is a success, and the error if it is none: one that contradicts itself is none."""
+    fault = next(_faults(given), "")
+    if not fault:
+        return {"success": True, "error": ""}
+    if _is_affirmed(given):
+        return {"success": False, "error": f"the result says that it succeeded, but {fault}"}
+    return {"success": False, "error": _reason(given) or f"the handler returned a result in which {fault}"}
+
+
+def _faults(given: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield what says in `given` that nothing was done; raises `InputError` for a verdict that is neither."""
+    for name, word, value in _short(given):
+        if word in _VERDICTS:
+            if issubclass(type(value), str):
+                raise InputError(f"{name} is True or False, not {shown(value)}")
+            is_zero = _VERDICTS[word] and type(value) in (int, float) and not value
+            is_fault = value is (not _VERDICTS[word]) or is_zero
+        elif word == "error":
+            is_fault = value is True or _error_text(value) != ""
+        else:
+            is_fault = word == "status" and _is_failure(value) and not _is_affirmed(given)
+        if is_fault:
+            yield f"{name!r} is {shown(value)}"
+        elif value is False and word not in _VERDICTS and _is_misspelt(word):
+            raise InputError(f"the handler returned {name!r}: False", hint="did you mean 'success'?")
+
+
+@functools.lru_cache(maxsize=4096)
+def _word(name: str) -> str:
+    """Return the name of a field as `folded` writes it; most results have the same fields again and again."""
+    return folded(name)
+
+
+def _short(given: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Yield the fields that may be a verdict: name, name as `folded` writes it, and value."""
+    for name, value in given.items():
+        if issubclass(type(name), str) and len(name) <= _LONGEST:
+            yield name, _word(text_from(name)), bool(value) if _is_bool(value) else value
+
+
+def _is_affirmed(given: Mapping[Any, Any]) -> bool:
+    """Return whether a verdict in `given` is that something was done."""
+    return any(value is _VERDICTS[word] for _, word, value in _short(given) if word in _VERDICTS)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_misspelt(word: str) -> bool:
+    return difflib.SequenceMatcher(None, word, "success").ratio() > _NEAR
+
+
+def _is_failure(status: Any) -> bool:
+    """Return whether the word or member of an enumeration that a field `status` has is one for failures."""
+    words = (status.name, status.value) if issubclass(type(status), Enum) else (status,)
+    return any(issubclass(type(each), str) and text_from(each).strip().casefold() in _FAILURES for each in words)
+
+
+def _reason(given: Mapping[Any, Any]) -> str:
+    """Return why nothing was done, in the words of the result, if it has some."""
+    fields = {word: value for _, word, value in _short(given) if word in _REASONS}
+    texts = [(_error_text if word == "error" else _text_in)(fields[word]) for word in _REASONS if word in fields]
+    return next(filter(None, texts), "")
+
+
+def _error_text(error: Any) -> str:
+    """Return what `error` says; raises `InputError` where it is neither a text nor an exception nor has parts."""
+    kind = type(error)
+    if error is None or kind is bool or (kind is int and error == 0):
+        return ""
+    if issubclass(kind, BaseException):
+        return said(error)
+    if issubclass(kind, str):
+        return text_from(error)
+    if issubclass(kind, Mapping | list | tuple):
+        return _text_in(error) or (shown(error) if len(error) else "")
+    raise InputError(f"error of a result is a text, not {shown(error)}")
+
+
+def _text_in(value: Any) -> str:
+    """Return `value` where it is a text, or the texts of its parts: messages are mappings or objects that have one."""
+    kind = type(value)
+    if issubclass(kind, str):
+        return text_from(value)
+    if issubclass(kind, list | tuple):
+        return "\n".join(filter(None, map(_text_in, value)))
+    parts = [value.get(each) for each in ("message", "text")] if issubclass(kind, Mapping) else [_text_of(value)]
+    return next((text_from(each) for each in parts if issubclass(type(each), str)), "")
+
+
+def _text_of(value: Any) -> Any:
+    return attempt(lambda: value.text, None)
+
+
+_PLAIN: Final = (bool, int, float, complex, bytes, str)
+_ROWS: Final = (list, tuple, Sequence, set, frozenset)
+
+
+def may_have(function: Callable[..., Any], path: str) -> bool:
+    """Return whether `path` may lead to something in the result of `function`, by what it is annotated to return.
+
+    A path begins with a field of `ActionResult`. What is not annotated, or not closed, may have anything.
+    """
+    first, *rest = [part for part in path.split(".") if part] or ["data"]
+    if first not in FIELDS:
+        return False
+    return any(_may_bring(each, first, rest) for each in _members(_returned(function)))
+
+
+def may_leave(skill: Skill, name: str) -> bool:
+    """Return whether a handler may leave a value called `name` in working memory, which results and contexts can do.
+
+    One that is annotated says so by what it returns; the code of any other has to take a context, to wait, or to speak
+    of the name.
+    """
+    if skill.takes_context:
+        return True
+    found = _returned(skill.function)
+    if found is not Any:
+        return any(_may_bring(each, "values", [name]) for each in _members(found))
+    code = getattr(_call(skill.function), "__code__", None)
+    return code is None or any(name in each.co_consts or "Wait" in each.co_names for each in _codes(code))
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield the code of a function, and of the functions in it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from _codes(each)
+
+
+def _call(function: Callable[..., Any]) -> Any:
+    return function if hasattr(function, "__code__") else getattr(function, "__call__", function)  # noqa: B004 - its code
+
+
+def promise(function: Callable[..., Any]) -> str:
+    """Return what `function` is annotated to return, as authors write it."""
+    found = _returned(function)
+    return getattr(found, "__name__", "") if isinstance(found, type) and not get_args(found) else str(found)
+
+
+def _returned(function: Callable[..., Any]) -> Any:
+    try:
+        return get_type_hints(_call(function), include_extras=True).get("return", Any)
+    except Exception:  # noqa: BLE001 - annotations may name what is not to be had here
+        return Any
+
+
+def _members(kind: Any) -> Iterable[Any]:
+    """Yield the types that a value annotated with `kind` may have."""
+    origin = get_origin(kind)
+    if origin is Annotated or origin in (Awaitable, Coroutine):
+        yield from _members(get_args(kind)[-1 if origin is Coroutine else 0])
+    elif origin in (typing.Union, types.UnionType):
+        for each in get_args(kind):
+            yield from _members(each)
+    else:
+        yield type(None) if kind is None else kind
+
+
+def _may_bring(kind: Any, first: str, rest: Sequence[str]) -> bool:
+    """Return whether a handler that returns `kind` may have brought what the path leads to."""
+    if not isinstance(get_origin(kind) or kind, type):
+        return True
+    cls = get_origin(kind) or kind
+    if cls is object or issubclass(cls, ActionResult | Wait):
+        return True
+    if "success" in (names := _field_names(cls)):
+        return first != "data" or _result_has(cls, names, rest)
+    if issubclass(cls, Mapping) and not typing.is_typeddict(cls):
+        return first != "data" or _leads(kind, rest)
+    if first == "data":
+        return cls not in (type(None), bool) and _leads(kind, rest)
+    return not rest or first not in ("data", "text", "values", "created")
+
+
+def _field_names(cls: type) -> frozenset[str]:
+    """Return the fields that `cls`, a model, a dataclass or a typed dict, declares; none for any other class."""
+    if issubclass(cls, BaseModel):
+        return frozenset(cls.model_fields)
+    return frozenset(_hints(cls)) if typing.is_typeddict(cls) or dataclasses.is_dataclass(cls) else frozenset()
+
+
+def _result_has(cls: type, names: frozenset[str], path: Sequence[str]) -> bool:
+    """Return whether `path` may lead to something in the data of a result of the class `cls`, whose fields are `names`.
+
+    Fields beside those of `ActionResult` are kept under `data`; without a field `data`, it is the whole object.
+    """
+    if not path:
+        return True
+    is_kept = path[0] not in FIELDS or path[0] == "data" or not ("data" in names or typing.is_typeddict(cls))
+    return (is_kept and _has(cls, path[0], path[1:])) or ("data" in names and _has(cls, "data", path))
+
+
+def _leads(kind: Any, path: Sequence[str]) -> bool:
+    """Return whether `path` may lead to something in a value of `kind`."""
+    return not path or any(_has(each, path[0], path[1:]) for each in _members(kind))
+
+
+def _has(kind: Any, name: str, rest: Sequence[str]) -> bool:
+    cls, args = get_origin(kind) or kind, get_args(kind)
+    if not isinstance(cls, type) or cls is object:
+        return True
+    if typing.is_typeddict(cls):
+        return name in cls.__annotations__ and _leads(_hints(cls)[name], rest)
+    if issubclass(cls, Mapping):
+        return not args or _leads(args[-1], rest)
+    if issubclass(cls, _ROWS) and not issubclass(cls, str | bytes):
+        return name.isdecimal() and (not args or _leads(args[0] if len(args) < 2 or args[1] is ... else Any, rest))
+    if issubclass(cls, BaseModel):
+        is_open = cls.model_config.get("extra") == "allow" or hasattr(cls, name)
+        return _leads(cls.model_fields[name].annotation, rest) if name in cls.model_fields else is_open
+    if dataclasses.is_dataclass(cls):
+        return _leads(_hints(cls).get(name, Any), rest) if name in _hints(cls) else hasattr(cls, name)
+    if issubclass(cls, str):
+        return False
+    return hasattr(cls, name) if issubclass(cls, (*_PLAIN, type(None))) else True
+
+
+def _hints(cls: type) -> Mapping[str, Any]:
+    try:
+        return get_type_hints(cls, include_extras=True)
+    except Exception:  # noqa: BLE001 - annotations may name what is not to be had here
+        return dict.fromkeys(cls.__annotations__, Any)

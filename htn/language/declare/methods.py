@@ -1,0 +1,252 @@
+"""`Methods`: what authors write a hierarchy into. It finds the place of each declaration and hands it on.
+
+Where Python code declares a part of a hierarchy.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from types import FrameType
+from typing import Any, Final, TypeVar, overload
+
+from htn.compilations.methods_from_actions import mixed
+from htn.language.declare.hierarchy import Hierarchy, network_of
+from htn.language.declare.networks import planning_of
+from htn.model import HtnDomain, HtnProblem, Method, sealed
+from planner.language.declare import Domain, Entity, PredicateRef
+from planner.language.declare.conditions import Constraints, parted
+from planner.language.declare.declarations import objects_of
+from planner.language.declare.fields import CodePlace, Place, definition, resolution_of
+from planner.language.declare.marks import Condition, Patterns, TypeLike
+from planner.language.declare.parameters import from_mapping, from_signature
+from planner.language.declare.problem import Facts, GoalLike, ProblemBuilder
+from planner.language.declare.syntax import shown
+from planner.language.declare.vocabulary import Scope
+from planner.model import Atom, DomainModel, Metric, Number, Object, Variable
+from planner.problem_kinds import Declarer
+
+_OURS: Final = ("htn.language.declare", "planner.language.declare")
+
+
+def caller() -> CodePlace:
+    """Return the line outside these packages from which the declaration was called."""
+    frame = _outside()
+    return CodePlace(frame.f_code.co_filename, frame.f_lineno)
+
+
+def caller_names() -> Mapping[str, Any]:
+    """Return the local names where the declaration was called: annotations may name classes made in a function."""
+    return _outside().f_locals
+
+
+def _outside() -> FrameType:
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way to a caller's line
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
+        frame = frame.f_back
+    return frame
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MOST_SUBTASKS: Final = 100_000
+"""A function that gives more subtasks is taken never to end."""
+
+
+class Methods(Declarer):
+    """Collects the tasks and methods of `domain`, checks each, and gives the immutable `model`.
+
+    With `derived`, the tasks and methods that follow from the actions come after those declared here, which may use
+    them: `achieve-at(robot, room)`. All methods raise `DeclarationError` with the place of the mistake.
+    """
+
+    def __init__(self, domain: Domain | DomainModel, *, derived: bool = False) -> None:
+        place = caller()
+        if not isinstance(domain, Domain | DomainModel):
+            raise place.error(f"{shown(domain)} is no domain", "write Methods(domain), with what Domain(…) gave")
+        self._domain = domain
+        self._derived = derived
+        self._hierarchy = Hierarchy()
+        self._made: tuple[DomainModel, int, HtnDomain] | None = None
+        """The model that was made last, and of what: the classical domain, and so many types."""
+
+    @property
+    def model(self) -> HtnDomain:
+        """The immutable domain; raises `DeclarationError` where declarations contradict each other."""
+        return self._model(caller())
+
+    def _classical(self, place: Place) -> DomainModel:
+        model = self._domain.model if isinstance(self._domain, Domain) else self._domain
+        self._hierarchy.know(model, place)
+        return model
+
+    def _model(self, place: Place) -> HtnDomain:
+        classical, types = self._classical(place), len(self._hierarchy.types.parents)
+        if self._made is None or self._made[0] is not classical or self._made[1] != types:
+            known = mixed(HtnDomain(classical)) if self._derived else HtnDomain(classical)
+            found = self._hierarchy.model(classical, known.tasks)
+            self._made = classical, types, mixed(found) if self._derived else found
+        return self._made[2]
+
+    def _changed(self) -> Hierarchy:
+        self._made = None
+        return self._hierarchy
+
+    @overload
+    def task(self, name: Callable[..., Any], /) -> PredicateRef: ...
+
+    @overload
+    def task(self, name: str, /, *, description: str = "", **parameters: TypeLike) -> PredicateRef: ...
+
+    def task(self, name: Any, /, *, description: str = "", **parameters: TypeLike) -> PredicateRef:
+        """Declare a compound task, by name or as a decorator, and return it as a callable value.
+
+        As a decorator it takes name, parameters and description from the function, whose body is not used.
+        """
+        if isinstance(name, str):
+            place: Place = caller()
+            self._classical(place)
+            read = from_mapping(parameters, self._hierarchy.types, place)
+        else:
+            function, names = name, caller_names()
+            place, name = _definition(function, "task")
+            self._classical(place)
+            read = from_signature(function, self._hierarchy.types, place, names)
+            description = inspect.cleandoc(function.__doc__ or "")
+        variables = planning_of(read, f"task {name!r}", place)
+        self._changed().task(name, variables, place, description)
+        return PredicateRef(name, tuple([each.types for each in variables]), self._hierarchy.types)
+
+    @overload
+    def method(self, name: None = None, /, *, named: str = "", **fields: Any) -> Callable[[Function], Function]: ...
+
+    @overload
+    def method(
+        self, name: str, /, parameters: Mapping[str, Any] | Iterable[Variable] = (), **fields: Any
+    ) -> Method: ...
+
+    def method(self, name: Any = None, /, parameters: Any = (), *, named: str = "", **fields: Any) -> Any:
+        """Declare a method: as a decorator, or by name without a function.
+
+        `task` is what it does: `"deliver(parcel, target)"`, with parameters of the method or constants. `requires` are
+        conditions as those of actions, `constraints` say which parameters are equal or not. `subtasks` are tasks and
+        actions, one after the other; with `ordered=False` in any order, or in that of `ordering`, pairs of labels of
+        subtasks: `"a: move(robot, hall)"`.
+
+        As a decorator it takes the name (unless `named` says otherwise), the parameters and the description from the
+        function, and the subtasks from what it returns or yields when its parameters are their own names.
+        """
+        if isinstance(name, str):
+            place: Place = caller()
+            classical = self._classical(place)
+            read = from_mapping(parameters, self._hierarchy.types, place.within("parameters"))
+            variables = planning_of(read, f"method {name!r}", place)
+            return self._changed().method(name, variables, fields, classical, place)
+        if name is not None:
+            raise caller().error("a method says which task it is for", "write @how.method(task='name(arg, …)')")
+        names = caller_names()
+        return lambda function: self._decorated(function, named, fields, names)
+
+    def _decorated(self, function: Function, named: str, fields: Any, names: Mapping[str, Any]) -> Function:
+        place, name = _definition(function, "method")
+        name = named or name
+        classical = self._classical(place)
+        read = from_signature(function, self._hierarchy.types, place, names)
+        variables = planning_of(read, f"method {name!r}", place)
+        if "description" not in fields and function.__doc__:
+            fields = {**fields, "description": inspect.cleandoc(function.__doc__)}
+        written = _subtasks(function, variables, name, place)
+        if written is not None:
+            if "subtasks" in fields:
+                raise place.error(f"method {name!r} gives subtasks, and its function returns some", "do one of the two")
+            fields = {**fields, "subtasks": written}
+        self._changed().method(name, variables, fields, classical, place)
+        return function
+
+    def problem(
+        self,
+        name: str = "",
+        *,
+        objects: Mapping[str, Any] | Iterable[Entity | Object] = (),
+        initial: Facts = (),
+        goal: GoalLike = (),
+        tasks: Iterable[str | Atom] | str | Atom = (),
+        ordered: bool | None = None,
+        ordering: Iterable[Any] | None = None,
+        parameters: Mapping[str, TypeLike] | Iterable[Variable] = (),
+        constraints: Condition | Constraints = (),
+        values: Mapping[str | Atom, Any] | None = None,
+        unknown: Patterns = (),
+        likely: Mapping[str | Atom, Number | float | str] | None = None,
+        budgets: Mapping[str, Number | str] | None = None,
+        deadline: Number | float | str | None = None,
+        metric: Metric | str = Metric.COST,
+        resolution: Number | float | str | None = None,
+    ) -> HtnProblem:
+        """Return a problem of this domain: `tasks` to be done, and a `goal` to hold then, if there is one.
+
+        Tasks are written as the subtasks of a method; `parameters` are variables in them, for which any objects will
+        do that keep the `constraints`: conditions on them, among which may stand those on the way (`always(…)`, …).
+        All else is as in `Domain.problem`, whose default `resolution` holds here, too.
+        """
+        place = caller()
+        self._classical(place)
+        types = self._hierarchy.types
+        found, entities = objects_of(objects, types, place)
+        domain = self._model(place)
+        rounded = resolution_of(resolution, place)
+        if isinstance(self._domain, Domain):
+            rounded, entities = rounded or self._domain.resolution, {**self._domain.entities, **entities}
+        on_the_way, conditions = parted(constraints)
+        classical = ProblemBuilder(domain.classical, found, place).build(
+            name or domain.name,
+            initial,
+            goal,
+            values=values or {},
+            unknown=unknown,
+            likely=likely,
+            constraints=on_the_way,
+            budgets=budgets,
+            deadline=deadline,
+            metric=metric,
+            resolution=rounded,
+            entities=entities,
+        )
+        variables = planning_of(from_mapping(parameters, types, place), "the problem", place)
+        everything = {each.name: each for each in classical.all_objects}
+        scope = Scope("the problem", {each.name: each.types for each in variables}, everything)
+        given = {"subtasks": tasks, "ordered": ordered, "ordering": ordering, "constraints": conditions}
+        network = network_of(domain, types, scope, given, dict.fromkeys(given, place))
+        return sealed(HtnProblem(domain, classical, network, variables))
+
+
+def _definition(function: Any, what: str) -> tuple[Place, str]:
+    """Return where a decorated function is defined, and its name."""
+    if isinstance(function, type) or not callable(function):
+        given = f"the class {function.__name__}" if isinstance(function, type) else shown(function)
+        raise caller().error(f"{given} is no function", f"decorate a function, or give a name: {what}('name', …)")
+    place: Place = definition(function) if hasattr(function, "__code__") else caller()
+    name = getattr(function, "__name__", "")
+    if not name:
+        raise place.error("the function has no name", f"give one: {what}('name', …)")
+    return place, name
+
+
+def _subtasks(function: Callable[..., Any], variables: tuple[Variable, ...], name: str, place: Place) -> Any:
+    """Return what `function` returns or yields, called with the names of its parameters; None for nothing at all."""
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise place.error(f"the function of method {name!r} is async", "it is called once, to be asked for subtasks")
+    arguments = {each.name.removeprefix("?"): each.name.removeprefix("?") for each in variables}
+    try:
+        found = function(**arguments)
+        found = list(islice(found, MOST_SUBTASKS + 1)) if inspect.isgenerator(found) else found
+    except Exception as error:
+        raise place.error(
+            f"the function of method {name!r} raises {type(error).__name__}: {error}",
+            "it is called with the names of its parameters, to be asked for subtasks",
+        ) from error
+    if isinstance(found, list) and len(found) > MOST_SUBTASKS:
+        message = f"the function of method {name!r} gives more than {MOST_SUBTASKS:,} subtasks"
+        raise place.error(message, "it is called once, and has to come to an end")
+    return found

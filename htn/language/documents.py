@@ -1,0 +1,165 @@
+"""Tasks and methods in YAML and JSON documents: models of them, and documents of models."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from htn.compilations.methods_from_actions import mixed
+from htn.language.declare.hierarchy import FIELDS, Hierarchy, network_of
+from htn.language.declare.networks import PARTS, planning_of
+from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sealed
+from htn.problem_kind import resolve
+from planner.errors import UnsupportedError
+from planner.language.declare.fields import Place
+from planner.language.declare.parameters import from_mapping
+from planner.language.declare.syntax import is_atom_name
+from planner.language.declare.vocabulary import Scope, Types
+from planner.language.documents.conditions import Notation
+from planner.language.documents.reader import problem_of as classical_problem
+from planner.language.documents.writer import domain_document, problem_document, variables_document, without_defaults
+from planner.model import DomainModel, Problem, Variable
+from planner.problem_kinds import AnyDomain, Named
+
+if TYPE_CHECKING:
+    from planner.language.documents.schema import DomainDocument, NetworkDocument, ProblemDocument
+
+
+def domain_of(document: DomainDocument, classical: DomainModel, place: Place) -> HtnDomain:
+    """Return the domain, whose classical part is made already; raises `DocumentError` at the first mistake."""
+    found = Hierarchy()
+    found.know(classical, place)
+    for name, task in document.tasks.items():
+        here = place.within("tasks", name)
+        found.task(name, _parameters(task.parameters, f"task {name!r}", found.types, here), here, task.description)
+    for name, method in document.methods.items():
+        here = place.within("methods", name)
+        fields: dict[str, Any] = {each: getattr(method, each) for each in FIELDS if each in method.model_fields_set}
+        parameters = _parameters(method.parameters, f"method {name!r}", found.types, here)
+        found.method(name, parameters, fields, classical, here)
+    if not document.derived_methods:
+        return found.model(classical)
+    return mixed(found.model(classical, mixed(HtnDomain(classical)).tasks))
+
+
+def problem_of(document: ProblemDocument, domain: AnyDomain, place: Place) -> HtnProblem:
+    """Return the problem; raises `DocumentError` at the first mistake."""
+    domain = domain if isinstance(domain, HtnDomain) else HtnDomain(_classical(domain))
+    classical = classical_problem(document, domain.classical, place)
+    if document.tasks is None:
+        hint = "write 'tasks: [name(arg, …)]', or 'tasks: []' where only the goal is to be checked"
+        raise place.error(
+            f"problem {document.problem!r} has no tasks, but its domain {domain.name!r} has methods", hint
+        )
+    return with_tasks(classical, document.tasks, domain, place.within("tasks"))
+
+
+def with_tasks(
+    classical: Problem, tasks: list[str] | NetworkDocument, domain: HtnDomain, place: Place, owner: str = "the problem"
+) -> HtnProblem:
+    """Return `classical` with `tasks`, as a document writes them at `place`; raises an error at the first mistake."""
+    types = Types.of(domain.classical.types)
+    parameters: tuple[Variable, ...] = ()
+    written: dict[str, Any] = {"subtasks": tasks}
+    places = dict.fromkeys(PARTS, place)
+    if not isinstance(tasks, list):
+        parameters = _parameters(tasks.parameters, owner, types, place)
+        written = {each: getattr(tasks, each) for each in PARTS}
+        places = {each: place.within(each) for each in PARTS}
+    objects = {each.name: each for each in classical.all_objects}
+    scope = Scope(owner, {each.name: each.types for each in parameters}, objects)
+    return sealed(HtnProblem(domain, classical, network_of(domain, types, scope, written, places), parameters))
+
+
+def _classical(domain: AnyDomain) -> DomainModel:
+    if isinstance(domain, DomainModel):
+        return domain
+    raise UnsupportedError(f"tasks of the domain '{domain.name}'", "tasks are those of hierarchical domains")
+
+
+def _parameters(written: dict[str, list[str]], owner: str, types: Types, place: Place) -> tuple[Variable, ...]:
+    here = place.within("parameters")
+    named = {name: each if len(each) > 1 else each[0] if each else "" for name, each in written.items()}
+    return planning_of(from_mapping(named, types, here), owner, here)
+
+
+def documents_of(item: Named, *, domain: bool) -> list[dict[str, Any]]:
+    """Return a domain, or a problem after its domain or without it, as plain data.
+
+    Raises `UnsupportedError`, and `InputError` for names in a problem that nothing declares.
+    """
+    if isinstance(item, HtnDomain):
+        return [_domain(item)]
+    if not isinstance(item, HtnProblem):
+        raise UnsupportedError(f"'{item.name}' in a document", "hierarchical and classical problems are written")
+    item = resolve(item)
+    written = {**problem_document(item.classical), "tasks": tasks_document(item)}
+    return [*([_domain(item.domain)] if domain else []), written]
+
+
+def tasks_document(problem: HtnProblem) -> Any:
+    """Return the initial tasks of a problem as plain data: a list where they are a sequence, else a network."""
+    write = Notation([each.name for each in problem.parameters], ())
+    network = _network(problem.network, write)
+    network |= without_defaults({"parameters": variables_document(problem.parameters)})
+    return network["subtasks"] if network.keys() == {"subtasks"} else network
+
+
+def _domain(domain: HtnDomain) -> dict[str, Any]:
+    constants = frozenset(each.name for each in domain.classical.constants)
+    for name in (*domain.tasks, *domain.methods):
+        if not is_atom_name(name):
+            raise UnsupportedError(f"the name {name!r} in a document", "it is a word of conditions: rename it")
+    return domain_document(domain.classical) | without_defaults(
+        {
+            "tasks": {name: _task(task) for name, task in domain.tasks.items()},
+            "methods": {name: _method(method, constants) for name, method in domain.methods.items()},
+        },
+        keep=("tasks",),
+    )
+
+
+def _task(task: Task) -> dict[str, Any]:
+    return without_defaults({"description": task.description, "parameters": variables_document(task.parameters)})
+
+
+def _method(method: Method, constants: frozenset[str]) -> dict[str, Any]:
+    write = Notation([each.name for each in method.parameters], constants)
+    return without_defaults(
+        {
+            "description": method.description,
+            "parameters": variables_document(method.parameters),
+            "task": write.atom(method.task),
+            "requires": write.formula(method.precondition),
+            **_network(method.network, write),
+        },
+        keep=("ordered",),
+    )
+
+
+def _network(network: Network, write: Notation) -> dict[str, Any]:
+    """Return a network; subtasks have labels where they had, or where the order needs them."""
+    size, ordering = len(network.subtasks), network.ordering
+    labels = [each.label for each in network.subtasks]
+    found: dict[str, Any] = {}
+    if not ordering and size > 1:
+        found["ordered"] = False
+    elif ordering != tuple(pairwise(range(size))):
+        labels = _labels(labels)
+        found["ordering"] = [[labels[one], labels[other]] for one, other in ordering]
+    texts = [write.atom(each.task) for each in network.subtasks]
+    subtasks = [f"{label}: {each}" if label else each for label, each in zip(labels, texts, strict=True)]
+    constraints = write.formula(network.constraints)
+    return {"subtasks": subtasks, **found, **without_defaults({"constraints": constraints})}
+
+
+def _labels(labels: list[str]) -> list[str]:
+    """Return `labels` with new ones where there are none."""
+    taken, found = set(labels), []
+    for place, label in enumerate(labels):
+        new = f"t{place + 1}"
+        while not label and new in taken:
+            new += "-"
+        taken.add(new)
+        found.append(label or new)
+    return found

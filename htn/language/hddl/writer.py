@@ -1,0 +1,271 @@
+"""Hierarchical domains and problems as HDDL text.
+
+Whatever can be written in HDDL, as the texts of files.
+
+Names that every HDDL reader takes, for names that people chose.
+
+Hierarchical domains and problems under the names that files give them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from htn.compilations.methods_from_actions import as_htn, derived_methods
+from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
+from planner.compilations.object_creation.placeholders import refuse_creation
+from planner.errors import UnsupportedError
+from planner.language.pddl.names import RESERVED, Names, Renaming, distinct, legal, variables_of
+from planner.language.pddl.sections import free_name
+from planner.language.pddl.writer import (
+    actions,
+    atom,
+    block,
+    conjoined,
+    declared,
+    initial,
+    metric,
+    opening,
+    requirements,
+    variables,
+)
+from planner.lightweight import dataclass, field, replace
+from planner.model import TRUE, Atom, DomainModel, Metric, Problem, Variable
+from planner.model.domain import refuse_unfinished
+from planner.problem_kinds import AnyDomain, AnyProblem
+
+
+@dataclass(frozen=True, slots=True)
+class HtnNames:
+    """What is called what in the files: `heads` are actions and tasks, the others are in `classical`."""
+
+    classical: Names
+    heads: Mapping[str, str]
+    methods: Mapping[str, str]
+
+    @classmethod
+    def of(cls, domain: HtnDomain, problem: HtnProblem | None = None) -> HtnNames:
+        """Return the names for `domain`, and for the objects and variables of `problem`.
+
+        Legal names stay, others are changed, and those of one kind are different. What a part of the domain is called
+        does not depend on the problem.
+        """
+        source = domain.classical
+        constants = _table([*(each.name for each in source.constants), *source.unfinished.undeclared])
+        objects = [each.name for each in problem.classical.objects if each.name not in constants] if problem else []
+        (others,) = distinct([objects], {*RESERVED, *constants.values()})
+        actions, tasks = distinct([source.actions, domain.tasks], set(RESERVED))
+        (bound,) = distinct([dict.fromkeys(each.name[1:] for each in _variables(domain, problem))], set())
+        variables = {f"?{name}": f"?{word}" for name, word in bound.items()}
+        types, predicates, functions = map(_table, (source.types, source.predicates, source.functions))
+        classical = Names(types, predicates, functions, actions, constants | others, variables)
+        return cls(classical, actions | tasks, _table(domain.methods))
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether all names of the problem and the classical domain stay as they are."""
+        names = self.classical
+        tables = (names.types, names.predicates, names.functions, names.objects, names.variables, self.heads)
+        return all(name == word for table in tables for name, word in table.items())
+
+
+def _table(names: Collection[str]) -> dict[str, str]:
+    return distinct([names], set(RESERVED))[0]
+
+
+def _variables(domain: HtnDomain, problem: HtnProblem | None) -> Iterator[Variable]:
+    """Yield the variables that are declared anywhere, with repetitions."""
+    goal = [problem.classical.goal.hard] if problem else []
+    yield from variables_of(domain.classical, [*goal, *(each.precondition for each in domain.methods.values())])
+    yield from problem.parameters if problem else ()
+    for task in domain.tasks.values():
+        yield from task.parameters
+    for method in domain.methods.values():
+        yield from method.parameters
+
+
+def renamed_domain(domain: HtnDomain) -> HtnDomain:
+    """Return `domain`, whose classical part is plain ADL, with legal names."""
+    return _Renaming(HtnNames.of(domain)).domain(domain)
+
+
+def renamed_problem(problem: HtnProblem) -> HtnProblem:
+    """Return `problem`, whose classical part is plain ADL, with legal names, those of its domain included."""
+    names = HtnNames.of(problem.domain, problem)
+    rename = _Renaming(names)
+    classical = problem.classical if names.changes_nothing else rename.classical.problem(problem.classical)
+    domain, network = rename.domain(problem.domain), rename.network(problem.network)
+    classical = replace(classical, name=legal(problem.name), domain=domain.classical)
+    return HtnProblem(domain, classical, network, rename.classical.variables(problem.parameters))
+
+
+@dataclass(slots=True)
+class _Renaming:
+    names: HtnNames
+    classical: Renaming = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.classical = Renaming(self.names.classical)
+
+    def domain(self, domain: HtnDomain) -> HtnDomain:
+        tasks = [
+            Task(self.names.heads[each.name], self.classical.variables(each.parameters))
+            for each in domain.tasks.values()
+        ]
+        methods = [self.method(method) for method in domain.methods.values()]
+        return HtnDomain(
+            self.classical.domain(domain.classical),
+            {each.name: each for each in tasks},
+            {each.name: each for each in methods},
+        )
+
+    def method(self, method: Method) -> Method:
+        return Method(
+            self.names.methods[method.name],
+            self.task(method.task),
+            self.classical.variables(method.parameters),
+            self.classical.formula(method.precondition),
+            self.network(method.network),
+        )
+
+    def network(self, network: Network) -> Network:
+        labels = _labels(network)
+        subtasks = [Subtask(self.task(each.task), label) for each, label in zip(network.subtasks, labels, strict=True)]
+        return Network(tuple(subtasks), network.ordering, self.classical.formula(network.constraints))
+
+    def task(self, task: Atom) -> Atom:
+        return Atom(self.names.heads[task.predicate], tuple(map(self.classical.term, task.args)))
+
+
+def _labels(network: Network) -> list[str]:
+    """Return legal labels for the subtasks, all different; none where none has one."""
+    given = [subtask.label for subtask in network.subtasks]
+    if not any(given):
+        return given
+    taken = {label for label in given if label and legal(label) == label}
+    free, found = set(taken), []
+    for place, label in enumerate(given, start=1):
+        found.append(label if label in free else free_name(legal(label) if label else f"t{place}", taken))
+        free.discard(label)
+    return found
+
+
+def write_domain(domain: HtnDomain) -> str:
+    """Return `domain` as HDDL: what is declared in other ways becomes plain ADL, names that nobody takes are changed.
+
+    Requirements are the fewest that say what is used. Raises `UnsupportedError` for what cannot be said: objects that
+    actions create, costs that Python computes.
+    """
+    refuse_unfinished(domain.classical, "in HDDL")
+    written = renamed_domain(_plain_domain(domain))
+    classical, methods = written.classical, written.methods.values()
+    costs = _has_costs(classical)
+    conditions = [part for method in methods for part in (method.precondition, method.network.constraints)]
+    required = [":hierarchy", *requirements(classical, conditions, costs=costs)]
+    if any(method.precondition != TRUE for method in methods):
+        required.append(":method-preconditions")
+    return "\n".join(
+        [
+            f"(define (domain {classical.name})",
+            f"  (:requirements {' '.join(required)})",
+            *declared(classical, costs=costs),
+            *map(_task, written.tasks.values()),
+            *map(_method, methods),
+            *actions(classical, costs=costs),
+            ")\n",
+        ]
+    )
+
+
+def write_problem(problem: HtnProblem) -> str:
+    """Return `problem` as HDDL that goes with what `write_domain` gives for its domain.
+
+    Raises `UnsupportedError` for soft goals and facts declared unknown.
+    """
+    from planner.language.pddl.export import to_plain_outcomes
+
+    plain = to_plain_outcomes(problem.classical)
+    domain = replace(problem.domain, classical=plain.domain)
+    written = renamed_problem(replace(problem, domain=domain, classical=plain))
+    classical = written.classical
+    costs = classical.metric is Metric.COST or bool(classical.values)
+    parameters = [f"    :parameters {variables(written.parameters)}"]
+    goal = [] if classical.goal.hard == TRUE else [f"  (:goal {block(classical.goal.hard, '    ')})"]
+    return "\n".join(
+        [
+            *opening(classical),
+            "  (:htn",
+            *parameters,
+            *_network(written.network),
+            "  )",
+            *initial(classical, costs=costs),
+            *goal,
+            *metric(classical, costs=costs),
+            ")\n",
+        ]
+    )
+
+
+def _plain_domain(domain: HtnDomain) -> HtnDomain:
+    """Return `domain` with plain ADL actions."""
+    from planner.language.pddl.export import to_plain_outcomes
+
+    refuse_creation(domain.classical, "in HDDL")
+    return replace(domain, classical=to_plain_outcomes(Problem(domain.name, domain.classical)).domain)
+
+
+def _has_costs(domain: DomainModel) -> bool:
+    return bool(domain.functions) or any(action.cost for action in domain.actions.values())
+
+
+def _task(task: Task) -> str:
+    return f"  (:task {task.name}\n    :parameters {variables(task.parameters)}\n  )"
+
+
+def _method(method: Method) -> str:
+    lines = [
+        f"  (:method {method.name}",
+        f"    :parameters {variables(method.parameters)}",
+        f"    :task {atom(method.task)}",
+    ]
+    if method.precondition != TRUE:
+        lines.append(f"    :precondition {block(method.precondition, '    ')}")
+    return "\n".join([*lines, *_network(method.network), "  )"])
+
+
+def _network(network: Network) -> list[str]:
+    """Return the lines for `network`: a sequence where its ordering is just that."""
+    size, ordering = len(network.subtasks), network.ordering
+    chain = ordering == tuple([(place - 1, place) for place in range(1, size)])
+    labels = [subtask.label for subtask in network.subtasks]
+    if not chain and ordering and not any(labels):
+        labels = [f"t{place}" for place in range(1, size + 1)]
+    tasks = [atom(subtask.task) for subtask in network.subtasks]
+    listed = [f"({label} {task})" if label else task for label, task in zip(labels, tasks, strict=True)]
+    key = ":ordered-subtasks" if chain and size else ":subtasks"
+    lines = [f"    {key} {conjoined(listed, '    ') if size else '()'}"]
+    if ordering and not chain:
+        pairs = [f"(< {labels[first]} {labels[second]})" for first, second in ordering]
+        lines.append(f"    :ordering {conjoined(pairs, '    ')}")
+    if network.constraints != TRUE:
+        lines.append(f"    :constraints {block(network.constraints, '    ')}")
+    return lines
+
+
+def write(source: AnyDomain | AnyProblem) -> dict[str, str]:
+    """Return a domain, or a problem with its domain, as HDDL: texts by the names of files.
+
+    What is classical gets the tasks and methods that follow from its actions. Raises as `write_domain` and
+    `write_problem` do.
+    """
+    match source:
+        case DomainModel():
+            source = derived_methods(source)
+        case Problem():
+            source = as_htn(source)
+    match source:
+        case HtnDomain():
+            return {"domain.hddl": write_domain(source)}
+        case HtnProblem():
+            return {"domain.hddl": write_domain(source.domain), "problem.hddl": write_problem(source)}
+    raise UnsupportedError(f"writing HDDL for '{source.name}'", "classical and hierarchical problems are written")

@@ -1,0 +1,122 @@
+"""A hierarchical plan drawn as a tree in the terminal: tasks, the methods that did them, and the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from htn.plan import Decomposition, Node
+from planner.lightweight import TYPE_CHECKING, Final
+from planner.plan import Plan
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from rich.tree import Tree
+
+DEPTH: Final = 25
+"""So many levels are drawn unless more are asked for: further ones would stand beyond the edge of a terminal."""
+
+
+def tree_of(plan: Plan, *, depth: int | None = DEPTH) -> Tree:
+    """Return the decomposition of `plan` for `rich` to print; None draws all levels.
+
+    What is below the last level is one line that says how many steps it has. `rich` takes a long time to print
+    thousands of levels; `drawn` does not.
+    """
+    from rich.tree import Tree
+
+    tree: Decomposition = plan.tree
+    counts = _steps_below(tree.nodes)
+    top = Tree(_label(plan.problem.name, "bold"))
+    stack = [(place, top, 1) for place in reversed(tree.roots)]
+    while stack:
+        place, above, level = stack.pop()
+        node = tree.nodes[place]
+        branch = above.add(_described(node))
+        if depth is not None and level >= depth and node.children:
+            branch.add(_label(_below(counts[place]), "dim"))
+        else:
+            stack.extend([(child, branch, level + 1) for child in reversed(node.children)])
+    return top
+
+
+def drawn(plan: Plan, *, depth: int | None = DEPTH) -> str:
+    """Return the same as plain text, without colours, in time that grows with its length alone.
+
+    Of each further 25 levels, what is below them is drawn as a tree of its own after the others; `… [2]` says where.
+    """
+    tree: Decomposition = plan.tree
+    drawing = _Drawing(tree.nodes, depth)
+    drawing.lines.append(plan.problem.name)
+    drawing.draw(tree.roots, 0)
+    for number, (place, level) in enumerate(drawing.later, start=1):
+        drawing.lines += ["", f"[{number}] {_words(tree.nodes[place])}"]
+        drawing.draw(tree.nodes[place].children, level)
+    return "".join(f"{line}\n" for line in drawing.lines)
+
+
+class _Drawing:
+    """Lines so far; `later` has the nodes whose children have no place below them, each with its level."""
+
+    def __init__(self, nodes: Sequence[Node], depth: int | None) -> None:
+        self.lines: list[str] = []
+        self.later: list[tuple[int, int]] = []
+        self._nodes = nodes
+        self._depth = depth
+        self._counts = _steps_below(nodes)
+
+    def draw(self, children: Sequence[int], level: int) -> None:
+        """Draw the tasks `children` of a task at `level`, and what is below them."""
+        nodes, lines, last = self._nodes, self.lines, level + DEPTH
+        stack = [(place, "", place == children[-1], level + 1) for place in reversed(children)]
+        while stack:
+            place, start, is_last, level = stack.pop()
+            children = nodes[place].children
+            line = f"{start}{'└── ' if is_last else '├── '}{_words(nodes[place])}"
+            start += "    " if is_last else "│   "
+            if children and level == self._depth:
+                lines += [line, f"{start}└── {_below(self._counts[place])}"]
+            elif children and level == last:
+                self.later.append((place, level))
+                lines.append(f"{line}  … [{len(self.later)}]")
+            else:
+                lines.append(line)
+                stack.extend([(child, start, child == children[-1], level + 1) for child in reversed(children)])
+
+
+def _below(steps: int) -> str:
+    return f"… {steps} step{'' if steps == 1 else 's'} below"
+
+
+def _words(node: Node) -> str:
+    if node.step is not None:
+        return f"{node.step + 1}. {node.task}"
+    return f"{node.task}  by {node.method}"
+
+
+def _described(node: Node) -> Text:
+    if node.step is not None:
+        return _label(f"{node.step + 1}. ", "cyan", str(node.task), "green")
+    return _label(str(node.task), "bold", f"  by {node.method}", "dim")
+
+
+def _label(*parts: str) -> Text:
+    """Return texts, each followed by its style, as one."""
+    from rich.text import Text
+
+    return Text.assemble(*zip(parts[::2], parts[1::2], strict=True), no_wrap=True, overflow="ellipsis")
+
+
+def _steps_below(nodes: Sequence[Node]) -> list[int]:
+    """Return how many steps each node came to."""
+    above = {child: place for place, node in enumerate(nodes) for child in node.children}
+    counts = [int(node.step is not None) for node in nodes]
+    waits_for = [len(node.children) for node in nodes]
+    ready = [place for place, number in enumerate(waits_for) if not number]
+    for place in ready:
+        parent = above.get(place)
+        if parent is not None:
+            counts[parent] += counts[place]
+            waits_for[parent] -= 1
+            if not waits_for[parent]:
+                ready.append(parent)
+    return counts

@@ -1,0 +1,401 @@
+"""Hierarchical plans in the format of the competition of 2020, as its verifier takes them.
+
+    ==>
+    0 drive t a b
+    root 1
+    1 get t b -> go 0
+    <==
+
+First the steps, each with a number; then the numbers of the initial tasks; then a line for each compound task: its
+number, the task, the method, and the numbers of the subtasks. The subtasks, and the initial tasks too, are listed in a
+linearisation of the network's ordering: the verifier rejects any other order.
+
+Plans of hierarchical problems in any format: the competition's, with or without decomposition, or JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from htn.compilations.object_creation import named_by
+from htn.language.hddl.writer import HtnNames
+from htn.model import HtnProblem, Network
+from htn.plan import Decomposition, Node
+from htn.verification.child_order import arranged
+from planner.errors import Location, PlanError
+from planner.language.pddl.plans import Lookup, StepReader, Word
+from planner.language.pddl.plans import read_plan as read_steps
+from planner.language.pddl.syntax import counted, quote
+from planner.lightweight import Any, Final, dataclass, field, replace
+from planner.model import Atom
+from planner.model.domain import creates_objects
+from planner.plan import Plan, Step
+from planner.plan_json import is_json, read_json, steps_from
+from planner.semantics.actions import cost_of
+from planner.semantics.simulation import bound
+
+_WORD: Final = re.compile(r"[^\s()\[\],;]+")
+_NUMBER: Final = re.compile(r"[+-]?\d+")
+_LONGEST: Final = 100
+"""More digits no number of a task has; Python reads some thousands at most."""
+_TOP: Final = "__top"
+"""The verifier's name for a task whose subtasks are those of the initial network."""
+_TOP_TASK: Final = Atom(_TOP)
+
+_START: Final = "==>"
+_END: Final = "<=="
+_ROOT: Final = "root"
+_ARROW: Final = "->"
+
+
+def has_decomposition(text: str) -> bool:
+    """Return whether `text` has the line that plans in this format begin with."""
+    return any(_starts(line) for line in text.splitlines())
+
+
+def _starts(line: str) -> bool:
+    """Return whether the plan begins on `line`; elsewhere on a line, `==>` is a name."""
+    return _START in line and line.split(maxsplit=1)[0] == _START
+
+
+def write_plan(plan: Plan) -> str:
+    """Return `plan`, which has a decomposition, as text; bindings are not written, as the format has no place for them.
+
+    Names are spelled as in the files that declare them, and those that are no HDDL words as in the files that we write.
+    Raises `PlanError` for a plan without decomposition.
+    """
+    tree: Decomposition | None = plan.tree
+    if tree is None:
+        raise PlanError(
+            "the plan has no decomposition", hint="`planner.language.pddl.plans.write_plan` writes steps alone"
+        )
+    writer = _Writer(plan.problem)
+    numbers = _numbers(tree, len(plan.steps))
+    lines = [_START]
+    lines += [f"{number} {writer.task(step.action, step.arguments)}" for number, step in enumerate(plan.steps)]
+    lines.append(_line(_ROOT, writer.in_order(tree.roots, plan.problem.network), numbers))
+    for place, node in enumerate(tree.nodes):
+        if node.step is None:
+            task = writer.task(node.task.predicate, node.task.args)
+            children = writer.in_order(node.children, plan.problem.domain.methods[node.method].network)
+            lines.append(_line(f"{numbers[place]} {task} {_ARROW} {writer.method(node.method)}", children, numbers))
+    return "\n".join([*lines, _END]) + "\n"
+
+
+def _numbers(tree: Decomposition, steps: int) -> list[int]:
+    """Return the number of each node: a step's place, and numbers after all steps for compound tasks."""
+    free = iter(range(steps, steps + len(tree.nodes)))
+    return [next(free) if node.step is None else node.step for node in tree.nodes]
+
+
+def _line(start: str, places: tuple[int, ...], numbers: list[int]) -> str:
+    return " ".join([start, *(str(numbers[place]) for place in places)])
+
+
+@dataclass(slots=True)
+class _Writer:
+    """How the names of a problem are written in plans."""
+
+    problem: HtnProblem
+    names: HtnNames | None = None
+    written: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    orders: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """The linearisation of each network, by its identity."""
+
+    def in_order(self, children: tuple[int, ...], network: Network) -> tuple[int, ...]:
+        """Return the `children` of a task in a linearisation of its `network`.
+
+        They stay as they are where they do not fit the network, as in a plan that is not valid.
+        """
+        key = id(network)
+        if key not in self.orders:
+            self.orders[key] = network.linearisation
+        order = self.orders[key]
+        return tuple([children[place] for place in order]) if len(order) == len(children) else children
+
+    def task(self, name: str, arguments: tuple[str, ...]) -> str:
+        found = self.written.get((name, arguments))
+        if found is None:
+            words = [self._word(name, "heads"), *(self._word(each, "objects") for each in arguments)]
+            found = self.written[name, arguments] = " ".join(words)
+        return found
+
+    def method(self, name: str) -> str:
+        return self._word(name, "methods")
+
+    def _word(self, name: str, kind: str) -> str:
+        for spelling in (self.problem.spelling, self.problem.domain.spelling):
+            spelled = getattr(spelling, kind).get(name)
+            if spelled is not None:
+                return str(spelled)
+        if _WORD.fullmatch(name) and name != _ARROW:
+            return name
+        self.names = self.names or HtnNames.of(self.problem.domain, self.problem)
+        table = self.names.classical.objects if kind == "objects" else getattr(self.names, kind)
+        return str(table[name])
+
+
+def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
+    """Return the plan for `problem` that `text` writes, with its decomposition; each step has its exact cost.
+
+    What stands before the (last) `==>` and after `<==` does not matter, nor do upper and lower case, parentheses and
+    comments; subtasks may be in any linearisation of their ordering. Without a line `root`, the plan is one without
+    decomposition. Raises `PlanError` for what is no such plan, and for tasks, methods and objects that the problem does
+    not have. Bindings are left open: whether the plan works is for `htn.verification.validate` to say, and what they
+    are.
+    """
+    reader = _Reader(problem, source)
+    if creates_objects(problem.classical.domain):
+        reader = _Reader(named_by(problem, reader.as_written(text)), source)
+    reader.read(text)
+    steps = tuple(reader.steps)
+    if reader.roots is None:
+        return Plan(steps, problem)
+    return replace(arranged(reader.problem, Plan(steps, problem, reader.tree())), problem=problem)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """A line of a plan, from `start` on, in words; their places are looked up when they are asked for."""
+
+    source: str
+    number: int
+    text: str
+    start: int
+    words: list[str]
+
+    def place(self, word: int) -> Location:
+        """Return where the word with this number is."""
+        return self.located(word, word + 1)[0][1]
+
+    def located(self, first: int, last: int | None = None) -> list[Word]:
+        """Return words, each with its place."""
+        found = islice(_WORD.finditer(self.text, self.start, _end(self.text, self.start)), first, last)
+        return [(each[0], Location(self.source, self.number, each.start() + 1)) for each in found]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entry:
+    """A task with a number; the numbers of its children are the words of `line` from `first` on."""
+
+    task: Atom
+    step: int | None = None
+    method: str = ""
+    line: _Line | None = None
+    first: int = 0
+
+
+@dataclass(slots=True)
+class _Reader:
+    problem: HtnProblem
+    source: str
+    steps: list[Step] = field(default_factory=list)
+    roots: _Line | None = None
+    _entries: dict[int, _Entry] = field(default_factory=dict)
+    _known_steps: dict[tuple[str, ...], Step] = field(default_factory=dict)
+    _known_tasks: dict[tuple[str, ...], Atom] = field(default_factory=dict)
+    _steps: StepReader = field(init=False)
+    _actions: Lookup = field(init=False)
+    _tasks: Lookup = field(init=False)
+    _methods: Lookup = field(init=False)
+    _namesakes: dict[tuple[str, str], str] = field(init=False)
+    """Methods that the file calls by the name of another task's, by this name and their task."""
+
+    def __post_init__(self) -> None:
+        names = HtnNames.of(self.problem.domain, self.problem)
+        tasks: Mapping[str, str] = {name: names.heads[name] for name in self.problem.domain.tasks}
+        self._steps = StepReader(self.problem.classical, names.classical.actions, names.classical.objects)
+        self._actions = Lookup(names.classical.actions, "action")
+        self._tasks = Lookup(tasks, "compound task")
+        self._methods = Lookup(names.methods, "method")
+        methods = self.problem.domain.methods
+        self._namesakes = {
+            (written.lower(), methods[name].task.predicate): name
+            for name, written in self.problem.domain.spelling.methods.items()
+            if written.lower() != name and name in methods
+        }
+
+    def read(self, text: str) -> None:
+        """Take in all lines."""
+        for line in self._lines(text):
+            if line.words[0].lower() == _ROOT and self.roots is None:
+                self.roots = line
+            elif self.roots is None:
+                self._take_step(line)
+            else:
+                self._take_task(line)
+
+    def as_written(self, text: str) -> Iterator[Step]:
+        """Yield the steps with the arguments that they are written with, whether there are such objects or not."""
+        for line in self._lines(text):
+            if line.words[0].lower() == _ROOT:
+                return
+            if len(line.words) > 1:
+                yield Step(self._actions.find(line.words[1], line.place(1)), tuple(line.words[2:]))
+
+    def tree(self) -> Decomposition:
+        """Return the decomposition; the place of a node is that of its line among all with a number."""
+        places = {number: place for place, number in enumerate(self._entries)}
+        entries = list(self._entries.values())
+        roots = self._places(self.roots, 1, places)
+        if len(roots) == 1 and entries[roots[0]].task is _TOP_TASK:
+            (top,) = roots
+            entry = entries.pop(top)
+            children = self._places(entry.line, entry.first, places)
+            places = {number: place - (place > top) for number, place in places.items() if place != top}
+            roots = tuple([place - (place > top) for place in children if place != top])
+        nodes = [
+            Node(each.task, each.step, each.method, (), self._places(each.line, each.first, places)) for each in entries
+        ]
+        return Decomposition(tuple(nodes), roots)
+
+    def _places(self, line: _Line | None, first: int, places: Mapping[int, int]) -> tuple[int, ...]:
+        """Return the nodes whose numbers stand on `line`."""
+        if line is None:
+            return ()
+        found = []
+        for count in range(first, len(line.words)):
+            number = self._number(line, count)
+            if number not in places:
+                message = f"no line has the number {number}"
+                raise PlanError(message, line.place(count), "each task has a line of its own")
+            found.append(places[number])
+        return tuple(found)
+
+    def _lines(self, text: str) -> Iterator[_Line]:
+        """Yield the lines of the plan that have words."""
+        lines = text.splitlines()
+        starts = [count for count, line in enumerate(lines) if _starts(line)]
+        if not starts:
+            place = Location(self.source, 1, 1)
+            raise PlanError(f"found no line {_START}, after which the plan would stand", place, f"write {_START} first")
+        for count, line in enumerate(lines[starts[-1] :], start=starts[-1] + 1):
+            start = line.index(_START) + len(_START) if count == starts[-1] + 1 else 0
+            words = _WORD.findall(line, start, _end(line, start))
+            if words and words[0] == _END:
+                return
+            if words:
+                yield _Line(self.source, count, line, start, words)
+
+    def _take_step(self, line: _Line) -> None:
+        number, words = self._new_number(line), line.words
+        if _ARROW in words:
+            place = line.place(words.index(_ARROW))
+            raise PlanError(f"found '{_ARROW}' before the line '{_ROOT}'", place, f"'{_ROOT}' comes after the steps")
+        if len(words) == 1:
+            raise PlanError("found a number alone, expected an action after it", line.place(0), "name the action")
+        key = tuple(words[1:])
+        if key not in self._known_steps:
+            self._known_steps[key] = self._steps.read(line.located(1))
+        step = self._known_steps[key]
+        self._entries[number] = _Entry(Atom(step.action, step.arguments), len(self.steps))
+        self.steps.append(step)
+
+    def _take_task(self, line: _Line) -> None:
+        number, words = self._new_number(line), line.words
+        arrow = words.index(_ARROW) if _ARROW in words else 0
+        if arrow < 2 or arrow + 1 == len(words):
+            message = (
+                f"found {quote(' '.join(words[1:]))}, expected a task with its arguments, '{_ARROW}', a method, and"
+                " numbers of subtasks"
+            )
+            raise PlanError(message, line.place(0), "such as '7 get t b -> go 3'")
+        key = tuple(words[1:arrow])
+        if words[1] == _TOP and not self._tasks.has(_TOP):
+            self._entries[number] = _Entry(_TOP_TASK, None, words[arrow + 1], line, arrow + 2)
+            return
+        if key not in self._known_tasks:
+            self._known_tasks[key] = self._task(line.located(1, arrow))
+        method, task = words[arrow + 1], self._known_tasks[key]
+        if not self._methods.has(method):
+            method = self._methods.find(method, line.place(arrow + 1))
+        method = self._namesakes.get((method, task.predicate), method)
+        self._entries[number] = _Entry(task, None, method, line, arrow + 2)
+
+    def _task(self, words: list[Word]) -> Atom:
+        name = self._tasks.find(*words[0])
+        wanted = len(self.problem.domain.tasks[name].parameters)
+        if len(words) - 1 != wanted:
+            message = f"'{name}' has {counted(len(words) - 1, 'argument')} here, expected {wanted}"
+            raise PlanError(message, words[0][1], "write the arguments of the task, and not those of the method")
+        return Atom(name, self._steps.objects(words[1:]))
+
+    def _new_number(self, line: _Line) -> int:
+        number = self._number(line, 0)
+        if number in self._entries:
+            raise PlanError(f"the number {number} is given twice", line.place(0), "each task has a number of its own")
+        return number
+
+    def _number(self, line: _Line, count: int) -> int:
+        word = line.words[count]
+        if len(word) > _LONGEST or not (word.isdecimal() or _NUMBER.fullmatch(word)):
+            message = f"found {quote(word)}, expected the number of a task"
+            raise PlanError(message, line.place(count), "numbers are whole")
+        return int(word)
+
+
+def _end(line: str, start: int) -> int:
+    """Return where the comment of `line` begins, or else the line ends."""
+    end = line.find(";", start)
+    return len(line) if end < 0 else end
+
+
+def plan_from_text(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
+    """Return the plan for `problem` that `text` writes; it has a decomposition where the text has one.
+
+    A plan in JSON has the costs that are written there; otherwise they are those of the actions. Raises `PlanError` for
+    what is no plan, with the place of what is wrong; an empty text, as writing that failed leaves, is none.
+    """
+    if not text.strip():
+        hint = "a plan without steps is the lines '==>', 'root' (with the numbers of its tasks) and '<=='"
+        raise PlanError("found nothing, expected a plan", Location(source, 1, 1), hint)
+    if is_json(text):
+        return plan_from_data(read_json(text, source), problem, source)
+    if has_decomposition(text):
+        return read_plan(text, problem, source)
+    return replace(read_steps(text, problem.classical, source), problem=problem)
+
+
+def plan_from_data(data: Any, problem: HtnProblem, source: str = "<data>") -> Plan:
+    """Return the plan that `data`, as `Plan.to_dict` or `Result.to_dict` gives it, stands for; raises `PlanError`."""
+    plan, claimed = steps_from(data, problem.classical, source)
+    steps = plan.steps if claimed is not None else tuple([_priced(step, problem) for step in plan.steps])
+    while isinstance(data, dict) and isinstance(data.get("plan"), dict):
+        data = data["plan"]
+    written = data.get("decomposition") if isinstance(data, dict) else None
+    return Plan(steps, problem, None if written is None else tree_from_data(written, Location(source)))
+
+
+def _priced(step: Step, problem: HtnProblem) -> Step:
+    action = problem.classical.domain.actions[step.action]
+    return replace(step, cost=cost_of(problem.classical, action, bound(action, step)))
+
+
+def tree_from_data(data: Any, place: Location) -> Decomposition:
+    """Return the decomposition that `Decomposition.to_dict` gave `data` for; raises `PlanError` for anything else."""
+    match data:
+        case {"roots": list(roots), "nodes": list(nodes)} if _all(int, roots):
+            binding = data.get("binding", [])
+            if isinstance(binding, list) and _all(str, binding):
+                found = [_node(each, number, place) for number, each in enumerate(nodes)]
+                return Decomposition(tuple(found), tuple(roots), tuple(binding))
+    expected = 'expected {"roots": [0, …], "binding": […], "nodes": […]}'
+    raise PlanError(f"the decomposition is none; {expected}", place)
+
+
+def _node(data: Any, number: int, place: Location) -> Node:
+    match data:
+        case {"task": str(task), "arguments": list(arguments), "step": int(step)} if _all(str, arguments):
+            return Node(Atom(task, tuple(arguments)), step)
+        case {"task": str(task), "arguments": list(arguments), "method": str(method), "children": list(children)}:
+            binding = data.get("binding", [])
+            if _all(str, arguments) and _all(int, children) and isinstance(binding, list) and _all(str, binding):
+                return Node(Atom(task, tuple(arguments)), None, method, tuple(binding), tuple(children))
+    forms = '{"task", "arguments", "step"} or {"task", "arguments", "method", "binding", "children"}'
+    raise PlanError(f"node {number} of the decomposition is none; expected {forms}", place)
+
+
+def _all(kind: type, items: list[Any]) -> bool:
+    return all(isinstance(item, kind) for item in items)

@@ -1,0 +1,159 @@
+"""Lint of hierarchies: what is odd about tasks and methods, besides what is odd about the actions below them.
+
+Lint of what methods ask for: predicates whose facts nothing ever gives are probably misspelt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from htn.compilations.object_creation import with_enough
+from htn.explain.impossible_tasks import INITIAL_TASKS, impossible, relaxed_world
+from htn.model import HtnDomain, HtnProblem, Method
+from planner.errors import did_you_mean
+from planner.lightweight import Final
+from planner.limits import Budget
+from planner.lint.actions import contradiction
+from planner.lint.check import check_domain, check_problem
+from planner.lint.findings import Finding, Level, plain_atoms, usage
+from planner.model import Problem
+from planner.model.formulas import atoms_in, conjunction, free_variables
+
+
+def check_conditions(domain: HtnDomain, problem: Problem | None) -> Iterator[Finding]:
+    """Yield the predicates that methods ask for and nothing provides; with a problem, its initial state provides, too.
+
+    A declared one that some method needs is worth a note, and a warning where another name is near; one that nobody
+    declared is a warning however methods name it. Without a problem, initial states may provide all but those that
+    nobody declared and whose names are near another one.
+    """
+    uses = usage(domain.classical)
+    given = {*uses.provided, *domain.classical.derived, *uses.needed}
+    if problem is not None:
+        given |= {fact.predicate for fact in (*problem.initial, *problem.unknown)}
+    asking, needing = _methods(domain)
+    for name, method in asking.items():
+        is_new, near = name in domain.inferred, _near(name, domain)
+        if name in given or not (is_new or name in needing) or (problem is None and not (is_new and near)):
+            continue
+        if problem is None:
+            message = f"method {method} asks for it and no action provides it; unless initial states do, it is misspelt"
+        else:
+            so = f"method {needing[name]} can never apply" if name in needing else "it never holds"
+            message = f"neither an action nor the initial state provides it, so {so}"
+        if is_new:
+            message = f"only method {method} names it, at {domain.inferred[name]}, and nobody declares it; {message}"
+        level = Level.WARNING if is_new or near else Level.NOTE
+        yield Finding(level, "never-provided", f"predicate {name}", message, near or "")
+
+
+def _methods(domain: HtnDomain) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the first method that asks for each predicate, and the first that cannot do without a fact of it."""
+    asking: dict[str, str] = {}
+    needing: dict[str, str] = {}
+    for method in domain.methods.values():
+        for atom in atoms_in(method.precondition):
+            asking.setdefault(atom.predicate, method.name)
+        for atom in plain_atoms(method.precondition):
+            needing.setdefault(atom.predicate, method.name)
+    return asking, needing
+
+
+def _near(name: str, domain: HtnDomain) -> str | None:
+    """Return which declared predicate may be meant by `name`: one with as many arguments, if there is one."""
+    predicates = domain.classical.predicates
+    arity = len(predicates[name].parameters)
+    known = [each for each in predicates if each != name and each not in domain.inferred]
+    alike = [each for each in known if len(predicates[each].parameters) == arity]
+    return did_you_mean(name, alike) or did_you_mean(name, known)
+
+
+_MEANT: Final = {"no-effect", "unused-parameter"}
+"""Rules that say nothing here: a task leads to an action with its arguments, and may do so for the plan's sake only."""
+_OF_USE: Final = {"unused-predicate", "never-required", "unused-type"}
+"""Rules about what nothing uses: methods and tasks may."""
+
+
+def check_hierarchy(domain: HtnDomain) -> list[Finding]:
+    """Return what can be said about `domain` without objects, the worst first."""
+    classical = _classical(domain, check_domain(domain.classical))
+    return _sorted([*classical, *_structure(domain), *check_conditions(domain, None)])
+
+
+def check_htn_problem(problem: HtnProblem, budget: Budget) -> list[Finding]:
+    """Return what can be said about `problem` and its domain, the worst first; raises `LimitReached`."""
+    domain = problem.domain
+    classical = _classical(domain, check_problem(problem.classical, budget))
+    conditions = check_conditions(domain, problem.classical)
+    return _sorted([*classical, *_structure(domain), *conditions, *_reach(problem, budget)])
+
+
+def _sorted(findings: list[Finding]) -> list[Finding]:
+    order = list(Level)
+    return sorted(findings, key=lambda finding: order.index(finding.level))
+
+
+def _classical(domain: HtnDomain, findings: list[Finding]) -> Iterator[Finding]:
+    """Yield those `findings` about the classical part that hold with methods above it."""
+    used = {f"predicate {atom.predicate}" for each in domain.methods.values() for atom in atoms_in(each.precondition)}
+    scopes = [each.parameters for each in domain.tasks.values()] + [each.parameters for each in domain.methods.values()]
+    used |= {f"type {name}" for parameters in scopes for each in parameters for name in each.types}
+    for finding in findings:
+        if finding.rule not in _MEANT and not (finding.rule in _OF_USE and finding.place in used):
+            yield finding
+
+
+def _structure(domain: HtnDomain) -> Iterator[Finding]:
+    for method in domain.methods.values():
+        yield from _method(method)
+    users: dict[str, list[str]] = {}
+    for method in domain.methods.values():
+        for name in dict.fromkeys(each.task.predicate for each in method.network.subtasks):
+            users.setdefault(name, []).append(method.name)
+    ending = _ending(domain)
+    for name in domain.tasks:
+        place = f"task {name}"
+        if not domain.methods_for(name):
+            cannot = f", so method {users[name][0]} can never be used" if name in users else ""
+            yield Finding(Level.WARNING, "no-method", place, f"no method is for it{cannot}")
+        elif name not in ending:
+            yield Finding(Level.WARNING, "endless-task", place, "no choice of methods comes to an end")
+    for name in domain.classical.actions:
+        if name not in users:
+            message = "no method leads to it"
+            yield Finding(Level.NOTE, "unused-action", f"action {name}", message, "it may be a task of some problem")
+
+
+def _method(method: Method) -> Iterator[Finding]:
+    place = f"method {method.name}"
+    condition = conjunction([method.precondition, method.network.constraints])
+    clash = contradiction(condition)
+    if clash is not None:
+        message = f"it can never apply: what it requires contradicts itself ({clash})"
+        yield Finding(Level.ERROR, "contradicting-requires", place, message)
+    used = free_variables(condition).union(method.task.args, *(each.task.args for each in method.network.subtasks))
+    for parameter in method.parameters:
+        if parameter.name not in used:
+            message = f"the parameter '{parameter.name.removeprefix('?')}' is used nowhere"
+            yield Finding(Level.WARNING, "unused-parameter", place, message, "leave it out")
+
+
+def _ending(domain: HtnDomain) -> set[str]:
+    """Return what comes to an end for some choice of methods; what has no method is taken to."""
+    found = {*domain.classical.actions, *(name for name in domain.tasks if not domain.methods_for(name))}
+    size = -1
+    while size < len(found):
+        size = len(found)
+        for method in domain.methods.values():
+            if all(each.task.predicate in found for each in method.network.subtasks):
+                found.add(method.task.predicate)
+    return found
+
+
+def _reach(problem: HtnProblem, budget: Budget) -> Iterator[Finding]:
+    """Yield the tasks that can never be done: deletes are ignored, so that it is certain."""
+    for failure in impossible(relaxed_world(with_enough(problem), budget)):
+        tried = str(failure.attempts[0]) if failure.attempts else "no method is for it"
+        initial = failure.task == INITIAL_TASKS
+        place, they = (failure.task, "they") if initial else (f"task {failure.task}", "it")
+        yield Finding(Level.ERROR, "impossible-task", place, f"{they} can never be done: {tried}")

@@ -1,0 +1,114 @@
+"""What `planner` asks of hierarchical problems: the functions that solve, check, explain, read and convert them.
+
+`planner.problem_kinds.ProblemKind` describes the functions; the entry point `hierarchical` names this module.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from htn.model import HtnDomain, HtnProblem
+from planner.limits import Budget
+from planner.lint.findings import Finding
+from planner.plan import Plan, Result
+from planner.problem_kinds import Reasons
+from planner.validation.verdict import Verdict
+
+CHECK_SECONDS = 10.0
+"""Time limit, in seconds, of the search for a decomposition of a plan that comes without one, where none is given."""
+
+
+def resolve(problem: HtnProblem) -> HtnProblem:
+    """Return `problem` with its texts read and its names looked up; raises `InputError` for a mistake."""
+    if problem.is_sealed:
+        return problem
+    from htn.language.declare.resolve import resolved
+
+    return resolved(problem)
+
+
+def solve(problem: HtnProblem, **options: Any) -> Result:
+    """Return the answer; the options are those of `htn.solve.solve`."""
+    from htn.solve import solve as solve_hierarchical
+
+    return solve_hierarchical(problem, **options)
+
+
+def candidates(problem: HtnProblem, budget: Budget, which: Any) -> Any:
+    """Return the plans for the problem by their costs; see `htn.topk.candidates`."""
+    from htn.topk.candidates import candidates as hierarchical_candidates
+
+    return hierarchical_candidates(resolve(problem), budget, which)
+
+
+def check_domain(domain: HtnDomain) -> list[Finding]:
+    """Return what lint says about `domain` without objects."""
+    from htn.lint import check_hierarchy
+
+    return check_hierarchy(domain)
+
+
+def check(problem: HtnProblem, budget: Budget) -> list[Finding]:
+    """Return what lint says about `problem` and its domain; raises `LimitReached`."""
+    from htn.lint import check_htn_problem
+
+    return check_htn_problem(resolve(problem), budget)
+
+
+def read_plan(problem: HtnProblem, text: str, source: str = "<string>") -> Plan:
+    """Return the plan that `text` writes; see `htn.language.plan_text.plan_from_text`."""
+    from htn.language.plan_text import plan_from_text
+
+    return plan_from_text(text, problem, source)
+
+
+def write_plan(plan: Plan) -> str:
+    """Return `plan` in the competition's format; see `htn.language.plan_text`."""
+    from htn.language.plan_text import write_plan as write
+
+    return write(plan)
+
+
+def draw_plan(plan: Plan) -> str:
+    """Return the decomposition of `plan`, drawn as a tree."""
+    from htn.language.plan_drawing import drawn
+
+    return drawn(plan)
+
+
+def validate(problem: HtnProblem, plan: Plan, budget: Budget | None = None) -> Verdict:
+    """Return whether `plan` works; without a decomposition, one is searched for within `budget` (None: 10 s)."""
+    from htn.verification.chart_parsing import judged
+
+    return judged(resolve(problem), plan, budget or Budget(CHECK_SECONDS))
+
+
+def explain_plan(problem: HtnProblem, plan: Plan, budget: Budget | None = None) -> Reasons:
+    """Return which tasks each step of `plan`, a valid one, is there for; raises `LimitReached`."""
+    from htn.explain.plan_steps import explain_plan as explain
+
+    return explain(resolve(problem), plan, budget)
+
+
+def explain_unsolvable(problem: HtnProblem, budget: Budget) -> Reasons:
+    """Return why there is no plan, as far as that shows within `budget`."""
+    from htn.explain.unsolvable import why_not
+
+    return why_not(resolve(problem), budget)
+
+
+def to_unified_planning(
+    problem: HtnProblem, environment: Any = None, budget: Budget | None = None, *, is_ground: bool = False
+) -> Any:
+    """Return the problem as one of unified-planning; see `htn.unified_planning`."""
+    from htn import unified_planning
+
+    convert: Any = unified_planning.grounded if is_ground else unified_planning.to_unified_planning
+    return convert(resolve(problem), environment, budget)
+
+
+def for_another_process(problem: HtnProblem, budget: Budget) -> HtnProblem:
+    """Return the problem without Python values; raises `LimitReached`."""
+    from htn.unified_planning.outgoing import sent
+
+    return sent(problem, budget)

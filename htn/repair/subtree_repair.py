@@ -1,0 +1,262 @@
+"""Repair: the task that broke is decomposed anew in the state that was observed, and all else stays as it is.
+
+From the step that failed outwards, each task that contains it is tried: what was done of the task stays done, and the
+same task is to be done again from here; what else is left of the plan is kept, with its decomposition, and must work
+together with that. So do Bansod, Patra, Nau and Roberts (2022, "HTN Replanning from the Middle"); that the least
+subtree is replaced is what Goldman, Kuter and Freedman (2020, "Stable Plan Repair for State-Space HTN Planning") mean
+by stable.
+
+The decomposition of a plan that goes on otherwise: new subtrees in the place of old ones.
+
+Hierarchical plans that broke while they were carried out, repaired in the subtree where they did.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Sequence
+
+from htn.compilations.soft_goals import without_constraints
+from htn.model import HtnProblem
+from htn.plan import Decomposition, Node
+from htn.portfolio import solve_plainly
+from htn.problem_kind import resolve
+from htn.repair.remaining_problem import Rest, Standing, rest_of
+from htn.verification.validate import validate
+from planner.errors import PlanError
+from planner.lightweight import Final, dataclass, replace
+from planner.limits import Budget, check_limits
+from planner.model import Atom, Number
+from planner.plan import Plan, Result, Status, Step, StoppedBy
+from planner.portfolio.incumbent import unsupported
+from planner.repair.forbidden_steps import actions_of, barred
+from planner.semantics.simulation import Simulation
+
+
+def grafted(old: Decomposition, rest: Rest, anew: Collection[int], new: Decomposition, size: int) -> Decomposition:
+    """Return `old` with the subtrees of the tasks `anew`, and the numbers of all steps left, taken from `new`.
+
+    `new` is the decomposition of a plan of `rest`; its steps are numbered after the `size` steps of the old plan.
+    """
+    offset = len(old.nodes)
+    nodes = [*old.nodes, *(_moved(node, offset, size) for node in new.nodes)]
+    for place, root in zip(rest.places, new.roots, strict=True):
+        if place in anew or old.nodes[place].step is not None:
+            nodes[place] = nodes[offset + root]
+    whole = Decomposition(tuple(nodes), old.roots, new.binding or old.binding)
+    return _without_rest(whole)
+
+
+def _moved(node: Node, offset: int, size: int) -> Node:
+    if node.step is not None:
+        return replace(node, step=node.step + size)
+    return replace(node, children=tuple([child + offset for child in node.children]))
+
+
+def _without_rest(tree: Decomposition) -> Decomposition:
+    """Return `tree` without the nodes that are below no root."""
+    kept, stack = list[int](), [*reversed(tree.roots)]
+    while stack:
+        place = stack.pop()
+        kept.append(place)
+        stack += reversed(tree.nodes[place].children)
+    number = {place: new for new, place in enumerate(kept)}
+    nodes = [
+        replace(tree.nodes[each], children=tuple([number[child] for child in tree.nodes[each].children]))
+        for each in kept
+    ]
+    return Decomposition(tuple(nodes), tuple([number[each] for each in tree.roots]), tree.binding)
+
+
+SHARE: Final = 0.25
+"""How much of the time that is left one task may take; all initial tasks together get what the others leave."""
+INNER: Final = 0.5
+"""How much of all the time goes to tasks, before all initial tasks are done anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """How a hierarchical plan goes on: `steps`, of which some are `kept` from the old plan, and the others `new`.
+
+    `origins` has for each of them its place in the old plan, None for new ones. `anew` are the tasks that are
+    decomposed anew, at this `depth` (0 for initial tasks); there are none where the rest of the plan works as it is.
+    `tree` is the decomposition of what was done and is not replaced, and of `steps`, whose numbers follow those of the
+    old plan.
+
+    `status` is OPTIMAL where no repair at this depth costs less and none deeper works, and UNSOLVABLE where there is
+    none at all: then, as with UNKNOWN and UNSUPPORTED, `steps` is None. `reason` says in words what needs saying.
+    """
+
+    status: Status
+    stopped_by: StoppedBy
+    steps: tuple[Step, ...] | None = None
+    origins: tuple[int | None, ...] = ()
+    new: int = 0
+    kept: int = 0
+    dropped: int = 0
+    cost: Number | None = None
+    tree: Decomposition | None = None
+    anew: tuple[Atom, ...] = ()
+    depth: int = 0
+    reason: str = ""
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether there are steps to be taken, perhaps none, that do what is left of the tasks."""
+        return self.steps is not None
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Repair is neither true nor false; ask repair.has_plan, or compare repair.status with `is`")
+
+
+def repair(
+    problem: HtnProblem,
+    plan: Plan,
+    *,
+    done: Collection[int] = (),
+    failed: Collection[int] = (),
+    forbidden: Iterable[Step] = (),
+    not_first: Iterable[Step] = (),
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    cancel: threading.Event | None = None,
+) -> Repair:
+    """Return how `plan`, with its decomposition, goes on when the steps `done` are done and those in `failed` are not.
+
+    `problem` has the observed state as its initial one, and in `ran` what has run. Steps are places in `plan`. Steps
+    like those of `forbidden` are neither taken nor kept, and ones like those of `not_first` do not come first.
+
+    If what is left works as it is, it is kept, steps that failed among it. Otherwise the innermost task above these (or
+    above the first step that does not work, where none has failed) whose repair works is decomposed anew, as cheaply as
+    is found in time. A method that is kept and of which nothing is done must still be applicable. Each plan is checked
+    by `htn.verification.validate`. When half of the time is over, all initial tasks that are left are decomposed anew.
+
+    Raises `PlanError` for a plan without decomposition, `InputError` for limits that are none, and for names in the
+    problem that nothing declares.
+    """
+    check_limits(time_limit, memory_limit)
+    problem = resolve(problem)
+    if plan.tree is None:
+        raise PlanError(
+            "the plan has no decomposition", hint="htn.verification.chart_parsing.decomposition_of looks for one"
+        )
+    refused = unsupported(problem.classical)
+    if refused is not None:
+        return Repair(refused.status, refused.stopped_by, reason=refused.reason)
+    never, late = actions_of(forbidden), actions_of(not_first)
+    classical = barred(problem.classical, never, late) if never or late else problem.classical
+    budget = Budget(time_limit, memory_limit, cancel)
+    free = without_constraints(replace(problem, classical=classical))
+    return _Repairing(free, plan, frozenset(done), budget).result(failed)
+
+
+class _Repairing:
+    """The search for one repair; `problem` has actions that cannot be taken where they must not be."""
+
+    def __init__(self, problem: HtnProblem, plan: Plan, done: frozenset[int], budget: Budget) -> None:
+        self._problem = problem
+        self._plan = plan
+        self._tree: Decomposition = plan.tree
+        self._standing = Standing(problem, plan.tree, done)
+        self._budget = budget
+        self._left = sorted(step for step in self._standing.leaves if step not in done)
+
+    def result(self, failed: Collection[int]) -> Repair:
+        """Return the repair."""
+        kept, culprit = self._as_it_is()
+        if kept is not None:
+            return kept
+        levels = self._levels([step for step in failed if step in self._left] or culprit)
+        unproved: Result | None = None
+        for anew in levels:
+            is_last = anew is levels[-1]
+            if is_last or not self._is_short():
+                result = self._tried(self._rest(anew), is_last=is_last)
+                if result.plan is not None:
+                    return self._repaired(anew, result, is_deepest=unproved is None)
+                if result.status is Status.UNSUPPORTED or result.stopped_by is StoppedBy.CANCELLED:
+                    return Repair(result.status, result.stopped_by, reason=result.reason)
+                unproved = unproved if result.status is Status.UNSOLVABLE else result
+        return self._nothing(unproved)
+
+    def _rest(self, anew: Collection[int]) -> Rest:
+        return rest_of(self._problem, self._standing, anew, self._problem.classical)
+
+    def _as_it_is(self) -> tuple[Repair | None, list[int]]:
+        """Return the rest of the plan if it works as it is, and else the step at which it does not, if there is one."""
+        simulation = Simulation(self._problem.classical)
+        for place in self._left:
+            if simulation.rules.misfit(self._plan.steps[place]):
+                return None, [place]
+        left = [self._plan.steps[place] for place in self._left]
+        rest = self._rest(())
+        plan = self._kept(rest, [replace(step, cost=simulation.cost(step)) for step in left])
+        verdict = validate(rest.problem, plan)
+        if not verdict.valid:
+            return None, self._left[(verdict.failing_step or 0) - 1 :][:1]
+        return self._continued(rest, (), plan, Status.OPTIMAL, StoppedBy.EXHAUSTED), []
+
+    def _kept(self, rest: Rest, steps: Sequence[Step]) -> Plan:
+        """Return the plan of `rest`, where nothing is anew, that takes the `steps` that are left."""
+        number = {step: place for place, step in enumerate(self._left)}
+        nodes = list[Node]()
+        for subtask, place in zip(rest.problem.network.subtasks, rest.places, strict=True):
+            step, task = self._standing.step(place), subtask.task
+            nodes.append(Node(task, None, task.predicate) if step is None else Node(task, number[step]))
+        return Plan(tuple(steps), rest.problem, Decomposition(tuple(nodes), tuple(range(len(nodes)))))
+
+    def _levels(self, broken: Collection[int]) -> list[frozenset[int]]:
+        """Return what to decompose anew: the innermost task above all that is broken, each above it, and all tasks."""
+        standing = self._standing
+        lines = [list(standing.line(standing.above[standing.leaves[step]])) for step in broken]
+        common = set(lines[0]).intersection(*lines[1:]) if lines else set()
+        whole = frozenset(standing.open.intersection(standing.children(standing.top)))
+        levels = [frozenset({place}) for place in lines[0] if place in common] if lines else []
+        return [*(each for each in levels if each != whole), *([whole] if whole else [])]
+
+    def _is_short(self) -> bool:
+        """Return whether the time is needed for all tasks together."""
+        limit, left = self._budget.time_limit, self._budget.remaining
+        return limit is not None and left is not None and left < limit * (1 - INNER)
+
+    def _tried(self, rest: Rest, *, is_last: bool) -> Result:
+        left, budget = self._budget.remaining, self._budget
+        seconds = left if left is None or is_last else left * SHARE
+        return solve_plainly(rest.problem, time_limit=seconds, memory_limit=budget.memory_limit, cancel=budget.cancel)
+
+    def _repaired(self, anew: frozenset[int], result: Result, *, is_deepest: bool) -> Repair:
+        status = result.status if is_deepest else Status.SOLVED
+        return self._continued(self._rest(anew), anew, result.expect_plan(), status, result.stopped_by)
+
+    def _continued(
+        self, rest: Rest, anew: Collection[int], plan: Plan, status: Status, stopped_by: StoppedBy
+    ) -> Repair:
+        """Return the repair that `plan`, one of `rest`, is."""
+        tree, standing, nodes = plan.tree, self._standing, self._tree.nodes
+        origins: list[int | None] = [None] * len(plan.steps)
+        for place, root in zip(rest.places, tree.roots, strict=True):
+            step = standing.step(place)
+            if place not in anew and step is not None:
+                origins[tree.nodes[root].step] = step
+        kept = len(origins) - origins.count(None)
+        return Repair(
+            status,
+            stopped_by,
+            plan.steps,
+            tuple(origins),
+            new=len(origins) - kept,
+            kept=kept,
+            dropped=len(self._left) - kept,
+            cost=plan.cost,
+            tree=grafted(self._tree, rest, anew, tree, len(self._plan.steps)),
+            anew=tuple([nodes[place].task for place in sorted(anew)]),
+            depth=standing.depth(min(anew)) if anew else 0,
+        )
+
+    def _nothing(self, unproved: Result | None) -> Repair:
+        if unproved is None:
+            reason = "what is left of the tasks cannot be done from this state"
+            reason = reason if self._left else "the tasks are done, and the goal does not hold"
+            return Repair(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=reason)
+        reason = f"no repair was found: {unproved.stopped_by.value}"
+        return Repair(Status.UNKNOWN, unproved.stopped_by, reason=reason)

@@ -1,0 +1,389 @@
+"""Search for plans that decompose totally ordered tasks: forward, over places (see `htn.search.task_stack_kernel`).
+
+Where there is only one way to go on, it is followed at once: only places with a choice are estimated and wait.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from htn.search.relaxed_composition_kernel import Demands, composition
+from htn.search.task_stack_kernel import EMPTY, Hierarchy, Stacks, unfolded
+from planner.heuristics.relaxation_kernel import Achievers, Reachable
+from planner.jit.common_kernel import (
+    CELLS,
+    COUNTERS,
+    EVALUATIONS,
+    EXHAUSTED,
+    EXPANSIONS,
+    FOUND,
+    FULL,
+    GENERATED,
+    GOAL_STATE,
+    GRAIN,
+    INFINITE,
+    LIMIT,
+    LOWEST,
+    NESTED,
+    NOTHING,
+    PAUSED,
+    PENDING,
+    PLACES,
+    REOPEN,
+    STATES,
+    TRIED,
+    WIDEST,
+    WORK,
+    Exploration,
+    Index,
+    Registry,
+    Relaxed,
+    Space,
+    Words,
+    entry,
+    kernel,
+)
+from planner.task.packed_states_kernel import apply, holds, number_of
+
+EAGER: Final = 0
+DEFERRED: Final = 1
+BLIND: Final = 2
+
+CHAIN: Final = 64
+"""So many steps without a choice are taken at once."""
+UNKNOWN: Final = -1
+"""The estimate of a place that was not estimated yet."""
+
+
+class Places(NamedTuple):
+    """How places were reached: from `parent`, whose first task was done by `move` (a method; `NOTHING`: an action).
+
+    `cost` is that of the actions so far, `estimate` that of what is left; `closed` says that all moves were tried.
+    """
+
+    key: Registry
+    parent: Index
+    move: Index
+    cost: Words
+    estimate: Words
+    closed: Index
+
+
+class Waiting(NamedTuple):
+    """Places that wait, by key: entries are linked lists, the latest first; the last bucket is for all greater keys."""
+
+    first: Index
+    next: Index
+    place: Index
+
+
+@entry
+@kernel
+def decompose(
+    kind: int,
+    past: int,
+    future: int,
+    work: int,
+    number: Words,
+    space: Space,
+    hierarchy: Hierarchy,
+    demands: Demands,
+    registry: Registry,
+    stacks: Stacks,
+    places: Places,
+    waiting: Waiting,
+    relaxed: Relaxed,
+    room: Exploration,
+    achievers: Achievers,
+    reachable: Reachable,
+) -> int:
+    """Search in the order of `past` · cost + `future` · estimate for about `work` steps.
+
+    Places are estimated when they are reached (`EAGER`) or when their turn comes (`DEFERRED`: till then they have the
+    estimate of their parent, and those by methods of its relaxed plan come first), or not at all (`BLIND`). Returns
+    `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan.
+    """
+    number[WORK] = 0
+    words, actions = len(room.state), len(space.actions.cost)
+    while number[WORK] < work:
+        if not _has_room(number, registry, stacks, places, waiting, words):
+            return FULL
+        if number[PENDING] < 0 and not _take(number, stacks, places, waiting):
+            return EXHAUSTED
+        parent = number[PENDING] + 0
+        if kind == DEFERRED and not _is_open(
+            number, space, hierarchy, demands, registry, stacks, places, relaxed, room, achievers, reachable, parent
+        ):
+            number[PENDING] = -1
+            continue
+        child = _next_child(number, space, hierarchy, registry, stacks, places, words)
+        place = _followed(number, space, hierarchy, registry, stacks, places, words, child)
+        if place < 0:
+            continue
+        if places.key.state[2 * place + 1] == EMPTY:
+            if holds(space.goal, 0, registry.state, places.key.state[2 * place] * words):
+                number[GOAL_STATE] = place
+                return FOUND
+        elif kind != EAGER:
+            helps = kind == BLIND or _helps(number, places, achievers, child, actions)
+            _put(past, future, number, places, waiting, place, places.estimate[parent] + 0, 0 if helps else 1)
+        elif _is_open(
+            number, space, hierarchy, demands, registry, stacks, places, relaxed, room, achievers, reachable, place
+        ):
+            _put(past, future, number, places, waiting, place, places.estimate[place] + 0, 0)
+    return PAUSED
+
+
+@kernel
+def _helps(number: Words, places: Places, achievers: Achievers, child: int, actions: int) -> bool:
+    """Return whether `child` was reached by a method of the last relaxed plan, or by an action."""
+    move = places.move[child]
+    return move == NOTHING or achievers.planned[actions + move] == number[EVALUATIONS]
+
+
+@kernel
+def _is_open(
+    number: Words,
+    space: Space,
+    hierarchy: Hierarchy,
+    demands: Demands,
+    registry: Registry,
+    stacks: Stacks,
+    places: Places,
+    relaxed: Relaxed,
+    room: Exploration,
+    achievers: Achievers,
+    reachable: Reachable,
+    place: int,
+) -> bool:
+    """Estimate `place`, unless that was done; return whether it may lead to a plan."""
+    if places.estimate[place] == UNKNOWN:
+        number[EVALUATIONS] += 1
+        number[WORK] += 2 * len(relaxed.cost) + 20
+        plan, state, cell = (
+            number[EVALUATIONS] + 0,
+            places.key.state[2 * place] + 0,
+            places.key.state[2 * place + 1] + 0,
+        )
+        places.estimate[place] = composition(
+            relaxed, room, achievers, reachable, space, hierarchy, demands, stacks, registry.state, state, cell, plan
+        )
+    return places.estimate[place] != INFINITE
+
+
+@kernel
+def _has_room(
+    number: Words,
+    registry: Registry,
+    stacks: Stacks,
+    places: Places,
+    waiting: Waiting,
+    words: int,
+) -> bool:
+    """Return whether one more child can be reached and followed, whatever comes of it."""
+    states, reached = number[STATES] + CHAIN + 1, number[PLACES] + CHAIN + 2
+    cells = number[CELLS] + (CHAIN + 2) * (number[WIDEST] + 1)
+    return (
+        _fits(registry, states, words)
+        and _fits(places.key, reached, 2)
+        and _fits(stacks.cells, cells, 2)
+        and reached < len(places.parent)
+        and cells < len(stacks.least)
+        and number[COUNTERS] < len(waiting.next)
+    )
+
+
+@kernel
+def _fits(registry: Registry, count: int, words: int) -> bool:
+    """Return whether there is room for so many entries of so many words, and one to try."""
+    return (count + 1) * words <= len(registry.state) and 2 * count <= len(registry.table)
+
+
+@kernel
+def _put(
+    past: int, future: int, number: Words, places: Places, waiting: Waiting, place: int, estimate: int, worse: int
+) -> None:
+    """Let `place` wait, among those with the same key before what is `worse`; there must be room for an entry."""
+    key = (past * places.cost[place] + future * estimate) // number[GRAIN]
+    bucket = min(2 * key + worse, len(waiting.first) - 1)
+    entry = number[COUNTERS] + 0
+    number[COUNTERS] = entry + 1
+    waiting.place[entry] = place
+    waiting.next[entry] = waiting.first[bucket]
+    waiting.first[bucket] = entry
+    number[LOWEST] = min(number[LOWEST], bucket)
+
+
+@kernel
+def _take(number: Words, stacks: Stacks, places: Places, waiting: Waiting) -> bool:
+    """Make the next place that waits the one whose moves are tried; return whether there is one."""
+    bucket = number[LOWEST] + 0
+    while bucket < len(waiting.first):
+        entry = waiting.first[bucket] + 0
+        if entry == NOTHING:
+            bucket += 1
+            continue
+        waiting.first[bucket] = waiting.next[entry]
+        place = waiting.place[entry] + 0
+        cell = places.key.state[2 * place + 1]
+        if not places.closed[place] and places.cost[place] + stacks.least[cell] < number[LIMIT]:
+            places.closed[place] = 1
+            number[EXPANSIONS] += 1
+            number[PENDING] = place
+            number[TRIED] = 0
+            number[LOWEST] = bucket
+            return True
+    number[LOWEST] = bucket
+    return False
+
+
+@kernel
+def _next_child(
+    number: Words,
+    space: Space,
+    hierarchy: Hierarchy,
+    registry: Registry,
+    stacks: Stacks,
+    places: Places,
+    words: int,
+) -> int:
+    """Try the next move of the place that is pending; return the place that it leads to, -1 if there is no news."""
+    place = number[PENDING] + 0
+    state, cell = places.key.state[2 * place] + 0, places.key.state[2 * place + 1] + 0
+    task, rest = stacks.cells.state[2 * cell] + 0, stacks.cells.state[2 * cell + 1] + 0
+    number[WORK] += 20
+    actions = len(space.actions.cost)
+    if task < actions:
+        number[PENDING] = -1
+        return _done(number, space, hierarchy, registry, places, words, place, task, rest)
+    first, last = hierarchy.method_start[task - actions] + 0, hierarchy.method_start[task - actions + 1] - 1
+    while first + number[TRIED] <= last:
+        method = hierarchy.method[last - number[TRIED]] + 0  # the latest comes first when they wait
+        number[TRIED] += 1
+        if holds(hierarchy.possible, method, registry.state, state * words):
+            after = unfolded(number, stacks, hierarchy, method, rest)
+            if number[NESTED] or not _recurs(stacks, places, place, after):
+                return _reached(number, places, place, method, state, after, places.cost[place] + 0)
+    number[PENDING] = -1
+    return -1
+
+
+@kernel
+def _followed(
+    number: Words,
+    space: Space,
+    hierarchy: Hierarchy,
+    registry: Registry,
+    stacks: Stacks,
+    places: Places,
+    words: int,
+    place: int,
+) -> int:
+    """Go on from `place` while there is only one way; return where that ends, -1 if it is no news or a dead end.
+
+    So it is if `place` is -1 already.
+    """
+    actions = len(space.actions.cost)
+    for _ in range(CHAIN):
+        if place < 0:
+            return -1
+        state, cell = places.key.state[2 * place] + 0, places.key.state[2 * place + 1] + 0
+        if places.cost[place] + stacks.least[cell] >= number[LIMIT]:
+            return -1
+        if cell == EMPTY:
+            return place
+        task, rest = stacks.cells.state[2 * cell] + 0, stacks.cells.state[2 * cell + 1] + 0
+        number[WORK] += 10
+        if task < actions:
+            after = _done(number, space, hierarchy, registry, places, words, place, task, rest)
+        else:
+            method = _only_method(number, hierarchy, registry, state * words, task - actions)
+            if method == NOTHING:
+                return place
+            if method < 0:
+                return -1
+            unfolding = unfolded(number, stacks, hierarchy, method, rest)
+            after = _reached(number, places, place, method, state, unfolding, places.cost[place] + 0)
+        places.closed[place] = 1
+        place = after
+    return place
+
+
+@kernel
+def _recurs(stacks: Stacks, places: Places, place: int, cell: int) -> bool:
+    """Return whether the first task of `cell` is one that is being decomposed already, in the same state.
+
+    It is in the stack of `place`, or of those from which that was reached without an action: as long as the stacks
+    between are as deep, the task above has not come to its end.
+    """
+    task, state = stacks.cells.state[2 * cell] + 0, places.key.state[2 * place] + 0
+    low = stacks.depth[cell] + 0
+    for _ in range(CHAIN):
+        above = places.key.state[2 * place + 1] + 0
+        if places.key.state[2 * place] != state or low < stacks.depth[above]:
+            return False
+        if stacks.cells.state[2 * above] == task:
+            return True
+        low = min(low, stacks.depth[above])
+        if places.parent[place] == NOTHING:
+            return False
+        place = places.parent[place] + 0
+    return False
+
+
+@kernel
+def _only_method(number: Words, hierarchy: Hierarchy, registry: Registry, base: int, compound: int) -> int:
+    """Return the only method that can be applied in the state at `base`, -1 if none can, `NOTHING` if several can."""
+    found = -1
+    for index in range(hierarchy.method_start[compound], hierarchy.method_start[compound + 1]):
+        method = hierarchy.method[index] + 0
+        number[WORK] += 2
+        if holds(hierarchy.possible, method, registry.state, base):
+            if found >= 0:
+                return NOTHING
+            found = method
+    return found
+
+
+@kernel
+def _done(
+    number: Words,
+    space: Space,
+    hierarchy: Hierarchy,
+    registry: Registry,
+    places: Places,
+    words: int,
+    place: int,
+    action: int,
+    rest: int,
+) -> int:
+    """Return the place after `action`, and `rest` to be done; -1 if it cannot be applied, or is no news."""
+    state = places.key.state[2 * place] + 0
+    if not holds(hierarchy.required, action, registry.state, state * words):
+        return -1
+    apply(space, action, registry.state, state * words, number[STATES] * words, words)
+    after = number_of(registry, number[STATES], words)
+    if after == number[STATES]:
+        number[STATES] += 1
+    cost = places.cost[place] + space.actions.cost[action]
+    return _reached(number, places, place, NOTHING, after, rest, cost)
+
+
+@kernel
+def _reached(number: Words, places: Places, parent: int, move: int, state: int, cell: int, cost: int) -> int:
+    """Return the place of `state` and `cell`, reached from `parent` at `cost`; -1 if that is no news."""
+    count = number[PLACES] + 0
+    places.key.state[2 * count] = state
+    places.key.state[2 * count + 1] = cell
+    place = number_of(places.key, count, 2)
+    if place == count:
+        number[PLACES] = count + 1
+        number[GENERATED] += 1
+        places.estimate[place] = UNKNOWN
+    elif cost >= places.cost[place] or not number[REOPEN]:
+        return -1
+    places.parent[place] = parent
+    places.move[place] = move
+    places.cost[place] = cost
+    places.closed[place] = 0
+    return place

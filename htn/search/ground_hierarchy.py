@@ -1,0 +1,190 @@
+"""A ground hierarchical problem as kernels see it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import groupby, pairwise
+from operator import invert
+
+from htn.grounding.ground import Arrays, GroundHtn
+from htn.model import Method, Order, linear
+from htn.search.relaxed_composition import Relaxation, relaxation
+from htn.search.relaxed_composition_kernel import Demands
+from htn.search.task_stack_kernel import Hierarchy
+from planner.heuristics.relaxation_compiled import room_for
+from planner.jit.arrays import assignments, conditions, hollow, index, inverse, words, zeros
+from planner.jit.common_kernel import INFINITE, Changes, Conditions, Exploration, Relaxed, Space, Tree
+from planner.jit.containers_kernel import Lists, Places
+from planner.jit.library import Call
+from planner.task.ground_task import Task
+from planner.task.packed_task_compiled import Effects, emptied, first_state, packed, variables_of
+
+
+class Board:
+    """The arrays for `ground`, and the kernels `entries`; subtasks that are not ordered are done as they are written.
+
+    `check` raises when a limit is reached meanwhile.
+    """
+
+    def __init__(self, ground: GroundHtn, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
+        assert ground.arrays is not None
+        task = ground.task
+        self.ground, self.entries, self.check = ground, entries, check
+        self._explorers = 0
+        self._arrays: Arrays = ground.arrays
+        self.costs = self._arrays.costs
+        variable_of = variables_of(task)
+        self.packed = packed(task, variable_of, self._emptied(variable_of))
+        self._places = Places(
+            index([word for word, _, _ in self.packed.places]),
+            words([mask for _, mask, _ in self.packed.places]),
+            words([bits for _, _, bits in self.packed.places]),
+            index(variable_of),
+        )
+        check()
+        self.space = self._space(task)
+        self.initial = first_state(task, self.packed, self.space)
+        check()
+        self._lines = [_Line(size, ordering) for size, ordering in map(_network, self._arrays.sources)]
+
+    def _emptied(self, variable_of: list[int]) -> set[int]:
+        """Return the variables that actions may leave without a value."""
+        arrays, vague = self._arrays, index([0]) * (max(variable_of, default=0) + 1)
+        self.entries["emptied"](arrays.adds, arrays.deletes, index(variable_of), vague)
+        found = {variable for variable, is_vague in enumerate(vague) if is_vague}
+        effects = [effect for each in arrays.conditional.values() for effect in each]
+        return found | emptied([(effect.adds, effect.deletes) for effect in effects], variable_of)
+
+    def _space(self, task: Task) -> Space:
+        arrays = self._arrays
+        own, unsure = assignments(arrays.required, arrays.adds, arrays.deletes, self._places, self.entries)
+        effects, done = Effects(), 0
+        if not arrays.conditional:
+            effects.skip(len(arrays.costs))
+            space = effects.space(task, self.packed, own, hollow(Tree), arrays.costs)
+            return self._deleting(space, unsure) if unsure.item else space
+        for action in sorted({*arrays.conditional, *[a for a, (b, c) in enumerate(pairwise(unsure.start)) if b < c]}):
+            effects.skip(action - done)
+            effects.take(task.actions[action], self.packed)
+            done = action + 1
+        effects.skip(len(arrays.costs) - done)
+        return effects.space(task, self.packed, own, hollow(Tree), arrays.costs)
+
+    def _deleting(self, space: Space, unsure: Lists) -> Space:
+        """Return `space`, in which there are no conditional effects, with these deletes by action of what may hold."""
+        start = index(range(len(unsure.item) + 1))
+        word = index(map(self._places.word.__getitem__, unsure.item))
+        mask = words(map(self._places.mask.__getitem__, unsure.item))
+        bits = words(map(self._places.bits.__getitem__, unsure.item))
+        keep, put = words(map(invert, mask)), zeros(len(mask))
+        return space._replace(
+            actions=space.actions._replace(before=unsure.start, middle=unsure.start[1:]),
+            conditions=Conditions(start, word, mask, bits),
+            conditional=Changes(start, word, keep, put),
+        )
+
+    @cached_property
+    def sequences(self) -> Lists:
+        """The subtasks of each method in an order that agrees with its own."""
+        arrays = self._arrays
+        if all(line.is_straight for line in self._lines):
+            return arrays.subtasks
+        start, written = arrays.subtasks
+        item, method = written[:], 0
+        for source, run in groupby(arrays.source):
+            line, first = self._lines[source], method
+            method += sum(1 for _ in run)
+            begin, end, many = start[first], start[method], len(line.order)
+            for place, subtask in enumerate(line.order):
+                item[begin + place : end : many] = written[begin + subtask : end : many]
+        return Lists(start, item)
+
+    def order_of(self, method: int) -> list[Order]:
+        """Return the order of the subtasks of a method, as pairs of places in its sequence."""
+        return self._lines[self._arrays.source[method]].pairs
+
+    @property
+    def widest(self) -> int:
+        """How many subtasks a method has at most."""
+        return max([len(line.order) for line in self._lines], default=0)
+
+    @cached_property
+    def least(self) -> array[int]:
+        """What each task costs at least, whatever the state is."""
+        return self.cheapest(self.costs)
+
+    def cheapest(self, costs: list[int]) -> array[int]:
+        """Return what each task comes to at least by these `costs` of actions, whatever the state is."""
+        arrays = self._arrays
+        tasks = len(self.costs) + len(self.ground.compounds)
+        users = inverse(arrays.subtasks, tasks, self.entries)
+        found, methods = words([INFINITE]) * tasks, len(arrays.task)
+        most = methods + len(self.costs) + 1
+        rooms = index([0]) * methods, zeros(most), index([0]) * most
+        self.entries["cheapest"](words(costs), arrays.task, arrays.subtasks, users, found, *rooms)
+        return found
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """The tasks and methods."""
+        arrays = self._arrays
+        return Hierarchy(
+            conditions(arrays.required, self._places, self.entries),
+            conditions(arrays.possible, self._places, self.entries),
+            *arrays.methods_of,
+            *self.sequences,
+            self.least,
+            index([len(self.ground.task.facts)]),
+        )
+
+    @cached_property
+    def relaxation(self) -> Relaxation:
+        """The relaxed composition."""
+        found = relaxation(self.ground.task, self._arrays, self.packed, self.entries)
+        self.check()
+        return found
+
+    def relaxed(self, costs: Sequence[int], own: int) -> Relaxed:
+        """Return it as arrays, with these `costs` of actions, and `own` for each method."""
+        return self.relaxation.arrays._replace(cost=self.relaxation.prices(costs, own))
+
+    @cached_property
+    def exploration(self) -> Exploration:
+        """Room for explorations of it."""
+        at_first = self.relaxation.at_first
+        return room_for(self.relaxation.facts, len(at_first), at_first, [1], self.packed)
+
+    @cached_property
+    def _demands(self) -> Demands:
+        return self.relaxation.demands()
+
+    def demands(self) -> Demands:
+        """Return what takes part in explorations, for a search that numbers its relaxed plans from 1 on."""
+        self._explorers += 1
+        shared = self._demands
+        return shared._replace(
+            marked=zeros(len(shared.marked)),
+            own=words([self._explorers]),
+            progress=shared.progress._replace(number=zeros(len(shared.progress.number))),
+        )
+
+
+class _Line:
+    """The subtasks of a network, linear: their `order`, and pairs of places in it."""
+
+    def __init__(self, size: int, ordering: Sequence[Order]) -> None:
+        self.order = linear(size, ordering)
+        place = {subtask: number for number, subtask in enumerate(self.order)}
+        self.pairs = [(place[one], place[other]) for one, other in ordering]
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it is the order in which they are written."""
+        return self.order == sorted(self.order)
+
+
+def _network(method: Method | None) -> tuple[int, Sequence[Order]]:
+    """Return how many subtasks a method has, and their order."""
+    return (1, ()) if method is None else (len(method.network.subtasks), method.network.ordering)

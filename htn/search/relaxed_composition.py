@@ -1,0 +1,174 @@
+"""The relaxed composition of a ground hierarchy as arrays: methods are operators as actions are."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from operator import sub
+
+from htn.grounding.ground import Arrays
+from htn.search.relaxed_composition_kernel import LOWEST, OWNER, Demands, Progress
+from htn.search.relaxed_operators_kernel import NEEDS, Library, Needs
+from planner.heuristics.relaxation_compiled import facts_of_zero
+from planner.jit.arrays import Entries, empty_index, extend, flat, index, inverse, room, selected, words, zeros
+from planner.jit.common_kernel import NOTHING, Relaxed
+from planner.jit.containers_kernel import Lists
+from planner.lightweight import dataclass
+from planner.task.ground_task import Task
+from planner.task.packed_task_compiled import Packing
+
+Odd = tuple[tuple[int, ...], tuple[int, ...], int]
+"""What an operator needs, what it makes true, and its action, `NOTHING` for an axiom or the goal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """The relaxation, free of costs, and which tasks lead to each other: by task its `component`.
+
+    Operators are the actions, the methods, then what conditional effects, axioms and the goal give. `at_first` has for
+    each of them how many preconditions do not hold in the state whose words are all 0; one more is that its task is
+    asked for. Facts are those of the task, that tasks were done, one that always holds, and the goal.
+    """
+
+    arrays: Relaxed
+    at_first: array[int]
+    component: array[int]
+    links: Lists
+    operators: Lists
+    facts: int
+    methods: int
+
+    def prices(self, costs: Sequence[int], own: int) -> array[int]:
+        """Return what operators cost if actions have these `costs`, and methods cost `own`."""
+        odd = self.arrays.action[len(costs) + self.methods :]
+        extra = [0 if action == NOTHING else costs[action] for action in odd]
+        return words([*costs, *[own] * self.methods, *extra])
+
+    def demands(self) -> Demands:
+        """Return room for what takes part."""
+        count = len(self.links.start) - 1
+        return Demands(
+            self.component,
+            self.links,
+            self.operators,
+            zeros(count),
+            zeros(count),
+            index([0]) * count,
+            empty_index(count),
+            empty_index(count),
+            zeros(OWNER + 1),
+            zeros(1),
+            Progress(zeros(len(self.at_first)), zeros(LOWEST + 1)),
+        )
+
+
+def relaxation(task: Task, arrays: Arrays, packing: Packing, entries: Entries) -> Relaxation:
+    """Return the relaxed composition."""
+    facts, actions, methods = len(task.facts), len(arrays.costs), len(arrays.task)
+    compounds = len(arrays.methods_of.start) - 1
+    tasks = actions + compounds
+    component, members = _components(arrays, entries)
+    library = _library(task, arrays, entries)
+    needs = Needs(index([0]) * compounds, index([0]) * (NEEDS * compounds), zeros(facts), zeros(facts))
+    entries["needed"](library, members, needs)
+    size = len(library.required.item) + len(library.possible.item) + len(library.subtasks.item) + actions + methods
+    preconditions = room(actions + methods, size)
+    effects = room(actions + methods, len(library.adds.item) + actions + methods)
+    del preconditions.item[entries["composed"](facts, library, needs, preconditions, effects) :]
+    odd = [*_odd(task, arrays, facts + tasks)]
+    for lists, more in ((preconditions, [each[0] for each in odd]), (effects, [each[1] for each in odd])):
+        extend(lists, Lists(*flat(more)))
+    action = index([*range(actions + methods), *[each[2] for each in odd]])
+    needed = inverse(preconditions, facts + tasks + 2, entries)
+    count = len(members.start) - 1
+    owner = index([component[each] for each in range(actions)])
+    owner.extend(index([component[each] for each in arrays.task]))
+    owner.extend(index([count if each[2] == NOTHING else component[each[2]] for each in odd]))
+    operators = inverse(Lists(index(range(len(owner) + 1)), owner), count + 1, entries)
+    return Relaxation(
+        Relaxed(
+            preconditions.start,
+            preconditions.item,
+            effects.start,
+            effects.item,
+            needed.start,
+            needed.item,
+            index([0]),
+            index([0]),
+            words([0]) * len(action),
+            action,
+            index([0]),
+            index([0]),
+        ),
+        _at_first(preconditions, needed, [facts + tasks, *facts_of_zero(packing)], owner, count),
+        component,
+        _links(arrays, component, members, entries),
+        operators,
+        facts + tasks + 2,
+        methods,
+    )
+
+
+def _components(arrays: Arrays, entries: Entries) -> tuple[array[int], Lists]:
+    """Return the component of each task, and the tasks of each component."""
+    actions, tasks = len(arrays.costs), len(arrays.costs) + len(arrays.methods_of.start) - 1
+    component = empty_index(tasks)
+    rooms = [empty_index(tasks) for _ in range(6)]
+    count = entries["components"](actions, arrays.methods_of, arrays.subtasks, component, *rooms)
+    return component, inverse(Lists(index(range(tasks + 1)), component), count, entries)
+
+
+def _links(arrays: Arrays, component: array[int], members: Lists, entries: Entries) -> Lists:
+    count = len(members.start) - 1
+    links, seen = room(count, len(arrays.subtasks.item)), index([0]) * count
+    many = entries["linked"](len(arrays.costs), arrays.methods_of, arrays.subtasks, component, members, links, seen)
+    del links.item[many:]
+    return links
+
+
+def _library(task: Task, arrays: Arrays, entries: Entries) -> Library:
+    """Return what there is, without facts that say that a derived fact does not hold: they are taken to hold."""
+    name = index(range(len(task.facts)))
+    free = [fact for layer in task.axioms for fact, _ in layer.negated]
+    for fact in free:
+        name[fact] = NOTHING
+
+    def kept(lists: Lists) -> Lists:
+        return selected(lists, index(range(len(lists.start) - 1)), name, entries) if free else lists
+
+    required, adds, possible = map(kept, (arrays.required, arrays.adds, arrays.possible))
+    return Library(required, adds, possible, arrays.task, arrays.subtasks, arrays.methods_of)
+
+
+def _odd(task: Task, arrays: Arrays, start: int) -> Iterator[Odd]:
+    """Yield the operators for conditional effects, axioms and the goal; the fact `start` always holds."""
+    free = {fact for layer in task.axioms for fact, _ in layer.negated}
+
+    def operator(needed: Sequence[int], added: Sequence[int], action: int) -> Odd:
+        conditions = tuple([fact for fact in dict.fromkeys(needed) if fact not in free])
+        return conditions or (start,), tuple([fact for fact in dict.fromkeys(added) if fact not in free]), action
+
+    for action, effects in arrays.conditional.items():
+        required = task.actions[action].precondition
+        gains: dict[tuple[int, ...], list[int]] = {}
+        for effect in effects:
+            gains.setdefault(effect.condition, []).extend(effect.adds)
+        for condition, added in gains.items():
+            yield operator(required + condition, added, action)
+    for layer in task.axioms:
+        for rule in layer.rules:
+            yield operator(rule.body, (rule.head,), NOTHING)
+    yield operator(task.goal, (start + 1,), NOTHING)
+
+
+def _at_first(preconditions: Lists, needed: Lists, held: Sequence[int], owner: array[int], count: int) -> array[int]:
+    """Return for each operator how many preconditions are not `held` at first.
+
+    Where it has an `owner`, a component below `count`, one more is that this takes part.
+    """
+    ends = preconditions.start
+    missing = index(map(sub, ends[1:], ends))
+    for fact in held:
+        for place in range(needed.start[fact], needed.start[fact + 1]):
+            missing[needed.item[place]] -= 1
+    return index([many + (mine < count) for many, mine in zip(missing, owner, strict=True)])

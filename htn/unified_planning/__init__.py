@@ -1,0 +1,20 @@
+"""Hierarchical problems of unified-planning: both directions, with their plans.
+
+`planner.unified_planning` finds this package by its entry point, and hands it every problem that has tasks.
+"""
+
+from __future__ import annotations
+
+from htn.unified_planning.incoming import FEATURES, HtnIncoming, from_unified_planning
+from htn.unified_planning.outgoing import HtnOutgoing, to_unified_planning
+from htn.unified_planning.propositional import GroundOutgoing, grounded
+
+__all__ = [
+    "FEATURES",
+    "GroundOutgoing",
+    "HtnIncoming",
+    "HtnOutgoing",
+    "from_unified_planning",
+    "grounded",
+    "to_unified_planning",
+]

@@ -1,0 +1,348 @@
+"""Which decomposition of tasks yields a sequence of steps: chart parsing.
+
+Totally ordered methods are the rules of a grammar whose words are actions (Höller, Behnke, Bercher and Biundo 2014,
+"Language Classification of Hierarchical Planning Problems"); so this is Earley's algorithm (1970, "An Efficient
+Context-Free Parsing Algorithm") for rules with parameters. What a task yields from one slot on is worked out once, for
+all places where it is needed. A precondition is asked in the slot in which its method begins.
+
+Where tasks are partially ordered, a task yields any *set* of steps from a slot on, and what is unordered shares the
+steps out. Its methods begin in the first slot in which their preconditions hold: for what comes after them, the earlier
+the better. There may be as many sets as there are (Behnke, Höller and Biundo 2015, "On the Complexity of HTN Plan
+Verification and Its Implications for Plan Recognition": the question is NP-complete), so this is for small cases.
+
+What the verifiers of bare sequences of steps ask: methods made ready, and the state in each slot between steps.
+
+Is there a decomposition that gives exactly these steps? For plans that come without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from graphlib import TopologicalSorter
+
+from htn.compilations.object_creation import named_by
+from htn.model import HtnProblem, Method
+from htn.plan import Decomposition, Node
+from htn.verification.decomposition_tree import INITIAL
+from htn.verification.validate import validate
+from planner.lightweight import Final, dataclass, replace
+from planner.limits import Budget, LimitReached
+from planner.model import Atom, Variable, is_variable
+from planner.plan import Plan, Step, StoppedBy
+from planner.semantics.axioms import World
+from planner.semantics.conditions import Binding, Condition, Domains, State, Table
+from planner.validation.validate import Replay
+from planner.validation.validate import validate as validate_steps
+from planner.validation.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A method made ready; `order` has the places of its subtasks, none before one that it comes after.
+
+    `subtasks` are in this order, and `after` has for each place those that come after it.
+    """
+
+    method: Method
+    order: tuple[int, ...]
+    subtasks: tuple[Atom, ...]
+    after: tuple[tuple[int, ...], ...]
+    precondition: Condition
+    constraints: Condition
+
+
+class Grammar:
+    """The methods of `problem` and the states that `steps` lead through, as many as can be applied.
+
+    The initial network is the method of a task of its own, `top`. Raises `LimitReached`.
+    """
+
+    def __init__(self, problem: HtnProblem, steps: Sequence[Step], budget: Budget) -> None:
+        self._replay = Replay(problem.classical)
+        self.top = Atom(INITIAL)
+        self.steps = [Atom(step.action, step.arguments) for step in steps]
+        self.worlds, self.is_plan = self._worlds(steps, budget)
+        self.actions = problem.domain.classical.actions
+        self._parameters = {name: task.parameters for name, task in problem.domain.tasks.items()}
+        self._rules: dict[str, list[Rule]] = {name: [] for name in problem.domain.tasks}
+        for method in problem.domain.methods.values():
+            self._rules.setdefault(method.task.predicate, []).append(self._rule(method))
+        initial = Method(INITIAL, self.top, problem.parameters, network=problem.network)
+        self._rules[INITIAL] = [self._rule(initial)]
+
+    def rules_for(self, task: str) -> list[Rule]:
+        """Return the methods of the compound task of this name; none where there is no such task."""
+        return self._rules.get(task, [])
+
+    def fits(self, task: Atom) -> bool:
+        """Return whether the arguments of the compound `task` have the types of its parameters; variables do."""
+        parameters = self._parameters.get(task.predicate, ())
+        return len(parameters) == len(task.args) and all(
+            is_variable(argument) or self.is_instance(argument, parameter)
+            for parameter, argument in zip(parameters, task.args, strict=True)
+        )
+
+    def is_instance(self, name: str, parameter: Variable) -> bool:
+        """Return whether the object `name` is of the type of `parameter`."""
+        return name in self._replay.simulation.rules.universe.of_types(parameter.types)
+
+    def domains(self, method: Method, binding: Binding) -> Domains:
+        """Return what each parameter of `method` that `binding` lacks ranges over."""
+        missing = tuple([each for each in method.parameters if each.name not in binding])
+        return self._replay.simulation.rules.universe.domains(missing)
+
+    def extended(self, method: Method, pattern: Atom, task: Atom, known: Binding) -> Binding | None:
+        """Return `known` with what makes `pattern`, a part of `method`, to `task`; None where names or types differ.
+
+        Variables of `task` stand for anything.
+        """
+        if pattern.predicate != task.predicate or len(pattern.args) != len(task.args):
+            return None
+        binding = known.copy()
+        for term, value in zip(pattern.args, task.args, strict=True):
+            if not is_variable(value) and (binding.setdefault(term, value) if is_variable(term) else term) != value:
+                return None
+        fresh = (each for each in method.parameters if each.name in binding and each.name not in known)
+        return binding if all(self.is_instance(binding[each.name], each) for each in fresh) else None
+
+    def _rule(self, method: Method) -> Rule:
+        network = method.network
+        sorter = TopologicalSorter(dict.fromkeys(range(len(network.subtasks)), ()))
+        after: list[list[int]] = [[] for _ in network.subtasks]
+        for first, second in network.ordering:
+            sorter.add(second, first)
+            after[first].append(second)
+        order = tuple(sorter.static_order())
+        subtasks = tuple([network.subtasks[place].task for place in order])
+        compiler = self._replay.simulation.rules.compiler
+        conditions = compiler.compile(method.precondition), compiler.compile(network.constraints)
+        return Rule(method, order, subtasks, tuple(map(tuple, after)), *conditions)
+
+    def _worlds(self, steps: Sequence[Step], budget: Budget) -> tuple[list[World], bool]:
+        """Return the state in each slot, and whether all steps can be applied and reach the goal.
+
+        Facts of predicates that a step leaves alone are in one table for both states.
+        """
+        simulation = self._replay.simulation
+        worlds = [World(simulation.world.state.copy(), simulation.rules.axioms)]
+        for step in steps:
+            budget.check()
+            if self._replay.objection(step) is not None:
+                return worlds, False
+            changes = self._replay.apply(step)
+            state = State()
+            state.tables = worlds[-1].state.tables.copy()
+            for predicate in {fact.predicate for fact in (*changes.added, *changes.removed)}:
+                state.tables[predicate] = Table(simulation.world.state.table(predicate).rows)
+            worlds.append(World(state, simulation.rules.axioms))
+        return worlds, self._replay.end(None).valid
+
+
+_ANY: Final = "?"
+"""An argument that is not known yet."""
+
+Call = tuple[Atom, int]
+"""A task, and the first slot in which it may begin."""
+
+Answer = tuple[Atom, int, int]
+"""The task with all its arguments, its steps as bits, and the slot in which it ends."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """A method of `call` with the first `done` of its subtasks (in the order of the rule).
+
+    `steps` are those of these subtasks, as bits, and `end` is the slot in which they have ended. Each subtask may begin
+    in the slot that `begins` has for it. `before` is the item without the last subtask, which became `child`.
+    """
+
+    call: Call
+    rule: Rule
+    binding: Binding
+    begins: tuple[int, ...]
+    done: int = 0
+    steps: int = 0
+    end: int = 0
+    before: Item | None = None
+    child: Item | int = -1
+
+
+class Chart:
+    """All that tasks can yield, as far as the initial tasks need it; with `in_line`, only steps that follow at once."""
+
+    def __init__(self, grammar: Grammar, budget: Budget, *, in_line: bool) -> None:
+        self._grammar = grammar
+        self._budget = budget
+        self._in_line = in_line
+        self._answers: dict[Call, dict[Answer, Item]] = {}
+        self._waiting: dict[Call, list[Item]] = {}
+        self._seen: set[tuple[object, ...]] = set()
+        self._agenda: list[Item] = []
+
+    def parsed(self) -> Decomposition | None:
+        """Return a decomposition of the initial tasks into all steps; None where there is none."""
+        top = (self._grammar.top, 0)
+        everything = (1 << len(self._grammar.steps)) - 1
+        self._begin(top)
+        while self._agenda:
+            self._budget.check()
+            self._advance(self._agenda.pop())
+            for (_, steps, _), item in self._answers[top].items():
+                if steps == everything:
+                    return self._tree(item)
+        return None
+
+    def _begin(self, call: Call) -> None:
+        """Enter the methods of a task that is asked for the first time."""
+        self._answers[call], self._waiting[call] = {}, []
+        task, slot = call
+        if self._grammar.fits(task):
+            for rule in self._grammar.rules_for(task.predicate):
+                binding = self._grammar.extended(rule.method, rule.method.task, task, {})
+                if binding is not None:
+                    for solution, begin in self._beginnings(rule, binding, slot):
+                        self._enter(Item(call, rule, solution, (begin,) * len(rule.order), end=begin))
+
+    def _beginnings(self, rule: Rule, binding: Binding, slot: int) -> Iterator[tuple[Binding, int]]:
+        """Yield the bindings with which `rule` can begin from `slot` on, each with the first slot in which it can."""
+        free = self._grammar.domains(rule.method, binding)
+        asked = {name: values for name, values in free.items() if name in rule.precondition.free}
+        known: set[tuple[str, ...]] = set()
+        for later, world in enumerate(self._grammar.worlds[slot : slot + 1 if self._in_line else None], start=slot):
+            for solution in world.solver.solutions([rule.precondition], asked, binding):
+                self._budget.check()
+                values = tuple([solution[name] for name in asked])
+                if values not in known:
+                    known.add(values)
+                    yield solution, later
+            if known and not asked:
+                return
+
+    def _enter(self, item: Item) -> None:
+        names = [parameter.name for parameter in item.rule.method.parameters]
+        values = tuple([item.binding.get(name, _ANY) for name in names])
+        key = (item.call, item.rule.method.name, values, item.begins, item.done, item.steps, item.end)
+        if key not in self._seen:
+            self._seen.add(key)
+            self._agenda.append(item)
+
+    def _advance(self, item: Item) -> None:
+        """Do the next subtask of `item`, or answer its call."""
+        if item.done == len(item.rule.order):
+            self._complete(item)
+            return
+        subtask = item.rule.subtasks[item.done].substitute(item.binding)
+        begin = item.begins[item.rule.order[item.done]]
+        if subtask.predicate in self._grammar.actions:
+            steps = self._grammar.steps[begin : begin + 1 if self._in_line else None]
+            for number, step in enumerate(steps, start=begin):
+                self._extend(item, (step, 1 << number, number + 1), number)
+            return
+        call = (Atom(subtask.predicate, tuple([_ANY if is_variable(arg) else arg for arg in subtask.args])), begin)
+        if call not in self._answers:
+            self._begin(call)
+        self._waiting[call].append(item)
+        for answer, child in list(self._answers[call].items()):
+            self._extend(item, answer, child)
+
+    def _extend(self, item: Item, answer: Answer, child: Item | int) -> None:
+        """Enter `item` with one more subtask, where this may be what `answer` says."""
+        task, steps, end = answer
+        rule, place = item.rule, item.rule.order[item.done]
+        if steps & item.steps:
+            return
+        binding = self._grammar.extended(rule.method, rule.subtasks[item.done], task, item.binding)
+        if binding is not None:
+            begins = list(item.begins)
+            begins[place] = 0
+            for later in rule.after[place]:
+                begins[later] = max(begins[later], end)
+            steps, end = item.steps | steps, max(item.end, end)
+            self._enter(Item(item.call, rule, binding, tuple(begins), item.done + 1, steps, end, item, child))
+
+    def _complete(self, item: Item) -> None:
+        """Answer the call of `item` for all objects that its remaining parameters may stand for."""
+        rule, answers = item.rule, self._answers[item.call]
+        domains = self._grammar.domains(rule.method, item.binding)
+        solver = self._grammar.worlds[0].solver
+        for binding in solver.solutions([rule.constraints], domains, item.binding):
+            self._budget.check()
+            task = rule.method.task.substitute(binding)
+            if not self._grammar.fits(task) or any((task, item.steps, end) in answers for end in range(item.end + 1)):
+                continue
+            answer = (task, item.steps, item.end)
+            answers[answer] = Item(
+                item.call, rule, binding, item.begins, item.done, item.steps, item.end, item.before, item.child
+            )
+            for other in list(self._waiting[item.call]):
+                self._extend(other, answer, answers[answer])
+
+    def _tree(self, top: Item) -> Decomposition:
+        """Return the tree below `top`, level by level: an answer comes only of answers before it, so this ends."""
+        found: list[Item | int] = [top]
+        below: list[tuple[int, ...]] = []
+        for each in found:
+            children = [] if isinstance(each, int) else _children(each)
+            below.append(tuple(range(len(found) - 1, len(found) - 1 + len(children))))
+            found.extend(children)
+        nodes = [self._node(each, places) for each, places in zip(found, below, strict=True)]
+        return Decomposition(tuple(nodes[1:]), below[0], nodes[0].binding)
+
+    def _node(self, found: Item | int, children: tuple[int, ...]) -> Node:
+        if isinstance(found, int):
+            return Node(self._grammar.steps[found], found)
+        method = found.rule.method
+        binding = tuple([found.binding[parameter.name] for parameter in method.parameters])
+        return Node(method.task.substitute(found.binding), None, method.name, binding, children)
+
+
+def _children(item: Item) -> list[Item | int]:
+    """Return what the subtasks of the method of `item` became, in their order."""
+    children: dict[int, Item | int] = {}
+    current = item
+    while current.before is not None:
+        children[item.rule.order[current.done - 1]] = current.child
+        current = current.before
+    return [children[place] for place in sorted(children)]
+
+
+def decomposition_of(problem: HtnProblem, steps: Sequence[Step], budget: Budget) -> Decomposition | None:
+    """Return a decomposition with which `steps` are a plan of `problem`; None where it is proved that there is none.
+
+    Total orders take polynomial time in the number of steps, partial orders may take very long. Raises `LimitReached`
+    when `budget` is used up, and as `planner.validation.validate.validate` for a problem that means nothing.
+    """
+    problem = named_by(problem, steps)
+    grammar = Grammar(problem, steps, budget)
+    if not grammar.is_plan:
+        return None
+    return Chart(grammar, budget, in_line=problem.is_ordered).parsed()
+
+
+def judged(problem: HtnProblem, plan: Plan, budget: Budget) -> Verdict:
+    """Return whether `plan` works: as `validate` where it has a decomposition, else whether there is one.
+
+    Where `budget` is used up in the search for one, the verdict says by which limit.
+    """
+    if plan.tree is not None:
+        return validate(problem, plan)
+    verdict = validate_steps(problem.classical, plan)
+    if not verdict.valid:
+        return verdict
+    try:
+        tree = decomposition_of(problem, plan.steps, budget)
+    except LimitReached as limit:
+        return _undecided(verdict, limit.stopped_by)
+    except MemoryError:
+        return _undecided(verdict, StoppedBy.MEMORY)
+    if tree is None:
+        return Verdict(valid=False, cost=verdict.cost, reason="no decomposition of the tasks gives these steps")
+    return validate(problem, replace(plan, problem=problem, tree=tree))
+
+
+def _undecided(verdict: Verdict, stopped_by: StoppedBy) -> Verdict:
+    reason = (
+        "the steps can be done and reach the goal, but whether the tasks decompose into them was not found out: "
+        f"stopped by {stopped_by.value}; a plan with its decomposition is checked at once"
+    )
+    return Verdict(valid=False, cost=verdict.cost, reason=reason, stopped_by=stopped_by)

@@ -1,0 +1,262 @@
+"""From declarations to plain ADL: `modifies`, `stale_with` and `after` become effects and facts.
+
+Action names, parameters and costs stay as they are, so a plan of the result is a plan of the source, step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from planner.lightweight import dataclass, replace
+from planner.model import (
+    OPEN,
+    TRUE,
+    Action,
+    And,
+    Atom,
+    DomainModel,
+    Equals,
+    Formula,
+    Literal,
+    Not,
+    Predicate,
+    Problem,
+    Term,
+    TypeHierarchy,
+    Variable,
+    When,
+    is_variable,
+)
+from planner.model.actions import deleted
+from planner.model.domain import kept_with_domain
+from planner.model.formulas import conjunction, conjuncts, free_variables
+
+Types = Mapping[str, tuple[str, ...]]
+"""What each term is of."""
+
+
+def to_adl(problem: Problem) -> Problem:
+    """Return `problem` with plain ADL effects: no `modifies`, `stale_with` or `after` is left.
+
+    An open pattern in `modifies` becomes universal deletes, stale dependants become deletes, `after` becomes facts
+    `ran-<action>`, true initially of what ran before, and effects that change nothing go. A problem that uses none of
+    these is returned unchanged.
+    """
+    domain = problem.domain
+    if not any(_is_declared(action) for action in domain.actions.values()) and not any(
+        predicate.stale_with for predicate in domain.predicates.values()
+    ):
+        return replace(problem, ran=()) if problem.ran else problem
+    history = _History.of(domain)
+    rules = tuple(_stale_rules(domain))
+    actions = {name: _plain_action(action, domain, rules, history) for name, action in domain.actions.items()}
+    predicates = {name: replace(predicate, stale_with=()) for name, predicate in domain.predicates.items()}
+    plain = replace(domain, actions=actions, predicates=predicates | history.predicates)
+    return replace(problem, domain=plain, initial=(*problem.initial, *history.held_after(problem.ran)), ran=())
+
+
+def with_items(plain: Problem, source: Problem) -> Problem:
+    """Return `plain`, which `to_adl` has made of `source`, with what actions modify: items are kept busy."""
+    actions = dict(plain.domain.actions)
+    for name, action in source.domain.actions.items():
+        if name in actions and action.modifies:
+            actions[name] = replace(actions[name], modifies=action.modifies)
+    return replace(plain, domain=replace(plain.domain, actions=actions))
+
+
+def _is_declared(action: Action) -> bool:
+    return bool(action.modifies or action.after or any(when.modifies or not when.provides for when in action.when))
+
+
+@dataclass(frozen=True, slots=True)
+class StaleRule:
+    """Facts of `dependant` end when `source` is written; both patterns share variables."""
+
+    dependant: Atom
+    source: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """An item that an effect writes, under equalities that matching it asked for."""
+
+    pattern: Atom
+    equalities: frozenset[Equals] = frozenset()
+
+
+def _stale_rules(domain: DomainModel) -> Iterator[StaleRule]:
+    for predicate in domain.predicates.values():
+        head = Atom(predicate.name, tuple([parameter.name for parameter in predicate.parameters]))
+        yield from (StaleRule(head, source) for source in predicate.stale_with)
+
+
+def _plain_action(action: Action, domain: DomainModel, rules: tuple[StaleRule, ...], history: _History) -> Action:
+    types = {each.name: each.types for each in domain.constants}
+    types |= {each.name: each.types for each in action.parameters}
+    effects = [plain for effect in action.effects for plain in _plain_effects(effect, domain, rules, types)]
+    unconditional = [effect for effect in effects if effect.requires == TRUE and not effect.variables]
+    provides = [literal for effect in unconditional for literal in effect.provides]
+    provides += history.provided_by(action)
+    needs = history.required_by(action)
+    return replace(
+        action,
+        requires=conjunction([*conjuncts(action.requires), *needs]) if needs else action.requires,
+        provides=tuple(dict.fromkeys(provides)),
+        modifies=(),
+        when=tuple([effect for effect in effects if effect not in unconditional]),
+        after=(),
+    )
+
+
+def _plain_effects(effect: When, domain: DomainModel, rules: tuple[StaleRule, ...], types: Types) -> Iterator[When]:
+    if effect.provides:
+        yield replace(effect, modifies=())
+    retracted = [_Write(pattern) for pattern in effect.modifies if OPEN in pattern.args]
+    written = [_Write(atom) for atom in _written_atoms(effect)]
+    retracted += stale_after(written, rules)
+    types = {**types, **{each.name: each.types for each in effect.variables}}
+    for write in dict.fromkeys(retracted):
+        if _may_match(write, domain, types):
+            yield _retraction(effect, write, domain, types)
+
+
+def _written_atoms(effect: When) -> Iterator[Atom]:
+    yield from (literal for literal in effect.provides if isinstance(literal, Atom))
+    yield from deleted(effect.provides)
+    yield from effect.modifies
+
+
+def stale_after(written: Iterable[_Write], rules: Iterable[StaleRule]) -> list[_Write]:
+    """Return what becomes stale when `written` is written, transitively, each pattern once."""
+    found: dict[_Write, None] = {}
+    queue = list(written)
+    while queue:
+        write = queue.pop()
+        for rule in rules:
+            stale = _stale_by(write, rule)
+            if stale is not None and stale not in found:
+                found[stale] = None
+                queue.append(stale)
+    return list(found)
+
+
+def _stale_by(write: _Write, rule: StaleRule) -> _Write | None:
+    """Match a written item with a rule's source; None where they cannot be the same item."""
+    if write.pattern.predicate != rule.source.predicate:
+        return None
+    binding: dict[Term, Term] = {}
+    equalities = set(write.equalities)
+    for mine, theirs in zip(write.pattern.args, rule.source.args, strict=True):
+        if OPEN in (mine, theirs):
+            continue
+        expected = binding.setdefault(theirs, mine) if is_variable(theirs) else theirs
+        if expected == mine:
+            continue
+        if not is_variable(mine) and not is_variable(expected):
+            return None
+        equalities.add(Equals(*sorted((mine, expected), reverse=True)))
+    pattern = Atom(rule.dependant.predicate, tuple([binding.get(arg, OPEN) for arg in rule.dependant.args]))
+    return _Write(pattern, frozenset(equalities))
+
+
+def _may_match(write: _Write, domain: DomainModel, types: Types) -> bool:
+    """Return whether facts that `write` covers can exist: its constants are of the types of their predicate."""
+    parameters = domain.predicates[write.pattern.predicate].parameters
+    return all(
+        is_variable(arg) or arg not in types or _hierarchy(domain).is_a(types[arg], parameter.types)
+        for arg, parameter in zip(write.pattern.args, parameters, strict=True)
+    )
+
+
+@kept_with_domain
+def _hierarchy(domain: DomainModel) -> TypeHierarchy:
+    return TypeHierarchy(domain.types)
+
+
+def _fits(term: Term, types: Types, parameter: Variable, hierarchy: TypeHierarchy) -> bool:
+    """Return whether whatever `term` is may stand for `parameter`."""
+    return not is_variable(term) or all(hierarchy.is_a([each], parameter.types) for each in types.get(term, ()))
+
+
+def _retraction(effect: When, write: _Write, domain: DomainModel, types: Types) -> When:
+    """Return the effect that deletes every fact that `write` covers.
+
+    A term that may be of another type than its place asks for gets a variable of that type that is the same.
+    """
+    taken = {variable.name for variable in effect.variables} | free_variables(effect.requires)
+    fresh: list[Variable] = []
+    args: list[Term] = []
+    equalities = sorted(write.equalities, key=str)
+    parameters = domain.predicates[write.pattern.predicate].parameters
+    for arg, parameter in zip(write.pattern.args, parameters, strict=True):
+        if arg != OPEN and _fits(arg, types, parameter, _hierarchy(domain)):
+            args.append(arg)
+            continue
+        name = f"?any{len(fresh)}"
+        while name in taken or name in write.pattern.args:
+            name += "_"
+        fresh.append(Variable(name, parameter.types))
+        args.append(name)
+        if arg != OPEN:
+            equalities.append(Equals(name, arg))
+    condition = And((effect.requires, *equalities)) if equalities else effect.requires
+    atom = Not(Atom(write.pattern.predicate, tuple(args)))
+    return When(_flat(condition), (atom,), (), (*effect.variables, *fresh))
+
+
+def _flat(formula: Formula) -> Formula:
+    return conjunction(conjuncts(formula)) if isinstance(formula, And) else formula
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """`ran-…` facts: for each action and each choice of its arguments that some `after` names, one predicate."""
+
+    names: dict[tuple[str, tuple[int, ...]], str]
+    predicates: dict[str, Predicate]
+
+    @classmethod
+    def of(cls, domain: DomainModel) -> _History:
+        names: dict[tuple[str, tuple[int, ...]], str] = {}
+        predicates: dict[str, Predicate] = {}
+        for action in domain.actions.values():
+            for pattern in action.after:
+                key = (pattern.predicate, _bound(pattern))
+                if key in names:
+                    continue
+                parameters = domain.actions[pattern.predicate].parameters
+                name = _fresh_name("-".join(["ran", pattern.predicate, *map(str, key[1])]), domain, predicates)
+                names[key] = name
+                predicates[name] = Predicate(name, tuple([parameters[index] for index in key[1]]))
+        return cls(names, predicates)
+
+    def provided_by(self, action: Action) -> list[Literal]:
+        return [
+            Atom(name, tuple([action.parameters[index].name for index in bound]))
+            for (ran, bound), name in self.names.items()
+            if ran == action.name
+        ]
+
+    def held_after(self, ran: Iterable[Atom]) -> Iterable[Atom]:
+        return dict.fromkeys(
+            Atom(name, tuple([action.args[index] for index in bound]))
+            for action in ran
+            for (other, bound), name in self.names.items()
+            if other == action.predicate
+        )
+
+    def required_by(self, action: Action) -> list[Formula]:
+        return [
+            Atom(self.names[pattern.predicate, _bound(pattern)], tuple([arg for arg in pattern.args if arg != OPEN]))
+            for pattern in action.after
+        ]
+
+
+def _bound(pattern: Atom) -> tuple[int, ...]:
+    return tuple([index for index, arg in enumerate(pattern.args) if arg != OPEN])
+
+
+def _fresh_name(name: str, domain: DomainModel, others: dict[str, Predicate]) -> str:
+    while name in domain.predicates or name in others:
+        name += "_"
+    return name

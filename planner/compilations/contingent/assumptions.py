@@ -1,0 +1,316 @@
+"""Plans for problems of which facts are unknown (assumption-based planning, Davis-Mendelow, Baier and McIlraith, 2013).
+
+Three searches. The first takes whatever may hold to hold: no plan costs less than what it finds. The second plans on
+nothing but what is known: how much dearer that is, is what it costs to be wrong where one hoped for the other. At that
+price, the third has steps that suppose the rest.
+
+Steps that suppose how an unknown fact is, and what they cost beside the others.
+
+Whether it pays to look is a matter of price. A supposition is wrong with a probability, and then costs the way round;
+where nobody has looked, it also costs the step that rests on it and fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+
+from planner.compilations.contingent.knowledge import Translation, affected, filled, mentions, renamed, translation
+from planner.compilations.soft_goals import valued
+from planner.lightweight import Any, Final, dataclass, field, replace
+from planner.limits import Budget
+from planner.model import (
+    COST,
+    OPEN,
+    TRUE,
+    Action,
+    Atom,
+    Function,
+    Literal,
+    Metric,
+    Not,
+    Number,
+    Problem,
+    Variable,
+    When,
+)
+from planner.model.formulas import conjunction
+from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy, Supposition, exact, exact_sum
+from planner.validation.validate import validate
+
+DIGITS: Final = 4
+"""So many digits of the highest price count; the others are as exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supposing:
+    """A problem with steps that suppose facts; `meaning` says by the names of their actions what they suppose."""
+
+    problem: Problem
+    meaning: Mapping[str, tuple[str, bool]]
+
+    def without(self, steps: Iterable[Step]) -> tuple[tuple[Step, ...], dict[Atom, bool]]:
+        """Return `steps` without those that suppose, and what these do."""
+        kept: list[Step] = []
+        supposed: dict[Atom, bool] = {}
+        for step in steps:
+            meaning = self.meaning.get(step.action)
+            if meaning is None:
+                kept.append(step)
+            else:
+                supposed[Atom(meaning[0], step.arguments)] = meaning[1]
+        return tuple(kept), supposed
+
+
+def supposing(asked: Translation, knowing: Problem, surprise: Number | None) -> Supposing:
+    """Return `knowing`, a translation of what was `asked`, with steps that suppose unknown facts.
+
+    `surprise` is what it costs beside a step that fails if a supposition is wrong; None: nothing costs anything.
+    """
+    source = asked.problem
+    writer = _Writer(asked, {*knowing.domain.actions}, {*knowing.domain.functions})
+    for name in asked.words.open:
+        writer.write(name)
+    failure = {name: dearest(source, name) for name in asked.words.open}
+    prices: dict[Atom, Fraction] = {}
+    for variable in asked.variables:
+        for fact, chance in zip(variable.facts, variable.chances, strict=True):
+            for kind in writer.kinds[fact.predicate]:
+                fails = 0 if kind.looked else Fraction(failure[fact.predicate])
+                price = 0 if surprise is None else Fraction(surprise) + fails
+                prices[Atom(kind.price, fact.args)] = (1 - chance if kind.holds else chance) * price
+    knowing = _without_prices(knowing) if COST in knowing.budgets else knowing
+    actions = {**knowing.domain.actions, **writer.actions}
+    domain = replace(knowing.domain, actions=actions, functions={**knowing.domain.functions, **writer.functions})
+    kinds = [(each.action, (name, each.holds)) for name, found in writer.kinds.items() for each in found]
+    return Supposing(replace(knowing, domain=domain, values={**knowing.values, **_rounded(prices)}), dict(kinds))
+
+
+def _without_prices(problem: Problem) -> Problem:
+    """Return `problem` with the budget on the cost as one on a resource, of which steps use what they cost."""
+    spent = _free("spent", {name for action in problem.domain.actions.values() for name in action.uses})
+    budgets = {spent if name == COST else name: limit for name, limit in problem.budgets.items()}
+    actions = {
+        name: replace(action, uses={**action.uses, spent: action.cost})
+        for name, action in problem.domain.actions.items()
+    }
+    return replace(problem, budgets=budgets, domain=replace(problem.domain, actions=actions))
+
+
+def surprise(lucky: Number | None, safe: Number | None) -> Number:
+    """Return what it costs to be wrong, where a `lucky` plan and a `safe` one, that supposes nothing, cost so much.
+
+    It is what the safe one costs more; where none is known, another lucky one.
+    """
+    hoped = lucky or 0
+    return hoped if safe is None else max(safe - hoped, 0)
+
+
+def dearest(problem: Problem, predicate: str) -> Number:
+    """Return the most that an action of `problem` costs that reads `predicate`, as far as costs are numbers."""
+    if problem.metric is Metric.LENGTH:
+        return 1
+    most: dict[str, Number] = {}
+    for atom, value in problem.values.items():
+        most[atom.predicate] = max(value, most.get(atom.predicate, 0))
+    costs: list[Number] = [0]
+    read = affected(problem.domain, [predicate])
+    for action in problem.domain.actions.values():
+        if mentions(action.requires, read):
+            terms = [most.get(term.predicate, 0) if isinstance(term, Atom) else term for term in action.cost]
+            costs.append(exact_sum([term for term in terms if isinstance(term, int | Decimal)]))
+    return max(costs)
+
+
+def _rounded(prices: Mapping[Atom, Fraction]) -> dict[Atom, Number]:
+    """Return `prices` as decimals with as many digits behind the point."""
+    decimals = {atom: Decimal(price.numerator) / price.denominator for atom, price in prices.items()}
+    unit = Decimal(1).scaleb(max(decimals.values()).adjusted() - DIGITS + 1)
+    return {atom: exact(price.quantize(min(unit, Decimal(1)))) for atom, price in decimals.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A way to suppose facts: the names of the action and of the function that gives its price."""
+
+    action: str
+    price: str
+    holds: bool
+    looked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes the actions that suppose facts, for what is `asked`."""
+
+    asked: Translation
+    taken_actions: set[str]
+    taken_functions: set[str]
+    kinds: dict[str, list[_Kind]] = field(default_factory=dict)
+    actions: dict[str, Action] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
+
+    def write(self, name: str) -> None:
+        """Write the actions for the predicate `name`."""
+        parameters = self.asked.problem.domain.predicates[name].parameters
+        parameters = tuple([Variable(f"?a{place}", each.types) for place, each in enumerate(parameters)])
+        fact = Atom(name, tuple([each.name for each in parameters]))
+        self.kinds[name] = []
+        for looked in (True, False) if name in self.asked.words.seen else (False,):
+            for holds in (True, False):
+                kind = self._kind(name, holds=holds, looked=looked)
+                self.kinds[name].append(kind)
+                self.functions[kind.price] = Function(kind.price, parameters)
+                self.actions[kind.action] = self._action(kind, fact, parameters)
+
+    def _kind(self, name: str, *, holds: bool, looked: bool) -> _Kind:
+        word = f"{'see' if looked else 'suppose'}-{'' if holds else 'not-'}{name}"
+        return _Kind(_free(word, self.taken_actions), _free(f"price-{word}", self.taken_functions), holds, looked)
+
+    def _action(self, kind: _Kind, fact: Atom, parameters: tuple[Variable, ...]) -> Action:
+        words = self.asked.words
+        needs = [renamed(fact, words.open), *([renamed(fact, words.seen)] if kind.looked else [])]
+        provides: list[Literal] = [Not(renamed(fact, words.open))]
+        provides += [fact, renamed(fact, words.possible)] if kind.holds else [Not(renamed(fact, words.possible))]
+        provides += self._guessed(kind, fact)
+        when = tuple(self._others(kind, fact, parameters)) if kind.holds else ()
+        price = Atom(kind.price, fact.args)
+        return Action(kind.action, parameters, conjunction(needs), tuple(provides), when=when, cost=(price,))
+
+    def _guessed(self, kind: _Kind, fact: Atom) -> Iterator[Literal]:
+        if not kind.looked and fact.predicate in self.asked.words.guessed:
+            yield renamed(fact, self.asked.words.guessed)
+
+    def _others(self, kind: _Kind, fact: Atom, parameters: tuple[Variable, ...]) -> Iterator[When]:
+        """Yield that the other facts of the same item do not hold."""
+        words, places = self.asked.words, self.asked.items.get(fact.predicate, ())
+        if not places:
+            return
+        opened = Atom(fact.predicate, tuple([OPEN if at in places else arg for at, arg in enumerate(fact.args)]))
+        other, variables = filled(opened, parameters, fact.args)
+        ended = (Not(renamed(other, words.possible)), Not(renamed(other, words.open)))
+        yield When(TRUE, (*ended, *self._guessed(kind, other)), (), variables)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "-"
+    taken.add(name)
+    return name
+
+
+SHARE: Final = 0.35
+"""How much of what is left of the time a search may take, but for the last."""
+IN_NO_CASE: Final = "no plan reaches the goal, however the unknown facts turn out"
+CARELESS: Final = "no plan is known in which no irreversible step rests on what could be looked at before"
+
+Solve = Callable[..., Result]
+
+
+def solve_with_unknown(problem: Problem, solve: Solve, budget: Budget, **options: Any) -> Result:
+    """Return the answer to `problem`, of which facts are unknown; `solve` answers for problems without such.
+
+    Nothing is proved optimal that rests on unknown facts. The problem is unsolvable where there is not even a plan that
+    takes each condition to hold that some way of the unknown facts would make true.
+    """
+    asked = translation(problem)
+    if asked is None:
+        limits = {"time_limit": budget.remaining, "memory_limit": budget.memory_limit, "cancel": budget.cancel}
+        found = solve(replace(problem, unknown=(), likely={}), **options, **limits)
+        return found if found.plan is None else replace(found, plan=replace(found.plan, problem=problem))
+    return _Searches(problem, asked, solve, budget, options).result()
+
+
+def _charge(found: Result) -> Number | None:
+    return None if found.plan is None else found.plan.charge
+
+
+class _Searches:
+    """The searches, and what is known between them."""
+
+    def __init__(
+        self, problem: Problem, asked: Translation, solve: Solve, budget: Budget, options: dict[str, Any]
+    ) -> None:
+        self._problem = problem
+        self._asked = asked
+        self._solve = solve
+        self._budget = budget
+        self._on_progress: Callable[[Progress], None] | None = options.pop("on_progress", None)
+        self._options = options
+        self._plan: Plan | None = None
+        self._bound: Number | None = None
+
+    def result(self) -> Result:
+        """Search three times, and return the answer."""
+        lucky = self._search(self._asked.optimistic(), SHARE, self._note_lucky)
+        self._bound = lucky.plan.charge if lucky.plan and lucky.status is Status.OPTIMAL else lucky.lower_bound
+        if lucky.status is Status.UNSUPPORTED:
+            return lucky
+        if lucky.status is Status.UNSOLVABLE:
+            return replace(lucky, reason=IN_NO_CASE)
+        if self._is_optimal or lucky.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
+            return self._answer(lucky)
+        return self._planned(_charge(lucky))
+
+    def _planned(self, lucky: Number | None) -> Result:
+        """Plan on what is known, and on what is supposed too, where a plan costs so much if it is `lucky`."""
+        knowing, fallback, self._plan = self._asked.knowing(), self._plan, None
+        safe = self._search(knowing, SHARE, lambda plan: self._note(plan.steps, {}))
+        if self._is_optimal or safe.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
+            return self._answer(safe)
+        made = supposing(self._asked, knowing, surprise(lucky, _charge(safe)))
+        found = self._search(made.problem, 1, lambda plan: self._note(*made.without(plan.steps)))
+        self._plan = self._plan or fallback
+        return self._answer(found)
+
+    def _search(self, problem: Problem, share: float, note: Callable[[Plan], None]) -> Result:
+        def report(progress: Progress) -> None:
+            if progress.plan is not None:
+                note(progress.plan)
+            if self._on_progress is not None:
+                self._on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
+
+        left = self._budget.remaining
+        seconds = None if left is None else share * left
+        limits = {"time_limit": seconds, "memory_limit": self._budget.memory_limit, "cancel": self._budget.cancel}
+        found = self._solve(problem, **self._options, **limits, on_progress=report)
+        if found.plan is not None:
+            note(found.plan)
+        return found
+
+    def _note_lucky(self, plan: Plan) -> None:
+        """Keep `plan`, which takes to hold what may, if it works on suppositions that do not contradict each other."""
+        if self._plan is not None and self._plan.steps == plan.steps:
+            return
+        verdict = validate(self._problem, plan.steps)
+        if verdict.valid:
+            self._plan = valued(Plan(plan.steps, self._problem, suppositions=verdict.suppositions), verdict)
+
+    def _note(self, steps: tuple[Step, ...], supposed: Mapping[Atom, bool]) -> None:
+        """Keep the plan of `steps`, which rest on what is known or `supposed`."""
+        if self._plan is not None and self._plan.steps == steps:
+            return
+        expected = tuple([Supposition(fact, holds) for fact, holds in supposed.items()])
+        verdict = validate(self._problem, Plan(steps, self._problem, suppositions=expected))
+        if not verdict.valid:
+            raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
+        self._plan = valued(Plan(steps, self._problem, suppositions=verdict.suppositions), verdict)
+
+    @property
+    def _is_optimal(self) -> bool:
+        plan = self._plan
+        return plan is not None and not plan.suppositions and self._bound is not None and plan.charge <= self._bound
+
+    def _answer(self, found: Result) -> Result:
+        """Return what is known where the last search ended as `found`."""
+        status = Status.UNKNOWN if self._plan is None else Status.OPTIMAL if self._is_optimal else Status.SOLVED
+        said = [found.reason, self._why_not() if found.status is Status.UNSOLVABLE and self._plan is None else ""]
+        if self._plan is not None and self._plan.suppositions:
+            said.append(f"it supposes {'; '.join(map(str, self._plan.suppositions))}")
+        reason = "; ".join(filter(None, said))
+        return replace(found, status=status, plan=self._plan, lower_bound=self._bound, reason=reason)
+
+    def _why_not(self) -> str:
+        """Return why there is no plan, where there is proved to be none: with all supposed, all would be known."""
+        return CARELESS if self._asked.words.guessed else IN_NO_CASE

@@ -1,0 +1,163 @@
+"""Costs as files can say them: integers, and tables for what Python computes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+
+from planner.language.pddl.sections import free_name
+from planner.lightweight import replace
+from planner.limits import Budget
+from planner.model import (
+    Action,
+    Atom,
+    CostFunction,
+    CostTerm,
+    Function,
+    Goal,
+    Metric,
+    Number,
+    Predicate,
+    Problem,
+    Term,
+    is_variable,
+)
+from planner.model.formulas import conjunction, conjuncts
+from planner.plan import exact_sum
+
+
+def without_needless_costs(problem: Problem) -> Problem:
+    """Return `problem` without costs where a plan costs its length anyway."""
+    actions = problem.domain.actions.values()
+    needless = problem.metric is Metric.LENGTH or all(action.cost == (1,) for action in actions)
+    return without_costs(problem) if needless else problem
+
+
+def without_costs(problem: Problem) -> Problem:
+    """Return `problem` with all costs left out."""
+    actions = {name: replace(action, cost=()) for name, action in problem.domain.actions.items()}
+    domain = replace(problem.domain, actions=actions, functions={})
+    return replace(problem, domain=domain, values={}, metric=Metric.LENGTH)
+
+
+def with_tables(problem: Problem, budget: Budget) -> Problem:
+    """Return `problem` with one term to each cost: static functions stand for what Python computes, and for sums.
+
+    A function that stands for Python has a value for each instance that can be reached, and a static condition leaves
+    out all others.
+    """
+    for action in problem.domain.actions.values():
+        if len(action.cost) > 1 and not _is_computed(action):
+            problem = _with_sum(problem, action)
+    computed = [action for action in problem.domain.actions.values() if _is_computed(action)]
+    if not computed:
+        return problem
+    from planner.grounding.ground import explore
+    from planner.grounding.instantiate import one_by_one
+
+    task = explore(replace(problem, goal=Goal()), budget).task
+    raw = [*task.actions, *one_by_one(task.tables)]
+    for action in computed:
+        rows = {each.arguments: each.cost for each in raw if each.action.name == action.name}
+        problem = _with_table(problem, action, rows)
+    return problem
+
+
+def _with_sum(problem: Problem, action: Action) -> Problem:
+    """Replace the cost of `action` by one term: Fast Downward takes only the last of several increases."""
+    constant = exact_sum(term for term in action.cost if isinstance(term, int | Decimal))
+    terms = [term for term in action.cost if isinstance(term, Atom)]
+    if not terms or (constant == 0 and len(terms) == 1):
+        return _with_cost(problem, action, terms[0] if terms else constant)
+    used = [parameter for parameter in action.parameters if any(parameter.name in term.args for term in terms)]
+    function = free_name(f"cost-of-{action.name}", set(problem.domain.functions))
+    names = tuple([parameter.name for parameter in used])
+    values = {
+        Atom(function, tuple([binding[name] for name in names])): cost
+        for binding, cost in _sums(problem, terms, constant)
+    }
+    functions = {**problem.domain.functions, function: Function(function, tuple(used))}
+    problem = replace(problem, domain=replace(problem.domain, functions=functions), values={**problem.values, **values})
+    return _with_cost(problem, action, Atom(function, names))
+
+
+def _sums(problem: Problem, terms: list[Atom], constant: Number) -> list[tuple[dict[Term, Term], Number]]:
+    """Return the sum of `terms` and `constant` for every binding of their variables that gives all of them a value."""
+    sums: list[tuple[dict[Term, Term], Number]] = [({}, constant)]
+    known: set[Term] = set()
+    for term in terms:
+        fixed = [place for place, arg in enumerate(term.args) if not is_variable(arg) or arg in known]
+        rows: dict[tuple[Term, ...], list[tuple[tuple[Term, ...], Number]]] = defaultdict(list)
+        for atom, value in problem.values.items():
+            if atom.predicate == term.predicate:
+                rows[tuple([atom.args[place] for place in fixed])].append((atom.args, value))
+        found = [
+            (_bound(term, args, binding), cost + value)
+            for binding, cost in sums
+            for args, value in rows.get(tuple([binding.get(term.args[x], term.args[x]) for x in fixed]), ())
+        ]
+        sums = [(binding, cost) for binding, cost in found if binding is not None]
+        known.update(term.args)
+    return sums
+
+
+def _with_cost(problem: Problem, action: Action, cost: CostTerm) -> Problem:
+    actions = {**problem.domain.actions, action.name: replace(action, cost=(cost,))}
+    return replace(problem, domain=replace(problem.domain, actions=actions))
+
+
+def _bound(term: Atom, args: tuple[Term, ...], binding: dict[Term, Term]) -> dict[Term, Term] | None:
+    """Return `binding` extended so that `term` has the arguments `args`; None where it cannot."""
+    extended = dict(binding)
+    for mine, value in zip(term.args, args, strict=True):
+        if (extended.setdefault(mine, value) if is_variable(mine) else mine) != value:
+            return None
+    return extended
+
+
+def _is_computed(action: Action) -> bool:
+    return any(isinstance(term, CostFunction) for term in action.cost)
+
+
+def _with_table(problem: Problem, action: Action, rows: dict[tuple[str, ...], Number]) -> Problem:
+    domain = problem.domain
+    function = free_name(f"cost-of-{action.name}", set(domain.functions))
+    predicate = free_name(f"has-cost-{action.name}", set(domain.predicates))
+    names = tuple([parameter.name for parameter in action.parameters])
+    requires = conjunction([Atom(predicate, names), *conjuncts(action.requires)])
+    known = replace(action, requires=requires, cost=(Atom(function, names),))
+    domain = replace(
+        domain,
+        actions={**domain.actions, action.name: known},
+        predicates={**domain.predicates, predicate: Predicate(predicate, action.parameters)},
+        functions={**domain.functions, function: Function(function, action.parameters)},
+    )
+    initial = (*problem.initial, *(Atom(predicate, row) for row in rows))
+    values = {**problem.values, **{Atom(function, row): cost for row, cost in rows.items()}}
+    return replace(problem, domain=domain, initial=initial, values=values)
+
+
+def in_integers(problem: Problem) -> tuple[Problem, int]:
+    """Return `problem` with all costs multiplied so that they are integers, and by what: a power of ten."""
+    factor = _resolution(_numbers(problem))
+    if factor == 1:
+        return problem, 1
+    actions = {
+        name: replace(action, cost=tuple([int(x * factor) if isinstance(x, int | Decimal) else x for x in action.cost]))
+        for name, action in problem.domain.actions.items()
+    }
+    values = {atom: int(value * factor) for atom, value in problem.values.items()}
+    return replace(problem, domain=replace(problem.domain, actions=actions), values=values), factor
+
+
+def _numbers(problem: Problem) -> Iterator[Number]:
+    yield from problem.values.values()
+    for action in problem.domain.actions.values():
+        yield from (term for term in action.cost if isinstance(term, int | Decimal))
+
+
+def _resolution(numbers: Iterable[Number]) -> int:
+    """Return the smallest power of ten that makes each of `numbers` integral when multiplied with it."""
+    places = [-int(number.normalize().as_tuple().exponent) for number in numbers if isinstance(number, Decimal)]
+    return int(10 ** max([0, *places]))

@@ -1,0 +1,474 @@
+"""Instances of actions and axioms that fail by as little as possible.
+
+A conjunctive query over the facts that may hold, in which some atoms may be skipped: what is skipped is what the
+instance lacks. The number of skipped atoms grows until there are instances, so those that lack least come first.
+
+Everything that can make a literal true: actions, their conditional effects, and axioms.
+
+Facts in the words of the domain's author.
+
+What may ever become true and what may ever become false, when deletes do no harm.
+
+The relaxed world is the one of the delete relaxation, read for both signs: a fact may hold if it holds initially or
+something that may happen adds it, and may fail if it fails initially or something that may happen deletes it. What is
+impossible here is impossible in every reachable state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+from planner.compilations.normal_form import GOAL, Conjunction, NormalProblem, Schema, SchemaEffect
+from planner.grounding.instantiate import FactTable, RawAction, RawRule, Residuals, each_instance, instantiate_axioms
+from planner.grounding.instantiate import Literal as Number
+from planner.grounding.joins import Relation, Row, getter
+from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
+from planner.limits import Budget
+from planner.model import (
+    OPEN,
+    Action,
+    And,
+    Atom,
+    DomainModel,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Literal,
+    Not,
+    Or,
+    Term,
+    Variable,
+    is_variable,
+)
+from planner.model.formulas import substitute
+
+Literals = tuple[Literal, ...]
+"""A set of literals, in the order in which conditions name them."""
+
+
+class Relaxed:
+    """The relaxed world of a problem in normal form; raises `LimitReached` while it is explored."""
+
+    def __init__(self, normal: NormalProblem, budget: Budget) -> None:
+        self.normal = normal
+        self.budget = budget
+        self.database = Database(normal.problem, normal.fluent | normal.derived)
+        schemas, axioms = schema_rules(normal), axiom_rules(normal)
+        reachability = Reachability(self.database, budget)
+        reachability.run([rule for rules in schemas for rule in rules.reachable] + [axiom.rule for axiom in axioms])
+        for effect in [effect for rules in schemas for effect in rules.effects if effect.deletes]:
+            reachability.find(effect.rule)
+        self._table = FactTable.of(self.database, self.database.growing)
+        residuals = Residuals(self._table, self.database, budget)
+        self.actions = each_instance(schemas, normal.problem, self._table, residuals, budget)
+        rules = [*instantiate_axioms(axioms, self._table, residuals, budget), *residuals.rules]
+        self._initial = self._table.holding(self.database.initial)
+        derived = {rule.head for rule in rules}
+        given = [*self._initial, *(~fact for fact in range(len(self._table.atoms)) if fact not in self._initial)]
+        self._possible = _closure([*given, *(~fact for fact in derived)], _operators(self.actions, rules), budget)
+        self._relations: dict[str, Relation] = {}
+
+    def relation(self, predicate: str) -> Relation:
+        """Return the facts of `predicate` that may hold."""
+        if predicate not in self.database.growing:
+            return self.database.relation(predicate)
+        if predicate not in self._relations:
+            numbers = self._table.numbers.get(predicate, {})
+            self._relations[predicate] = Relation(row for row, number in numbers.items() if number in self._possible)
+        return self._relations[predicate]
+
+    def may(self, literal: Literal) -> bool:
+        """Return whether the ground `literal` may hold in some reachable state."""
+        if isinstance(literal, Atom):
+            return literal.args in self.relation(literal.predicate).rows
+        assert isinstance(literal.part, Atom)
+        if literal.part.predicate not in self.database.growing:
+            return literal.part.args not in self.database.relation(literal.part.predicate).rows
+        number = self._table.number(literal.part)
+        return number is None or ~number in self._possible
+
+    def bindings(self, variables: tuple[Variable, ...]) -> Iterator[dict[Term, Term]]:
+        """Yield all choices of objects for `variables`."""
+        names = [variable.name for variable in variables]
+        for values in product(*(self.database.members(variable.types) for variable in variables)):
+            yield dict(zip(names, values, strict=True))
+
+    def lacks(self, formula: Formula) -> list[Literals]:
+        """Return sets of literals that can never hold and each of which would let `formula` hold; smallest first.
+
+        `formula` is ground and in negation normal form. There is no set at all where nothing would do, the empty one
+        where nothing is lacking, and only some of the alternatives where they are many.
+        """
+        self.budget.check()
+        match formula:
+            case Atom():
+                return [()] if self.may(formula) else [(formula,)]
+            case Not(Atom()):
+                return [()] if self.may(formula) else [(formula,)]
+            case Equals(left, right):
+                return [()] if left == right else []
+            case Not(Equals(left, right)):
+                return [()] if left != right else []
+            case And(parts):
+                return self._all(parts)
+            case Or(parts):
+                return self._some(parts)
+            case Forall(variables, part):
+                return self._all(substitute(part, binding) for binding in self.bindings(variables))
+            case Exists(variables, part):
+                return self._some(substitute(part, binding) for binding in self.bindings(variables))
+        raise AssertionError(formula)
+
+    def _all(self, parts: Iterable[Formula]) -> list[Literals]:
+        found: list[Literals] = [()]
+        for part in parts:
+            more = self.lacks(part)
+            if more != [()]:
+                found = fewest(one + other for one in found for other in more)
+            if not found:
+                break
+        return found
+
+    def _some(self, parts: Iterable[Formula]) -> list[Literals]:
+        found: list[Literals] = []
+        for part in parts:
+            found = fewest([*found, *self.lacks(part)])
+            if found[:1] == [()]:
+                return [()]
+        return found
+
+
+ALTERNATIVES: Final = 20
+"""How many ways of making a condition possible are looked at."""
+
+
+def fewest(sets: Iterable[Literals]) -> list[Literals]:
+    """Return the smallest of `sets`, each literal once and each set once."""
+    return sorted(dict.fromkeys(tuple(dict.fromkeys(literals)) for literals in sets), key=len)[:ALTERNATIVES]
+
+
+Operator = tuple[list[Number], list[Number]]
+"""What must be possible, and what then becomes possible."""
+
+
+def _operators(actions: Iterable[RawAction], rules: Iterable[RawRule]) -> Iterator[Operator]:
+    for action in actions:
+        yield action.condition, [*action.adds, *(~fact for fact in action.deletes)]
+        for effect in action.effects:
+            yield [*action.condition, *effect.condition], [*effect.adds, *(~fact for fact in effect.deletes)]
+    for rule in rules:
+        yield list(rule.body), [rule.head]
+
+
+ROUNDS: Final = 4096
+"""So often the closure goes round between two looks at the limits: some milliseconds."""
+
+
+def _closure(given: Iterable[Number], operators: Iterable[Operator], budget: Budget) -> set[Number]:
+    """Return all literals that become possible; each operator counts the conditions that it still waits for.
+
+    Raises `LimitReached`.
+    """
+    possible: set[Number] = set()
+    queue = deque(given)
+    waiting: dict[Number, list[int]] = defaultdict(list)
+    missing: list[int] = []
+    results: list[list[Number]] = []
+    for number, (condition, result) in enumerate(operators):
+        if not number % ROUNDS:
+            budget.check()
+        needed = set(condition)
+        missing.append(len(needed))
+        results.append(result)
+        for literal in needed:
+            waiting[literal].append(number)
+        if not needed:
+            queue.extend(result)
+    while queue:
+        literal = queue.popleft()
+        if literal in possible:
+            continue
+        possible.add(literal)
+        if not len(possible) % ROUNDS:
+            budget.check()
+        for number in waiting.pop(literal, ()):
+            missing[number] -= 1
+            if not missing[number]:
+                queue.extend(results[number])
+    return possible
+
+
+UNCONDITIONAL: Final = Conjunction()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Provider:
+    """When `condition` holds for `variables`, all of `heads` become true; `action` is None for an axiom.
+
+    The first variables are the parameters of the action or of the derived predicate. `trigger` is the part of the
+    condition that belongs to a conditional effect alone.
+    """
+
+    action: Action | None
+    variables: tuple[Variable, ...]
+    condition: Conjunction
+    heads: tuple[Literal, ...]
+    trigger: Conjunction = UNCONDITIONAL
+
+    def unify(self, target: Literal) -> Iterator[dict[Term, Term]]:
+        """Yield the bindings under which a head is the ground `target`."""
+        for head in self.heads:
+            if isinstance(head, Not) is isinstance(target, Not):
+                binding = _unified(atom_of(head), atom_of(target))
+                if binding is not None:
+                    yield binding
+
+    def label(self, binding: Mapping[Term, Term]) -> str:
+        """Return the instance for `binding` as people write it; what is left open is `_`."""
+        if self.action is None:
+            return str(atom_of(self.heads[0]).substitute(binding))
+        arguments = ", ".join(binding.get(parameter.name, "_") for parameter in self.action.parameters)
+        return f"{self.action.name}({arguments})"
+
+
+def atom_of(literal: Literal) -> Atom:
+    """Return the atom of a literal."""
+    atom = literal.part if isinstance(literal, Not) else literal
+    assert isinstance(atom, Atom)
+    return atom
+
+
+def _unified(head: Atom, target: Atom) -> dict[Term, Term] | None:
+    if head.predicate != target.predicate:
+        return None
+    binding: dict[Term, Term] = {}
+    for mine, other in zip(head.args, target.args, strict=True):
+        expected = binding.setdefault(mine, other) if is_variable(mine) else mine
+        if expected != other:
+            return None
+    return binding
+
+
+class Providers:
+    """The providers of a problem, found by what they provide."""
+
+    def __init__(self, relaxed: Relaxed) -> None:
+        self._database = relaxed.database
+        self._by_head: dict[tuple[str, bool], list[Provider]] = defaultdict(list)
+        for provider in _providers(relaxed.normal):
+            for key in dict.fromkeys((atom_of(head).predicate, isinstance(head, Not)) for head in provider.heads):
+                self._by_head[key].append(provider)
+
+    def of(self, target: Literal) -> list[Provider]:
+        """Return those that have a head of the types of `target`, whatever the other objects."""
+        candidates = self._by_head.get((atom_of(target).predicate, isinstance(target, Not)), [])
+        return [each for each in candidates if any(self._fits(each, binding) for binding in each.unify(target))]
+
+    def _fits(self, provider: Provider, binding: Mapping[Term, Term]) -> bool:
+        return all(
+            (binding[variable.name],) in self._database.type_relation(variable.types).rows
+            for variable in provider.variables
+            if variable.name in binding
+        )
+
+    def named(self, predicate: str, *, negative: bool) -> list[Provider]:
+        """Return those that make some atom of `predicate` true, or false if `negative`."""
+        return self._by_head.get((predicate, negative), [])
+
+    def changes(self, target: Literal) -> bool:
+        """Return whether anything makes a literal of this predicate and sign true."""
+        return (atom_of(target).predicate, isinstance(target, Not)) in self._by_head
+
+
+def _providers(normal: NormalProblem) -> Iterator[Provider]:
+    for schema in normal.schemas:
+        heads = _heads(schema)
+        if heads:
+            yield Provider(schema.action, schema.variables, schema.condition, heads)
+        for effect in schema.effects:
+            variables = (*schema.variables, *effect.variables)
+            condition = _both(schema.condition, effect.condition)
+            yield Provider(schema.action, variables, condition, _heads(effect), effect.condition)
+    for axiom in normal.axioms:
+        if not axiom.head.predicate.startswith(GOAL):
+            yield Provider(None, axiom.variables, axiom.condition, (axiom.head,))
+
+
+def _heads(effect: Schema | SchemaEffect) -> tuple[Literal, ...]:
+    return (*effect.adds, *map(Not, effect.deletes))
+
+
+def _both(one: Conjunction, other: Conjunction) -> Conjunction:
+    return Conjunction(
+        (*one.variables, *other.variables),
+        tuple(dict.fromkeys((*one.atoms, *other.atoms))),
+        tuple(dict.fromkeys((*one.negated, *other.negated))),
+        (*one.equal, *other.equal),
+        (*one.unequal, *other.unequal),
+        (*one.residual, *other.residual),
+    )
+
+
+INSTANCES: Final = 12
+"""How many instances of a provider are looked at for each number of conditions that they lack."""
+WORK: Final = 20_000
+"""How many partial instances are looked at before the search for more is given up."""
+
+Binding = dict[Term, Term]
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """An instance of a provider, and the literals that it `lacks`: none of them may ever hold.
+
+    `needs` are all literals that it requires, apart from those inside disjunctions and quantifiers.
+    """
+
+    provider: Provider
+    label: str
+    lacks: Literals
+    needs: Literals
+
+
+def near_misses(provider: Provider, target: Literal, relaxed: Relaxed) -> list[NearMiss]:
+    """Return instances of `provider` that would make `target` true and lack least, or one condition more than least.
+
+    Instances that lack `target` itself come last, and only where there are no others.
+    """
+    search = _Search(provider, relaxed)
+    found: dict[NearMiss, None] = {}
+    circular: dict[NearMiss, None] = {}
+    least = len(provider.condition.atoms)
+    for skips in range(len(provider.condition.atoms) + 1):
+        if skips > least + 1:
+            break
+        for binding in provider.unify(target):
+            for count, miss in enumerate(search.instances(binding, skips)):
+                if target in miss.lacks:
+                    circular[miss] = None
+                else:
+                    found[miss] = None
+                    least = min(least, len(miss.lacks))
+                if count >= INSTANCES:
+                    break
+    nearest = sorted(found or circular, key=lambda miss: len(miss.lacks))
+    return [miss for miss in nearest if not found or len(miss.lacks) <= least + 1][:INSTANCES]
+
+
+@dataclass(slots=True)
+class _Search:
+    provider: Provider
+    relaxed: Relaxed
+    work: int = WORK
+
+    def instances(self, start: Binding, skips: int) -> Iterator[NearMiss]:
+        """Yield the instances that extend `start` and skip exactly `skips` atoms, none of which may hold."""
+        atoms = frozenset(self.provider.condition.atoms)
+        stack: list[tuple[Binding, frozenset[Atom], frozenset[Atom]]] = [(start, atoms, frozenset())]
+        while stack and self.work > 0:
+            self.work -= 1
+            binding, atoms, skipped = stack.pop()
+            if not self._fits(binding):
+                continue
+            if len(atoms) + len(skipped) == skips:
+                yield from self._finished(binding, atoms | skipped)
+                continue
+            atom = min(atoms, key=lambda atom: self._price(atom, binding))
+            rest = atoms - {atom}
+            if len(skipped) < skips:
+                stack.append((binding, rest, skipped | {atom}))
+            for row in matching(self.relaxed.relation(atom.predicate), atom, binding):
+                extended = _extended(atom, row, binding)
+                if extended is not None:
+                    stack.append((extended, rest, skipped))
+
+    def _price(self, atom: Atom, binding: Binding) -> tuple[int, int, str]:
+        open_args = sum(is_variable(arg) and arg not in binding for arg in atom.args)
+        return open_args, len(self.relaxed.relation(atom.predicate).rows), str(atom)
+
+    def _fits(self, binding: Binding) -> bool:
+        """Return whether what is bound so far has the right types and satisfies the (in)equalities."""
+        self.relaxed.budget.check()
+        condition = self.provider.condition
+        return (
+            all(
+                (binding[variable.name],) in self.relaxed.database.type_relation(variable.types).rows
+                for variable in self.provider.variables
+                if variable.name in binding
+            )
+            and all(_compared(test, binding) is not False for test in condition.equal)
+            and all(_compared(test, binding) is not True for test in condition.unequal)
+        )
+
+    def _finished(self, binding: Binding, skipped: frozenset[Atom]) -> Iterator[NearMiss]:
+        free: tuple[Variable, ...] = tuple([v for v in self.provider.variables if v.name not in binding])
+        for values in self.relaxed.bindings(free):
+            self.work -= 1
+            if self.work <= 0:
+                return
+            full = binding | values
+            missing = [atom.substitute(full) for atom in self.provider.condition.atoms if atom in skipped]
+            if self._fits(full) and not any(map(self.relaxed.may, missing)):
+                yield from self._lacking(full, missing)
+
+    def _lacking(self, binding: Binding, missing: list[Atom]) -> Iterator[NearMiss]:
+        """Yield the instance with what it lacks: for disjunctions there are alternatives."""
+        condition = self.provider.condition
+        negated = [Not(atom.substitute(binding)) for atom in condition.negated]
+        alternatives: list[Literals] = [(*missing, *[literal for literal in negated if not self.relaxed.may(literal)])]
+        for formula in condition.residual:
+            more = self.relaxed.lacks(substitute(formula, binding))
+            alternatives = fewest(one + other for one in alternatives for other in more)
+        label = self.provider.label(binding)
+        needs: Literals = (*[atom.substitute(binding) for atom in condition.atoms], *negated)
+        yield from (NearMiss(self.provider, label, lacks, needs) for lacks in alternatives)
+
+
+def _compared(test: Equals, binding: Binding) -> bool | None:
+    left, right = binding.get(test.left, test.left), binding.get(test.right, test.right)
+    return None if is_variable(left) or is_variable(right) else left == right
+
+
+def matching(relation: Relation, atom: Atom, binding: Binding) -> Iterator[Row]:
+    """Yield the rows of `relation` that agree with what is bound in `atom`."""
+    args = tuple([binding.get(arg, arg) for arg in atom.args])
+    key = tuple([place for place, arg in enumerate(args) if not is_variable(arg)])
+    if len(key) == len(args):
+        if args in relation.rows:
+            yield args
+        return
+    found = relation.index(key, tuple(range(len(args)))).get(getter(key)(args), ())
+    yield from ((row,) if len(args) == 1 else row for row in found)
+
+
+def _extended(atom: Atom, row: Row, binding: Binding) -> Binding | None:
+    extended = dict(binding)
+    for arg, value in zip(atom.args, row, strict=True):
+        if is_variable(arg) and extended.setdefault(arg, value) != value:
+            return None
+    return extended
+
+
+def readable(literal: Literal, domain: DomainModel) -> str:
+    """Return `literal` as text; the facts that stand for `after` read as what they mean."""
+    atom = atom_of(literal)
+    text = str(atom) if atom.predicate in domain.predicates else _ran(atom, domain) or str(atom)
+    return f"not {text}" if isinstance(literal, Not) else text
+
+
+def _ran(atom: Atom, domain: DomainModel) -> str | None:
+    """Return which run of which action `atom` speaks of, where it stands for one."""
+    for action in domain.actions.values():
+        match = re.fullmatch(rf"ran-{re.escape(action.name)}((?:-\d+)*)_*", atom.predicate)
+        if match is not None:
+            places = [int(place) for place in match[1].split("-")[1:]] or range(len(atom.args))
+            bound = dict(zip(places, atom.args, strict=True))
+            arguments = ", ".join(bound.get(place, OPEN) for place in range(len(action.parameters)))
+            return f"{action.name}({arguments}) has run"
+    return None

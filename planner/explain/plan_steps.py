@@ -1,0 +1,229 @@
+"""Why each step is in a plan: what it provides, for whom, and whether the plan could do without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from planner.compilations.object_creation.placeholders import for_steps
+from planner.errors import InputError, kind_of
+from planner.explain.near_misses import readable
+from planner.lightweight import replace
+from planner.model import Goal, Problem
+from planner.model.formulas import conjunction, conjuncts
+from planner.partial_order.causal_links import CausalLink, causal_links, purposes
+from planner.plan import Plan, Step, Supposition, json_number, name_as_written
+from planner.problem_kinds import resolve_classical
+from planner.semantics.simulation import Simulation
+from planner.validation.validate import as_supposed, validate
+
+ELIMINATION: Final = 300
+"""Up to how many steps leaving each of them out is tried; the time grows with the square of the plan's length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One thing that a step does for another: `condition` is needed by step `consumer`, or by the goal (None)."""
+
+    condition: str
+    consumer: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepExplanation:
+    """Why step `number` (from 1) is in the plan.
+
+    `services` are all its causal links to later steps and to the goal, `chain` those of a shortest way to the goal,
+    the step's own first; it is empty where the step serves nothing. `keeps` is a constraint that the plan would break
+    without a step that serves nothing else. `redundant` steps can be left out together.
+    """
+
+    number: int
+    step: Step
+    services: tuple[Service, ...]
+    chain: tuple[Service, ...]
+    redundant: bool
+    keeps: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON-ready data; the goal as a consumer is null."""
+        return {
+            "number": self.number,
+            "action": self.step.action,
+            "arguments": list(self.step.arguments),
+            "cost": json_number(self.step.cost),
+            "services": [{"condition": each.condition, "needed_by": each.consumer} for each in self.services],
+            "chain": [{"condition": each.condition, "needed_by": each.consumer} for each in self.chain],
+            "redundant": self.redundant,
+            **({"keeps": self.keeps} if self.keeps else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PlanExplanation:
+    """Why each step of a valid plan is there; `leaner` is the plan without what is redundant, None if nothing is.
+
+    Where facts are unknown, `suppositions` are what the plan takes to hold.
+    """
+
+    steps: tuple[StepExplanation, ...]
+    leaner: Plan | None = field(default=None)
+    suppositions: tuple[Supposition, ...] = ()
+
+    @property
+    def redundant(self) -> tuple[int, ...]:
+        """The numbers of the steps that can be left out, all of them together."""
+        return tuple([each.number for each in self.steps if each.redundant])
+
+    def describe(self) -> str:
+        """Return the explanation in lines for people."""
+        return "\n".join(self._lines()) or "the plan is empty: the goal holds initially"
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def _lines(self) -> Iterator[str]:
+        for each in self.steps:
+            yield f"{each.number}. {each.step}{': redundant' if each.redundant else ''}"
+            if each.chain:
+                yield f"   {self._verb(each, each.chain[0])} {self._story(each.chain)}"
+            for service in each.services:
+                if service not in each.chain[:1]:
+                    verb, consumer = self._verb(each, service), self._consumer(service)
+                    yield f"   also {verb} {service.condition}, needed by {consumer}"
+            if each.keeps:
+                yield f"   keeps the constraint '{each.keeps}'"
+            elif not each.services:
+                yield "   serves nothing"
+        if self.leaner is not None:
+            numbers = ", ".join(map(str, self.redundant))
+            yield f"The plan is valid without {numbers}, at cost {self.leaner.cost}."
+        yield from [f"The plan supposes {supposition}." for supposition in self.suppositions]
+
+    def _verb(self, step: StepExplanation, service: Service) -> str:
+        seen = [each.literal for each in self.suppositions if each.seen == step.number]
+        return "sees" if service.condition in seen else "provides"
+
+    def _story(self, chain: Sequence[Service]) -> str:
+        first, *rest = chain
+        onward = [self._consumer(each) + ("" if each.consumer else f" {each.condition}") for each in rest]
+        return " → ".join([f"{first.condition}, needed by {self._consumer(first)}", *onward])
+
+    def _consumer(self, service: Service) -> str:
+        if service.consumer is None:
+            return "the goal"
+        return f"{service.consumer}. {self.steps[service.consumer - 1].step}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON-ready data."""
+        data = {
+            "steps": [each.to_dict() for each in self.steps],
+            "redundant": list(self.redundant),
+            "leaner": self.leaner.to_dict() if self.leaner is not None else None,
+        }
+        if self.suppositions:
+            data["suppositions"] = [each.to_dict() for each in self.suppositions]
+        return data
+
+
+def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
+    """Return why each step of `plan` is there.
+
+    Wishes that come true count as part of the goal. Raises `PlanError` for a plan that is not valid, and `InputError`
+    for names in the problem that nothing declares.
+    """
+    problem = resolve_classical(problem, "explain_plan", "htn.problem_kind.explain_plan(problem, plan) explains it")
+    if not isinstance(plan, Plan):
+        raise InputError(
+            f"{kind_of(plan)} is no plan", hint="solve(problem).expect_plan() and Plan(steps, problem) are"
+        )
+    source, expanded = problem, for_steps(_settled(problem, plan), plan.steps)
+    problem, suppositions = as_supposed(expanded, plan)
+    plan = replace(plan, suppositions=suppositions)
+    links, chains = causal_links(expanded, plan), purposes(expanded, plan)
+    served: dict[int, list[CausalLink]] = {number: [] for number in chains}
+    for link in links:
+        if link.provider in served:
+            served[link.provider].append(link)
+    kept = _needed(problem, plan, [number for number, chain in chains.items() if chain])
+    steps = [
+        StepExplanation(
+            number,
+            step,
+            _services(served[number], problem, plan),
+            _services(chains[number], problem, plan),
+            number not in kept,
+            _kept_constraint(number, kept, problem, plan) if number in kept and not chains[number] else "",
+        )
+        for number, step in enumerate(name_as_written(plan.steps, problem), start=1)
+    ]
+    leaner = Plan(tuple([plan.steps[number - 1] for number in kept]), source)
+    return PlanExplanation(tuple(steps), leaner if len(leaner) < len(plan) else None, suppositions)
+
+
+def _settled(problem: Problem, plan: Plan) -> Problem:
+    """Return `problem` with those of its wishes that come true as what has to be so, and without the others."""
+    if not problem.wishes:
+        return problem
+    forgone = validate(problem, plan.steps).forgone
+    wishes = [wish.condition for wish in problem.goal.soft if wish not in forgone]
+    constraints = tuple([replace(each, utility=None) for each in problem.constraints if each not in forgone])
+    hard = conjunction([*conjuncts(problem.goal.hard), *wishes])
+    return replace(problem, goal=Goal(hard), constraints=constraints)
+
+
+def _services(links: Sequence[CausalLink], problem: Problem, plan: Plan) -> tuple[Service, ...]:
+    goal = len(plan) + 1
+    found = (
+        Service(readable(link.condition, problem.domain), None if link.consumer == goal else link.consumer)
+        for link in links
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _needed(problem: Problem, plan: Plan, useful: list[int]) -> list[int]:
+    """Return the numbers of steps that are left after leaving out, one after the other, what can be left out.
+
+    `useful` are the steps that serve the goal: leaving out the others changes nothing for them, unless there are
+    constraints. Then each step is left out together with all that can then not be applied, if the goal is still reached
+    (action elimination, Nakhost and Müller 2010). Steps that look at what is unknown and relied on stay.
+    """
+    useful = [*range(1, len(plan) + 1)] if problem.constraints else useful
+    kept, looks = useful, {each.seen for each in plan.suppositions if each.seen is not None}
+    if len(kept) <= ELIMINATION:
+        for number in useful:
+            fewer = _without(number, kept, problem, plan) if number in kept else None
+            kept = kept if fewer is None or not looks <= {*fewer} else fewer
+    verdict = validate(problem, [plan.steps[number - 1] for number in kept])
+    assert verdict.valid, verdict.reason
+    return kept
+
+
+def _without(number: int, kept: list[int], problem: Problem, plan: Plan) -> list[int] | None:
+    """Return those of `kept` that can be applied when step `number` is left out; None if they miss the goal."""
+    left, simulation = _applicable(number, kept, problem, plan)
+    if not simulation.holds(problem.goal.hard):
+        return None
+    if problem.constraints and not validate(problem, [plan.steps[each - 1] for each in left]).valid:
+        return None
+    return left
+
+
+def _applicable(number: int, kept: list[int], problem: Problem, plan: Plan) -> tuple[list[int], Simulation]:
+    """Return those of `kept` that can be applied when step `number` is left out, and where they lead."""
+    simulation = Simulation(problem)
+    left: list[int] = []
+    for each in kept:
+        step = plan.steps[each - 1]
+        if each != number and simulation.objection(step) is None:
+            simulation.apply(step)
+            left.append(each)
+    return left, simulation
+
+
+def _kept_constraint(number: int, kept: list[int], problem: Problem, plan: Plan) -> str:
+    """Return a constraint that would be broken without step `number`; "" if there is none."""
+    left, _ = _applicable(number, kept, problem, plan)
+    verdict = validate(replace(problem, goal=Goal()), [plan.steps[each - 1] for each in left])
+    return "" if verdict.constraint is None else str(verdict.constraint)

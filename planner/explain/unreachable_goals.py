@@ -1,0 +1,296 @@
+"""A goal that nothing reaches, as data: the chain of needs that leads to what nothing can provide.
+
+From the graph of what cannot come about to one chain of needs for each part of the goal.
+
+The graph of what cannot come about: each literal with the near misses that would provide it.
+
+A near miss needs all the literals that it lacks, a literal needs one of its near misses. A literal is worth the number
+of missing capabilities that its best near miss leads to; what only leads back to itself is worth nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from planner.compilations.normal_form import negation_normal
+from planner.explain.near_misses import Literals, NearMiss, Provider, Providers, Relaxed, atom_of, near_misses, readable
+from planner.model import Atom, DomainModel, Formula, Literal, Not, Problem
+from planner.model.formulas import conjuncts
+
+
+class Cause(Enum):
+    """Why a chain of needs ends."""
+
+    NO_PROVIDER = "it does not hold initially, and no action provides it"
+    STATIC = "it does not hold initially, and no action ever changes it"
+    LASTING = "it holds initially, and no action ends it"
+    NO_OBJECTS = "no objects fit what could provide it"
+    CIRCULAR = "it is needed for itself"
+    NOT_FOLLOWED = "the chain is longer than this explanation"
+    IMPOSSIBLE = "no facts at all would make it true"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One need: `fact` cannot come about.
+
+    Either `provider`, the instance that comes nearest to providing it, `lacks` conditions; or there is a `cause`, and
+    the chain ends. An empty `provider` with `lacks` means that the fact is derived, or a part of the goal that is no
+    single fact. `others` are further actions that could provide the fact, if something else than `lacks` held.
+    """
+
+    fact: str
+    provider: str = ""
+    lacks: tuple[str, ...] = ()
+    cause: Cause | None = None
+    others: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.cause is not None:
+            would = f" ({', '.join(self.others)} could)" if self.others and self.cause is Cause.NO_OBJECTS else ""
+            return f"{self.fact}: {self.cause.value}{would}"
+        also = f" (as would {', '.join(self.others)})" if self.others else ""
+        if not self.provider:
+            return f"{self.fact}: needs {' and '.join(self.lacks)}{also}"
+        return f"{self.fact}: {self.provider} would provide it{also}, but needs {' and '.join(self.lacks)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the link as JSON-ready data."""
+        return {
+            "fact": self.fact,
+            "provider": self.provider or None,
+            "lacks": list(self.lacks),
+            "cause": self.cause.name.lower() if self.cause is not None else None,
+            "others": list(self.others),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A missing capability: a `fact` that nothing can provide, and who needs it: `needed_by`, nearest first.
+
+    Where the cause is `CIRCULAR`, the fact is needed by what it needs itself.
+    """
+
+    fact: str
+    cause: Cause
+    needed_by: tuple[str, ...]
+
+    def __str__(self) -> str:
+        path = " ← ".join(self.needed_by)
+        if self.cause is Cause.CIRCULAR:
+            return f"no beginning: {self.fact} is needed by {path}, which it needs itself"
+        return f"missing: {self.fact}" + (f", needed by {path}" if path else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the missing capability as JSON-ready data."""
+        return {"fact": self.fact, "cause": self.cause.name.lower(), "needed_by": list(self.needed_by)}
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """A part of the goal that no plan reaches, not even when nothing that holds ever ends.
+
+    `links` go from the goal towards what is missing, each fact once; `missing` are the ends that they lead to.
+    """
+
+    goal: str
+    links: tuple[Link, ...]
+    missing: tuple[Missing, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield the explanation, a line for each link."""
+        yield f"{self.goal} cannot be reached:"
+        yield from (f"  {link}" for link in self.links)
+        yield from (f"  {missing}" for missing in self.missing)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON-ready data."""
+        return {
+            "goal": self.goal,
+            "links": [link.to_dict() for link in self.links],
+            "missing": [missing.to_dict() for missing in self.missing],
+        }
+
+
+LITERALS: Final = 300
+"""How many literals are looked at."""
+
+Value = tuple[int, int]
+"""Missing capabilities, then links: what an explanation should have few of."""
+
+
+GIVEN: Final = 2
+"""What the end of a fact counts for that no action ever touches: it is given, and rather the guard of a need."""
+
+
+@dataclass(slots=True)
+class Need:
+    """A literal that cannot come about: what could provide it, and how near that comes."""
+
+    providers: list[Provider]
+    misses: list[NearMiss]
+    cause: Cause | None = None
+
+
+@dataclass(slots=True)
+class Shortfall:
+    """The graph, grown from the literals that parts of the goal lack; explanations lead to the literals `named`."""
+
+    relaxed: Relaxed
+    providers: Providers
+    needs: dict[Literal, Need] = field(default_factory=dict)
+    named: set[Literal] = field(default_factory=set)
+    _values: dict[Literal, Value] = field(default_factory=dict)
+
+    def grow(self, roots: Iterable[Literal]) -> None:
+        """Add `roots` and all that they need, nearest first; raises `LimitReached`."""
+        queue = deque(roots)
+        while queue:
+            literal = queue.popleft()
+            if literal not in self.needs:
+                need = self.needs[literal] = self._need(literal)
+                queue.extend(lacking for miss in need.misses for lacking in miss.lacks)
+        self._evaluate()
+
+    def _need(self, literal: Literal) -> Need:
+        self.relaxed.budget.check()
+        providers = self.providers.of(literal)
+        if not providers:
+            return Need([], [], self._cause(literal))
+        if len(self.needs) >= LITERALS:
+            return Need(providers, [], Cause.NOT_FOLLOWED)
+        misses = [miss for provider in providers for miss in near_misses(provider, literal, self.relaxed)]
+        return Need(providers, sorted(misses, key=lambda miss: len(miss.lacks)), None if misses else Cause.NO_OBJECTS)
+
+    def _cause(self, literal: Literal) -> Cause:
+        if isinstance(literal, Not):
+            return Cause.LASTING
+        return Cause.NO_PROVIDER if self._is_changed(literal) else Cause.STATIC
+
+    def _is_changed(self, literal: Literal) -> bool:
+        atom = atom_of(literal)
+        return self.providers.changes(atom) or self.providers.changes(Not(atom))
+
+    def _end(self, literal: Literal, cause: Cause) -> Value:
+        if cause is Cause.NOT_FOLLOWED:
+            return LITERALS, 1
+        return (GIVEN if cause is Cause.LASTING and not self._is_changed(literal) else 1), 1
+
+    def _evaluate(self) -> None:
+        """Find the value of each literal, by passes until nothing gets better."""
+        values = {literal: self._end(literal, need.cause) for literal, need in self.needs.items() if need.cause}
+        better = True
+        while better:
+            better = False
+            for literal, need in self.needs.items():
+                for miss in need.misses:
+                    value = _sum(miss.lacks, values)
+                    if value is not None and (literal not in values or value < values[literal]):
+                        values[literal], better = value, True
+        self._values = values
+
+    def best(self, literal: Literal) -> NearMiss | None:
+        """Return the near miss to explain `literal` with; None where its chain ends."""
+        need = self.needs[literal]
+        return min(need.misses, key=lambda miss: self.rank(miss.lacks), default=None)
+
+    def rank(self, literals: Literals) -> tuple[bool, Value]:
+        """Return how good it is to explain something by `literals`: what ends in missing capabilities comes first."""
+        value = _sum(literals, self._values)
+        return value is None, value or (len(literals), len(literals))
+
+
+def _sum(literals: Literals, values: dict[Literal, Value]) -> Value | None:
+    """Return the value of needing all of `literals`; None where one of them is worth nothing so far."""
+    if any(literal not in values for literal in literals):
+        return None
+    return sum(values[literal][0] for literal in literals), 1 + sum(values[literal][1] for literal in literals)
+
+
+def unreachable_goals(problem: Problem, relaxed: Relaxed) -> tuple[tuple[Unreachable, ...], Shortfall]:
+    """Return why each part of the goal that no relaxed plan reaches cannot be reached, and the graph behind that."""
+    parts = [(part, _alternatives(part, relaxed)) for part in dict.fromkeys(conjuncts(problem.goal.hard))]
+    parts = [(part, alternatives) for part, alternatives in parts if () not in alternatives]
+    shortfall = Shortfall(relaxed, Providers(relaxed))
+    shortfall.grow(literal for _, alternatives in parts for literals in alternatives for literal in literals)
+    return tuple([_explained(part, lacks, shortfall, problem.domain) for part, lacks in parts]), shortfall
+
+
+def _alternatives(part: Formula, relaxed: Relaxed) -> list[Literals]:
+    return relaxed.lacks(negation_normal(part, itertools.count()))
+
+
+def _explained(part: Formula, alternatives: list[Literals], shortfall: Shortfall, domain: DomainModel) -> Unreachable:
+    if not alternatives:
+        cause = Cause.IMPOSSIBLE
+        return Unreachable(str(part), (Link(str(part), cause=cause),), (Missing(str(part), cause, ()),))
+    walk = _Walk(shortfall, domain)
+    best = min(alternatives, key=shortfall.rank)
+    if not _is_literal(part):
+        walk.links.append(Link(str(part), "", tuple([readable(literal, domain) for literal in best])))
+    for literal in best:
+        walk.follow(literal, f"the goal {part}")
+    return Unreachable(str(part), tuple(walk.links), tuple(walk.missing))
+
+
+def _is_literal(part: Formula) -> bool:
+    return isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Collects links depth first, each literal once; `path` holds the literals being explained, with their needers."""
+
+    shortfall: Shortfall
+    domain: DomainModel
+    links: list[Link] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+    seen: set[Literal] = field(default_factory=set)
+
+    def follow(self, start: Literal, goal: str) -> None:
+        """Add the links from `start` to its ends."""
+        path: list[tuple[Literal, str, Iterator[Literal]]] = []
+        self._enter(start, goal, path)
+        while path:
+            literal = next(path[-1][2], None)
+            if literal is None:
+                path.pop()
+                continue
+            on_path = [place for place, (known, _, _) in enumerate(path) if known == literal]
+            if on_path:
+                self._end(literal, Cause.CIRCULAR, goal, path[on_path[0] :])
+            elif literal not in self.seen:
+                self._enter(literal, goal, path)
+
+    def _enter(self, literal: Literal, goal: str, path: list[tuple[Literal, str, Iterator[Literal]]]) -> None:
+        self.seen.add(literal)
+        need, best = self.shortfall.needs[literal], self.shortfall.best(literal)
+        fact = readable(literal, self.domain)
+        if best is None:
+            could = [provider.action.name for provider in need.providers if provider.action is not None]
+            self.links.append(Link(fact, cause=need.cause, others=tuple(dict.fromkeys(could))))
+            self._end(literal, need.cause or Cause.NO_PROVIDER, goal, path)
+            return
+        action = best.provider.action
+        others = {p.action.name: None for p in need.providers if p.action is not None and p.action is not action}
+        label = "" if action is None else best.label
+        self.links.append(Link(fact, label, tuple([readable(x, self.domain) for x in best.lacks]), None, tuple(others)))
+        path.append((literal, label or fact, iter(best.lacks)))
+
+    def _end(
+        self, literal: Literal, cause: Cause, goal: str, path: list[tuple[Literal, str, Iterator[Literal]]]
+    ) -> None:
+        self.shortfall.named.add(literal)
+        needers = [label for _, label, _ in reversed(path)]
+        if cause is not Cause.CIRCULAR:
+            needers.append(goal)
+        self.missing.append(Missing(readable(literal, self.domain), cause, tuple(needers)))

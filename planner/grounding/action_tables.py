@@ -1,0 +1,193 @@
+"""Ground actions by the column: instances of one schema that are built alike, one list for each of their literals.
+
+What grounding asks of every action — is this literal constant, does it belong to that mutex group — it asks of whole
+columns, in loops that run inside Python. A table has no holes: where some rows lose a literal and others keep it, the
+table is split.
+
+What a ground action costs, and what it uses: exact numbers, looked up or computed once for each instance.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from decimal import Decimal
+from itertools import chain, compress, repeat
+from operator import eq, itemgetter, not_, or_
+
+from planner.errors import InputError
+from planner.grounding.joins import Row, projector
+from planner.lightweight import Final, dataclass
+from planner.model import Action, Atom, CostFunction, CostTerm, Metric, Number, Problem
+
+Column = Sequence[int]
+"""A literal of each row."""
+Mask = list[bool]
+"""Something that is so or not of each row."""
+
+LEAST_ROWS: Final = 12
+
+
+def are_few(rows: Sized) -> bool:
+    """Whether so few actions are better handled one by one."""
+    return len(rows) < LEAST_ROWS
+
+
+@dataclass(slots=True, eq=False)
+class ActionTable:
+    """Actions without conditional effects; `numbers` are their places among all instances of all schemas.
+
+    Where the same atom stands in several parts of the schema, so does the same column.
+    """
+
+    action: Action
+    numbers: Sequence[int]
+    arguments: Sequence[Row]
+    costs: Sequence[Number]
+    condition: list[Column]
+    adds: list[Column]
+    deletes: list[Column]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def columns(self) -> list[Column]:
+        """All columns: those of the condition, then what is added, then what is deleted."""
+        return [*self.condition, *self.adds, *self.deletes]
+
+    def select(self, rows: Sequence[int]) -> ActionTable:
+        """Return the table of some rows, given by their places in this one."""
+        pick = _picker(rows)
+        picked = {id(column): pick(column) for column in self.columns}
+        return ActionTable(
+            self.action,
+            pick(self.numbers),
+            pick(self.arguments),
+            pick(self.costs),
+            [picked[id(column)] for column in self.condition],
+            [picked[id(column)] for column in self.adds],
+            [picked[id(column)] for column in self.deletes],
+        )
+
+    def split(self, masks: Sequence[Mask]) -> Iterator[tuple[tuple[bool, ...], ActionTable]]:
+        """Yield, for each combination of values that `masks` have in some row, the table of its rows."""
+        places: dict[tuple[bool, ...], list[int]] = defaultdict(list)
+        for row, values in enumerate(zip(*masks, strict=True)):
+            places[values].append(row)
+        for values, rows in places.items():
+            yield values, self if len(places) == 1 else self.select(rows)
+
+    def cut(self, holes: Mapping[int, Mask], dead: Mask | None = None) -> Iterator[ActionTable]:
+        """Yield this table without its `dead` rows, and without the literals where `holes` say so.
+
+        The keys of `holes` are places in `columns`.
+        """
+        if dead is not None:
+            alive = list(map(not_, dead))
+            table = self.select(list(compress(range(len(self)), alive)))
+            holes = {place: list(compress(mask, alive)) for place, mask in holes.items()}
+        else:
+            table = self
+        if not len(table):
+            return
+        if not holes:
+            yield table
+            return
+        if all(map(all, holes.values())):
+            yield table.without(holes.keys())
+            return
+        for values, part in table.split(list(holes.values())):
+            yield part.without(set(compress(holes, values)))
+
+    def without(self, gone: Collection[int]) -> ActionTable:
+        """Return this table without the columns at the places `gone` in `columns`."""
+        kept = [column for place, column in enumerate(self.columns) if place not in gone]
+        first, second = len(self.condition), len(self.condition) + len(self.adds)
+        held = sum(place not in gone for place in range(first))
+        added = held + sum(place not in gone for place in range(first, second))
+        parts = kept[:held], kept[held:added], kept[added:]
+        return ActionTable(self.action, self.numbers, self.arguments, self.costs, *parts)
+
+    def rows(self, columns: Sequence[Column]) -> Iterator[tuple[int, ...]]:
+        """Return the literals of each row in `columns`."""
+        return zip(*columns, strict=True) if columns else repeat((), len(self))
+
+
+def _picker(rows: Sequence[int]) -> Callable[[Sequence[object]], tuple]:  # type: ignore[type-arg]
+    """Return a function that picks `rows` out of a column."""
+    if len(rows) > 1:
+        return itemgetter(*rows)
+    return lambda column: tuple([column[row] for row in rows])
+
+
+def members(column: Column, wanted: Collection[int]) -> Mask:
+    """Return which rows have a literal that is `wanted`."""
+    return list(map(wanted.__contains__, column))
+
+
+def same(one: Column, other: Column) -> Mask:
+    """Return in which rows two columns have the same literal."""
+    return list(map(eq, one, other))
+
+
+def either(masks: Iterable[Mask]) -> Mask | None:
+    """Return in which rows any of `masks` is true; None where that is nowhere so."""
+    found: Mask | None = None
+    for mask in masks:
+        if True in mask:
+            found = mask if found is None else list(map(or_, found, mask))
+    return found
+
+
+def literals_in(tables: Iterable[ActionTable]) -> Iterator[int]:
+    """Yield all literals in `tables`, with repetitions."""
+    return chain.from_iterable(chain.from_iterable(table.columns for table in tables))
+
+
+def cost_picker(action: Action, problem: Problem) -> Callable[[Row], Number]:
+    """Return a function from the arguments of `action` to its cost in units of the problem."""
+    if problem.metric is Metric.LENGTH:
+        return lambda _row: 1
+    return _sum_picker(action.cost, action, problem, "cost")
+
+
+def use_picker(resource: str, action: Action, problem: Problem) -> Callable[[Row], Number]:
+    """Return a function from the arguments of `action` to how much of `resource` it uses."""
+    return _sum_picker(action.uses.get(resource, ()), action, problem, f"use of {resource}")
+
+
+def _sum_picker(terms: tuple[CostTerm, ...], action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:
+    constant = sum(term for term in terms if isinstance(term, int | Decimal))
+    parts = [_term_picker(term, action, problem, what) for term in terms if not isinstance(term, int | Decimal)]
+    if not parts:
+        return lambda _row: constant
+    return lambda row: constant + sum(part(row) for part in parts)
+
+
+def _term_picker(term: CostTerm, action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:
+    if isinstance(term, Atom):
+        return _table_picker(term, action, problem, what)
+    assert isinstance(term, CostFunction)
+    return term.value
+
+
+def _table_picker(term: Atom, action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:
+    project = projector(term.args, [parameter.name for parameter in action.parameters])
+
+    def pick(row: Row) -> Number:
+        key = Atom(term.predicate, project(row))
+        if key not in problem.values:
+            raise InputError(
+                f"the {what} of {action.name}({', '.join(row)}) needs {key}, which '{problem.name}' gives no value",
+                hint=f"state it, for example {key} = 1",
+            )
+        return problem.values[key]
+
+    return pick
+
+
+def common_resolution(costs: set[Number]) -> int:
+    """Return the smallest power of ten that makes every cost an integer when multiplied with it."""
+    places = [-int(cost.normalize().as_tuple().exponent) for cost in costs if isinstance(cost, Decimal)]
+    return int(10 ** max([0, *places]))

@@ -1,0 +1,397 @@
+"""Mutex groups: sets of facts of which at most one holds in any reachable state.
+
+Candidates are lifted, as in Helmert (2009): a set of predicates, in each of which all arguments but at most one form
+the group's key. They are tested on the ground actions, where the proof is simple (the fact-alternating groups of Fišer
+and Komenda 2018): a group in which one fact holds initially stays one if every action that adds a fact of it also
+takes one away that held before. A candidate that fails is extended by a predicate that the failing action deletes.
+
+What the actions of a table do to mutex groups, asked of whole columns.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations, compress
+from operator import not_
+
+from planner.grounding.action_tables import ActionTable, Column, Mask, either, same
+from planner.grounding.instantiate import RawAction, RawEffect
+from planner.grounding.joins import Key, Row
+from planner.grounding.simplify import RawTask
+from planner.lightweight import Final, dataclass
+from planner.limits import Budget
+from planner.model import Atom
+
+Typed = tuple[str, Column]
+"""A column with the predicate of its facts."""
+
+
+class TableChanges:
+    """The actions of a table, each of which deletes the same columns of what it needs.
+
+    `adds`, `held` and `swapped` are columns: what is added, what the condition says holds, and what of that is deleted.
+    """
+
+    __slots__ = ("adds", "held", "swapped", "table")
+
+    def __init__(self, table: ActionTable, swapped: Sequence[Column], atoms: Sequence[Atom]) -> None:
+        self.table = table
+        self.adds = [(atoms[column[0]].predicate, column) for column in table.adds]
+        self.held = [(atoms[column[0]].predicate, column) for column in table.condition if column[0] >= 0]
+        self.swapped = [(atoms[column[0]].predicate, column) for column in swapped]
+
+    @classmethod
+    def of(cls, table: ActionTable, atoms: Sequence[Atom]) -> Iterator[TableChanges]:
+        """Yield the parts of `table`, split where only some rows need what they delete."""
+        if not table.adds:
+            return
+        if all(any(column is one for one in table.condition) for column in table.deletes):
+            yield cls(table, table.deletes, atoms)
+            return
+        masks = [_held(column, table, atoms) for column in table.deletes]
+        for values, part in table.split(masks):
+            yield cls(part, list(compress(part.deletes, values)), atoms)
+
+    def suspects(self, predicates: Collection[str], group_of: Mapping[int, int]) -> Iterator[int]:
+        """Yield the rows that may leave two facts in a group: those that do not swap one fact of a group for another.
+
+        `group_of` maps each fact of `predicates` to its group.
+        """
+        added, swapped = _groups(self.adds, predicates, group_of), _groups(self.swapped, predicates, group_of)
+        wrong = [same(one, other) for one, other in combinations(added, 2)]
+        for groups in added:
+            if groups in swapped:
+                continue
+            right = either([same(groups, other) for other in swapped])
+            wrong.append([True] * len(groups) if right is None else list(map(not_, right)))
+        found = either(wrong)
+        if found is not None:
+            yield from compress(range(len(found)), found)
+
+
+def _held(column: Column, table: ActionTable, atoms: Sequence[Atom]) -> Mask:
+    """Return in which rows the condition asks for the fact in `column`."""
+    predicate = atoms[column[0]].predicate
+    held = [one for one in table.condition if one[0] >= 0 and atoms[one[0]].predicate == predicate]
+    if any(one is column for one in held):
+        return [True] * len(table)
+    return either([same(one, column) for one in held]) or [False] * len(table)
+
+
+def clashes(
+    table: ActionTable, predicates: Collection[str], group_of: Mapping[int, int], atoms: Sequence[Atom]
+) -> list[list[bool]]:
+    """Return masks of the rows that need two facts of a group; `group_of` is as in `suspects`."""
+    held = [(atoms[column[0]].predicate, column) for column in table.condition if column[0] >= 0]
+    return [same(one, other) for one, other in combinations(_groups(held, predicates, group_of), 2)]
+
+
+def _groups(columns: Sequence[Typed], predicates: Collection[str], group_of: Mapping[int, int]) -> list[list[int]]:
+    return [list(map(group_of.__getitem__, column)) for predicate, column in columns if predicate in predicates]
+
+
+CANDIDATE_LIMIT: Final = 300
+"""How many candidates are tested at most; real domains have a few dozen."""
+
+Parts = tuple[tuple[str, Key], ...]
+"""A candidate: predicates, each with the argument positions that hold the key, in the order of the key."""
+
+Group = tuple[int, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Change:
+    """What an action adds under one condition.
+
+    `held` are the facts that then held before, `swapped` those of them that it deletes. It also deletes `always`, which
+    the changes of an action share, and `more`.
+    """
+
+    adds: Sequence[int]
+    held: Collection[int]
+    swapped: Sequence[int]
+    always: Collection[int]
+    more: Collection[int] = ()
+
+
+class MutexFinder:
+    """Finds the mutex groups of `facts` under `actions`."""
+
+    def __init__(self, atoms: Sequence[Atom], task: RawTask, facts: Iterable[int]) -> None:
+        self._facts = atoms
+        self._initial = list(task.initial)
+        self._proved: list[Parts] = []
+        self._groups_of: dict[Parts, dict[int, int]] = {}
+        self._by_predicate: dict[str, list[int]] = defaultdict(list)
+        for number in facts:
+            self._by_predicate[atoms[number].predicate].append(number)
+        self._adders: dict[str, list[int]] = defaultdict(list)
+        self._tables: dict[str, list[TableChanges]] = defaultdict(list)
+        for part in [part for table in task.tables for part in TableChanges.of(table, atoms)]:
+            for predicate in {predicate for predicate, _ in part.adds}:
+                self._tables[predicate].append(part)
+        self._changes = [_changes(action) for action in task.actions]
+        for number, changes in enumerate(self._changes):
+            for predicate in {atoms[fact].predicate for change in changes for fact in change.adds}:
+                self._adders[predicate].append(number)
+
+    @cached_property
+    def _hopeless(self) -> set[str]:
+        """Return predicates with a fact that some change adds while it deletes nothing: no group has these facts."""
+        return {
+            self._facts[fact].predicate
+            for changes in self._changes
+            for change in changes
+            if not change.always and not change.more and len(change.held) < 2
+            for fact in change.adds
+            if fact not in change.held
+        }
+
+    def groups(self, budget: Budget) -> list[Group]:
+        """Return all groups found, of two facts or more, largest first."""
+        found: dict[Group, None] = {}
+        queue = list(self._first_candidates())
+        seen = {frozenset(parts) for parts in queue}
+        for parts in queue:
+            budget.check()
+            failure = self._failure(parts)
+            if failure is None:
+                self._proved.append(parts)
+                found.update(dict.fromkeys(self._instances(parts)))
+                continue
+            for extended in self._extensions(parts, *failure):
+                if frozenset(extended) not in seen and len(queue) < CANDIDATE_LIMIT:
+                    seen.add(frozenset(extended))
+                    queue.append(extended)
+        return sorted(found, key=lambda group: (-len(group), group))
+
+    def _first_candidates(self) -> Iterator[Parts]:
+        for predicate, numbers in self._by_predicate.items():
+            if predicate in self._hopeless:
+                continue
+            positions = tuple(range(len(self._facts[numbers[0]].args)))
+            yield ((predicate, positions),)
+            for counted in positions:
+                yield ((predicate, tuple([place for place in positions if place != counted])),)
+
+    def _members(self, parts: Parts) -> dict[int, Row]:
+        """Return the key of each fact that belongs to a group of the candidate."""
+        facts = self._facts
+        return {
+            number: tuple([facts[number].args[place] for place in key])
+            for predicate, key in parts
+            for number in self._by_predicate.get(predicate, ())
+        }
+
+    def _failure(self, parts: Parts) -> tuple[_Change, Row] | None:
+        """Return what an action may do that leaves two facts in a group, and the group's key; None if nothing does."""
+        members = self._members(parts)
+        numbers: dict[Row, int] = {}
+        group_of = {fact: numbers.setdefault(key, len(numbers)) for fact, key in members.items()}
+        groups = _Groups(group_of)
+        predicates = [predicate for predicate, _ in parts]
+        for change in self._suspects(predicates, group_of):
+            failed = groups.unbalanced([change])
+            if failed is not None:
+                return change, next(key for key, place in numbers.items() if place == failed[1])
+        for number in dict.fromkeys(n for predicate, _ in parts for n in self._adders.get(predicate, ())):
+            failed = groups.unbalanced(self._changes[number])
+            if failed is not None:
+                change, group = failed
+                return change, next(key for key, place in numbers.items() if place == group)
+        return None
+
+    def _suspects(self, predicates: Sequence[str], group_of: dict[int, int]) -> Iterator[_Change]:
+        """Yield the changes of tables that may fail, where that is quickly seen first."""
+        concerned = list(dict.fromkeys(itertools.chain.from_iterable(self._tables[name] for name in predicates)))
+        for changes in concerned:
+            yield _change_of(changes, 0)
+        for changes in concerned:
+            for row in changes.suspects(predicates, group_of):
+                yield _change_of(changes, row)
+
+    def clashing(self, table: ActionTable) -> Mask | None:
+        """Return which actions of `table` need two facts of a group; None where none does."""
+        return either(
+            mask
+            for parts in self._proved
+            for mask in clashes(table, {predicate for predicate, _ in parts}, self._valid(parts), self._facts)
+        )
+
+    def _valid(self, parts: Parts) -> dict[int, int]:
+        """Return the number of the group of each fact of the candidate; in a group that is none, each has its own."""
+        if parts not in self._groups_of:
+            members = self._members(parts)
+            held = Counter(members[fact] for fact in self._initial if fact in members)
+            numbers: dict[Row, int] = {}
+            self._groups_of[parts] = {
+                fact: ~fact if held[key] > 1 else numbers.setdefault(key, len(numbers)) for fact, key in members.items()
+            }
+        return self._groups_of[parts]
+
+    def _instances(self, parts: Parts) -> Iterator[Group]:
+        group_of = self._members(parts)
+        members: dict[Row, list[int]] = defaultdict(list)
+        for number, key in group_of.items():
+            members[key].append(number)
+        held = Counter(group_of[fact] for fact in self._initial if fact in group_of)
+        for key, numbers in members.items():
+            if held[key] <= 1 and len(numbers) > 1:
+                yield tuple(sorted(numbers))
+
+    def _extensions(self, parts: Parts, change: _Change, key: Row) -> Iterator[Parts]:
+        """Yield the candidate with one more predicate, whose facts the failing action takes away."""
+        known = {predicate for predicate, _ in parts}
+        for fact in change.swapped:
+            atom = self._facts[fact]
+            if atom.predicate in known or atom.predicate in self._hopeless or len(atom.args) - len(key) not in (0, 1):
+                continue
+            for places in itertools.permutations(range(len(atom.args)), len(key)):
+                if all(atom.args[place] == value for place, value in zip(places, key, strict=True)):
+                    yield (*parts, (atom.predicate, places))
+
+
+def _change_of(changes: TableChanges, row: int) -> _Change:
+    """Return what one action of a table does."""
+    adds, held, swapped = (
+        [column[row] for _, column in columns] for columns in (changes.adds, changes.held, changes.swapped)
+    )
+    return _Change(adds, held, swapped, [column[row] for column in changes.table.deletes])
+
+
+def _changes(action: RawAction) -> list[_Change]:
+    """Return what the action adds, once for each condition."""
+    held = [literal for literal in action.condition if literal >= 0]
+    if not action.effects:
+        return (
+            [_Change(action.adds, held, [f for f in action.deletes if f in held], action.deletes)]
+            if action.adds
+            else []
+        )
+    always, waiting = _sure_deletes(action, held)
+    changes = []
+    for part in [RawEffect([], action.adds, action.deletes), *action.effects]:
+        if part.adds:
+            all_held = {*held, *[literal for literal in part.condition if literal >= 0]}
+            more = {
+                f for literal in part.condition for need, f in waiting.get(literal, ()) if all_held.issuperset(need)
+            }
+            swapped = [fact for fact in sorted(all_held) if fact in always or fact in more]
+            changes.append(_Change(part.adds, all_held, swapped, always, more - always))
+    return changes
+
+
+def _sure_deletes(action: RawAction, held: list[int]) -> tuple[set[int], dict[int, list[tuple[set[int], int]]]]:
+    """Return what the action deletes whenever it applies, and by a literal what it deletes when more facts hold.
+
+    A fact is as good as deleted when the delete asks for the very fact that it deletes.
+    """
+    always = set(action.deletes)
+    waiting: dict[int, list[tuple[set[int], int]]] = defaultdict(list)
+    for effect in action.effects:
+        missing = set(effect.condition).difference(held)
+        for fact in effect.deletes:
+            need = missing - {fact}
+            if need:
+                waiting[min(need)].append((need, fact))
+            else:
+                always.add(fact)
+    return always, waiting
+
+
+class _Groups:
+    """The groups of one candidate; `group_of` maps each fact that belongs to one to the number of its group."""
+
+    def __init__(self, group_of: dict[int, int]) -> None:
+        self._group_of = group_of
+        self._size = Counter(group_of.values())
+
+    def unbalanced(self, changes: list[_Change]) -> tuple[_Change, int] | None:
+        """Return the first change that may leave a second fact in a group, with the group."""
+        group_of = self._group_of
+        alone: Callable[[int, int, _Change], bool] = _AtOnce().alone if len(changes) == 1 else _Added(group_of).alone
+        for change in changes:
+            for fact in change.adds:
+                group = group_of.get(fact)
+                if group is None:
+                    continue
+                for other in change.swapped:
+                    if group_of.get(other) == group:
+                        break
+                else:
+                    if not self._makes_room(change, fact, group):
+                        return change, group
+                if not alone(fact, group, change):
+                    return change, group
+        return None
+
+    def _makes_room(self, change: _Change, fact: int, group: int) -> bool:
+        """Whether no other fact of the group holds after `change` has added `fact`, though it swaps none for it."""
+        group_of = self._group_of
+        held = [other for other in change.held if group_of.get(other) == group]
+        if len(held) > 1 or held == [fact]:
+            return True
+        others = self._size[group] - 1
+        return 0 < others <= len(change.always) + len(change.more) and others <= sum(
+            [group_of.get(other) == group for other in (*change.always, *change.more) if other != fact]
+        )
+
+
+class _AtOnce:
+    """The fact of each group that one change adds."""
+
+    __slots__ = ("_added",)
+
+    def __init__(self) -> None:
+        self._added: dict[int, int] = {}
+
+    def alone(self, fact: int, group: int, change: _Change) -> bool:  # noqa: ARG002 - it is always the same change
+        """Take one more fact; return whether it is the only one of its group."""
+        return self._added.setdefault(group, fact) == fact
+
+
+class _Added:
+    """The facts that the changes of an action add, by the facts of the same group that these changes need.
+
+    Two changes do not happen at once when they need different facts of the group.
+    """
+
+    __slots__ = ("_by_need", "_facts", "_group_of", "_needless")
+
+    def __init__(self, group_of: dict[int, int]) -> None:
+        self._group_of = group_of
+        self._facts: dict[int, set[int]] = defaultdict(set)
+        self._needless: dict[int, set[int]] = defaultdict(set)
+        self._by_need: dict[int, set[int]] = defaultdict(set)
+
+    def alone(self, fact: int, group: int, change: _Change) -> bool:
+        """Take one more fact; return whether no other fact of its group is ever added at the same time."""
+        needs = [other for other in change.held if self._group_of.get(other) == group]
+        if needs:
+            alone = all(rivals <= {fact} for rivals in [self._needless[group], *[self._by_need[f] for f in needs]])
+        else:
+            alone = self._facts[group] <= {fact}
+            self._needless[group].add(fact)
+        self._facts[group].add(fact)
+        for need in needs:
+            self._by_need[need].add(fact)
+        return alone
+
+
+def cover(groups: Iterable[Group], facts: Iterable[int]) -> list[Group]:
+    """Return a partition of `facts` into groups, greedily the largest first; facts that are left stand alone."""
+    left = dict.fromkeys(facts)
+    candidates = [group for group in groups if len(group) > 1]
+    chosen: list[Group] = []
+    while candidates:
+        candidates = sorted(candidates, key=len, reverse=True)
+        best = candidates[0]
+        chosen.append(best)
+        for fact in best:
+            left.pop(fact, None)
+        taken = set(best)
+        candidates = [rest for group in candidates[1:] if len(rest := tuple(f for f in group if f not in taken)) > 1]
+    return chosen + [(fact,) for fact in left]

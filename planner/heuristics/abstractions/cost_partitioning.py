@@ -1,0 +1,182 @@
+"""Saturated cost partitioning over abstractions: the best of several ways to share costs.
+
+Each abstraction estimates with what others have left of the costs, so all of them together never estimate more than the
+cheapest plan costs (Seipp, Keller and Helmert, 2020). The rooms of this are in
+`planner.heuristics.abstractions.projections`; machine code has larger patterns, Cartesian abstractions, and more
+orders.
+
+Who takes how much of the costs: abstractions in an order, each what it needs of what is left.
+
+The better of two estimates: abstractions, which are quick, and LM-cut where these do not put a state off.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from planner.heuristics.abstractions.projections import AbstractSpace
+from planner.heuristics.declare import Check, Heuristic, Kind
+from planner.heuristics.lmcut import LM_CUT
+from planner.lightweight import TYPE_CHECKING, Final
+from planner.task.ground_task import INFINITY, State, Task, bits, facts_of
+
+if TYPE_CHECKING:
+    from planner.heuristics.abstractions.projections import AbstractSpace, Moves, Pattern
+
+LARGEST: Final = 2
+"""Variables of a pattern."""
+MOST_WORK: Final = 200_000
+"""States by index times actions, of all projections together."""
+SAMPLES: Final = 10
+"""States for which orders are made, beside the initial one."""
+FARTHEST: Final = 20
+"""Steps from the initial state to one of these, at most."""
+
+
+class Estimate:
+    """The estimates for a task by `spaces`, its projections to `patterns`."""
+
+    def __init__(self, made: Moves, patterns: Sequence[Pattern], spaces: Sequence[AbstractSpace]) -> None:
+        from planner.heuristics.abstractions.projections import factors
+
+        self._places, self._spaces = made.places, spaces
+        self._indices = [tuple(zip(pattern, factors(made, pattern), strict=True)) for pattern in patterns]
+        self._variables = len(made.sizes)
+        self.orders: list[tuple[Sequence[int], list[list[int]]]] = []
+        """Each an order, and the distances in its abstractions."""
+
+    def __call__(self, state: State) -> int:
+        """Return the best that an order adds up to."""
+        states = self.located(state)
+        if states is None:
+            return INFINITY
+        return max([total(states, order, tables) for order, tables in self.orders], default=0)
+
+    def located(self, state: State) -> list[int] | None:
+        """Return the abstract states of `state` by their numbers; None if one of them is dead."""
+        values = [0] * self._variables
+        for fact in facts_of(state):
+            if (place := self._places[fact]) is not None:
+                values[place[0]] = place[1]
+        found = []
+        for space, index in zip(self._spaces, self._indices, strict=True):
+            rank = space.ranks[sum([values[variable] * factor for variable, factor in index])]
+            if rank < 0:
+                return None
+            found.append(rank)
+        return found
+
+
+def total(states: Sequence[int], order: Sequence[int], tables: Sequence[Sequence[int]]) -> int:
+    """Return what the distances of abstract `states`, by abstraction, add up to."""
+    return sum([table[states[number]] for number, table in zip(order, tables, strict=True)])
+
+
+def build(task: Task, costs: list[int], check: Check) -> Heuristic:
+    """Return the heuristic for `task`."""
+    from planner.heuristics.abstractions.projections import exclusion, moves, project
+    from planner.task.packed_task_compiled import packing
+
+    made = moves(task, packing(task), check)
+    excluded, patterns, spaces = exclusion(task, made), [], []
+    for pattern in _patterns(made):
+        check()
+        patterns.append(pattern)
+        spaces.append(project(made, pattern, excluded))
+    estimate = Estimate(made, patterns, spaces)
+    diversify(estimate, spaces, costs, _walked(task, check), check)
+    return estimate
+
+
+def diversify(
+    estimate: Estimate, spaces: Sequence[AbstractSpace], costs: Sequence[int], states: Iterator[State], check: Check
+) -> None:
+    """Find orders that are good for some of the `states`, and add them to `estimate`."""
+    samples = [located for state in states if (located := estimate.located(state)) is not None]
+    alone, taken = [space.distances(costs) for space in spaces], stolen(spaces, costs)
+    best = [-1] * len(samples)
+    for sample in samples:
+        check()
+        order = best_order([table[state] for table, state in zip(alone, sample, strict=True)], taken)
+        tables = shared(spaces, order, costs)
+        values = [total(states, order, tables) for states in samples]
+        if any(value > before for value, before in zip(values, best, strict=True)):
+            estimate.orders.append((order, tables))
+            best = [max(pair) for pair in zip(values, best, strict=True)]
+
+
+def _patterns(made: Moves) -> Iterator[Pattern]:
+    """Yield the patterns that plain Python has the time for."""
+    from planner.heuristics.abstractions.projections import interesting
+
+    work = 0
+    for pattern in interesting(made, LARGEST):
+        work += made.product(pattern) * (1 + sum([len(made.affecting[variable]) for variable in pattern]))
+        if work > MOST_WORK:
+            return
+        yield pattern
+
+
+def _walked(task: Task, check: Check) -> Iterator[State]:
+    """Yield the initial state, and where random walks end."""
+    from planner.task.state_space import Space
+
+    draw, space = random.Random(0), Space(task)
+    initial = bits(task.initial)
+    yield initial
+    for _ in range(SAMPLES):
+        check()
+        state = initial
+        for _ in range(draw.randint(1, FARTHEST)):
+            after = space.successors(state)
+            if not after:
+                break
+            state = draw.choice(after)[1]
+        yield state
+
+
+SCP = Kind(build, admissible=True, consistent=True)
+
+
+def best_order(estimates: Sequence[int], stolen: Sequence[int]) -> list[int]:
+    """Return the numbers of the abstractions, those first that estimate much of a state for what they take of others.
+
+    (Seipp, Keller and Helmert, 2020.)
+    """
+    return sorted(range(len(estimates)), key=lambda number: -estimates[number] / max(1, stolen[number]))
+
+
+def shared(spaces: Sequence[AbstractSpace], order: Sequence[int], costs: Sequence[int]) -> list[list[int]]:
+    """Return the distances in each of the `spaces`, by place in the `order`."""
+    left, tables = list(costs), []
+    for number in order:
+        distances = spaces[number].distances(left)
+        for action, need in spaces[number].needs(distances).items():
+            left[action] -= need
+        tables.append(distances)
+    return tables
+
+
+def stolen(spaces: Sequence[AbstractSpace], costs: Sequence[int]) -> list[int]:
+    """Return what each of the `spaces`, if it has all that it needs, takes of what others need."""
+    needs = [space.needs(space.distances(costs)) for space in spaces]
+    wanted = [0] * len(costs)
+    for need in needs:
+        for action, much in need.items():
+            wanted[action] += max(0, much)
+    return [sum([max(0, min(much, wanted[action] - costs[action])) for action, much in need.items()]) for need in needs]
+
+
+def build_maximum(task: Task, costs: list[int], check: Check) -> Heuristic:
+    """Return the heuristic for `task`."""
+    quick, thorough = SCP.build(task, costs, check), LM_CUT.build(task, costs, check)
+
+    def estimate(state: State) -> int:
+        value = quick(state)
+        return value if value == INFINITY else max(value, thorough(state))
+
+    return estimate
+
+
+SCP_LM_CUT = Kind(build_maximum, admissible=True)

@@ -1,0 +1,337 @@
+"""Sharing costs among abstractions in several orders, that are good for different states.
+
+An order is made for a state: those come first that estimate much of it and take little of what others need. Or it is
+one that was kept, with another abstraction first. It is kept if it is better for some sample than all before it (Seipp,
+Keller and Helmert, 2020). While a search lasts, there are new projections and orders for states that it has met (Seipp,
+2021).
+
+States by which ways to share costs are judged.
+
+Costs that projections share, by kernels: what each is worth by itself, and what is left for it in an order.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections.abc import Generator, Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import Final
+
+from planner.heuristics.abstractions import abstract_states_kernel as kernel
+from planner.heuristics.abstractions import projections_kernel as n
+from planner.heuristics.abstractions.abstract_states_kernel import NO_NEED, Shares
+from planner.heuristics.abstractions.abstractions_compiled import Cartesian, Gathered, Projections, packed_moves
+from planner.heuristics.abstractions.cost_partitioning import best_order
+from planner.heuristics.abstractions.cost_partitioning_kernel import Samples, Tables
+from planner.heuristics.abstractions.projections import Moves, Pattern, grown, interesting, links_of, moves
+from planner.jit import common_kernel as n_samples
+from planner.jit.arrays import empty_index, index, words, zeros
+from planner.lightweight import dataclass
+from planner.search.compiled_driver import WORK
+from planner.search.search_run import Pauses
+from planner.search.task_compiled import Board
+
+
+class Sharing:
+    """Shares the costs of the task on `board` among `projections`; yields often.
+
+    `works` is about how many steps it takes to find what is left for each.
+    """
+
+    def __init__(self, board: Board, projections: Projections) -> None:
+        self._board, self.projections = board, projections
+        self.every: Sequence[int] = range(len(projections.patterns))
+        self.useful: Sequence[int] = self.every
+        starts, edges = projections.spaces.state_start[: len(self.every) + 1], projections.spaces.edge_start
+        self._sizes = [after - before for before, after in pairwise(starts)]
+        self.works = [8 * (edges[after] - edges[before]) + 20 * (after - before) for before, after in pairwise(starts)]
+        self._shares = room_for(projections, board.costs)
+        self._first = words(accumulate(self._sizes, initial=0))
+        self._alone, self._table = empty_index(self._first[-1]), empty_index(self._first[-1])
+        self._stolen = zeros(len(self.every))
+        self.lookup = projections.lookup(projections.patterns)
+
+    def compare(self, useful: Sequence[int]) -> Pauses:
+        """Leave others out; find out what each of these is worth by itself, and what it takes of what others need."""
+        self.useful = useful
+        self._shares.cost[:] = words(self._board.costs)
+        self._shares.total[:] = zeros(len(self._shares.total))
+        base = words(self._first[number] for number in useful)
+        for mode in (kernel.INDEPENDENT, kernel.STOLEN):
+            yield from self._run(mode, useful, base, self._alone)
+
+    def best_order(self, samples: Samples, sample: int) -> list[int]:
+        """Return an order that should be good for a sample."""
+        values = self.values(samples, sample)
+        places = best_order([values[number] for number in self.useful], self._stolen)
+        return [self.useful[place] for place in places]
+
+    def values(self, samples: Samples, sample: int) -> list[int]:
+        """Return what each abstraction by itself estimates of a sample."""
+        parts = len(self.every)
+        states = samples.at[sample * parts : (sample + 1) * parts]
+        return [self._alone[first + state] for first, state in zip(self._first, states, strict=False)]
+
+    def share(self, order: list[int]) -> Generator[None, None, Tables]:
+        """Share costs in this order; return the distances, until something else is shared."""
+        base = words(accumulate([self._sizes[number] for number in order], initial=0))
+        self._shares.cost[:] = words(self._board.costs)
+        yield from self._run(kernel.IN_ORDER, order, base, self._table)
+        return Tables(self.lookup, index([0, len(order)]), index(order), base, self._table, empty_index(1))
+
+    def _run(self, mode: int, order: Iterable[int], base: array[int], table: array[int]) -> Pauses:
+        numbers, at = index(order), 0
+        share = self._board.entries["share"]
+        while at < len(numbers):
+            at = share(mode, WORK, at, self.projections.spaces, self._shares, numbers, base, table, self._stolen)
+            yield
+
+
+def room_for(projections: Projections, costs: Iterable[int]) -> Shares:
+    """Return room for sharing `costs` among `projections`."""
+    spaces, left = projections.spaces, words(costs)
+    states = spaces.state_start[: len(projections.patterns) + 1]
+    edges = [spaces.edge_start[state] for state in states]
+    groups = _widest(spaces.group_start[: len(states)])
+    return Shares(
+        left,
+        zeros(len(left)),
+        words([NO_NEED]) * len(left),
+        zeros(groups),
+        zeros(groups),
+        zeros(_widest(states) + _widest(edges)),
+        empty_index(_widest(states) + _widest(edges)),
+        zeros(_widest(states)),
+    )
+
+
+def _widest(starts: Sequence[int]) -> int:
+    return max([after - before for before, after in pairwise(starts)], default=0)
+
+
+LONGEST: Final = 1000
+"""Steps of random walks, on average."""
+
+
+def samples_of(board: Board, sharing: Sharing, states: Sequence[Sequence[int]], most: int = 0) -> Samples:
+    """Return those of the `states`, given by their words, that are not dead, with room for up to `most` of them."""
+    parts, width = len(sharing.every), board.packed.words
+    found, room = Samples(zeros(3), words([]), index([]), words([])), zeros(1)
+    shown = Tables(sharing.lookup, index([0]), index([]), words([]), index([]), index([0]) * (parts + 1))
+    for state in states:
+        room[:] = words(state)
+        if board.entries["place"](shown, room):
+            found.state.extend(room)
+            found.at.extend(shown.at[:parts])
+            found.counts[0] += 1
+    length = max(most, found.counts[0])
+    found.state.extend(zeros((length + 2) * width - len(found.state)))
+    found.at.extend(index([0]) * (length * parts - len(found.at)))
+    found.best.extend(words([-1]) * length)
+    return found
+
+
+def walked(board: Board, sharing: Sharing, most: int) -> Generator[None, None, Samples]:
+    """Return up to `most` samples: the initial state, and where random walks end; none if that is dead."""
+    samples = samples_of(board, sharing, [board.initial], most)
+    if not samples.counts[0]:
+        return samples
+    average = max(1, sum(board.costs) // max(1, board.actions))
+    far = max(sharing.values(samples, 0), default=0)
+    length = max(2, min(LONGEST, 2 * far // average))
+    walk, number = board.entries["walk"], zeros(n_samples.HOW_MANY)
+    while not walk(WORK, length, number, board.space, sharing.lookup, samples, board.found, board.stack):
+        yield
+    return samples
+
+
+SMALL: Final = 2
+"""Variables of the patterns that come first, ..."""
+LARGEST: Final = 3
+"""... and of those all of which are looked at if there is the time."""
+SIZES: Final = (2_000, 8_000, 20_000)
+"""States that larger patterns may have."""
+UNTIL: Final = (30, 60, 100)
+"""Percent of what is allowed up to which there are small patterns, larger ones, and those in between."""
+PATTERN: Final = 50_000
+"""Steps of inner loops that making a projection takes beside its own."""
+KNOWN: Final = 100
+"""Patterns in a row that there are already: no others are expected then."""
+FEWEST: Final = 2
+"""Orders that are made of all abstractions, at least."""
+SAMPLES: Final = 1000
+MOST_STATES: Final = 2_000_000
+"""Abstract states at a time."""
+MOST_TRANSITIONS: Final = 8_000_000
+MOST_VALUES: Final = 25_000_000
+"""Distances that are kept, of all orders together."""
+REFINING: Final = 100_000_000
+"""Steps of inner loops in which Cartesian abstractions are made."""
+BUILDING: Final = 50_000_000
+"""The same for projections, at first."""
+SHARING: Final = 150_000_000
+"""The same for finding orders."""
+
+
+@dataclass(slots=True)
+class Order:
+    """One way to share costs: the patterns that have any, and where the distances of each begin in `values`."""
+
+    patterns: list[Pattern]
+    base: list[int]
+    values: array[int]
+
+
+class Partitions:
+    """Estimates for the task on `board` by abstractions that share its costs; `tables` once they are prepared."""
+
+    def __init__(self, board: Board, *, samples: int | None = None) -> None:
+        self._board = board
+        self._most_samples = SAMPLES if samples is None else samples
+        self.orders: list[Order] = []
+        self._draw = random.Random(0)
+        self._useful: set[Pattern] = set()
+        self._cartesian: Gathered
+        self._sharing: Sharing
+        self._moves: Moves
+
+    def prepare(self) -> Pauses:
+        """Make abstractions, and find orders, for as long as each may take; yields often."""
+        made = self._moves = moves(self._board.task, self._board.packed, self._board.check)
+        yield
+        # what stands for a reached state may be none
+        self._anywhere = self._board.orbits is not None
+        self._arrays = packed_moves(self._board.task, made)
+        yield
+        cartesian = Cartesian(self._board, made, self._arrays, anywhere=self._anywhere)
+        yield from cartesian.make(REFINING)
+        self._cartesian = cartesian.gathered
+        links = links_of(made)
+        yield
+        larger = interesting(made, LARGEST, least=SMALL + 1, links=links)
+        self._sources = (interesting(made, SMALL, links=links), grown(made, SIZES, links), larger)
+        yield from self._collect(BUILDING)
+        samples = yield from walked(self._board, self._sharing, self._most_samples)
+        yield from self._find(samples, SHARING)
+
+    def renew(self, states: Sequence[Sequence[int]], work: int) -> Generator[None, None, bool]:
+        """Find orders with new projections that are good for `states`, given by their words, for so many steps.
+
+        Returns whether any was found.
+        """
+        before = len(self.orders)
+        yield from self._collect(work // 2)
+        samples = samples_of(self._board, self._sharing, states)
+        for order in self.orders:
+            self._board.entries["judge"](self._shown([order]), samples)
+        yield from self._find(samples, work // 2)
+        return len(self.orders) > before
+
+    def _collect(self, work: int) -> Pauses:
+        """Make projections beside what is of use (at first: all Cartesian abstractions), for about so many steps."""
+        board = self._board
+        others, anywhere = self._cartesian, self._anywhere
+        found = Projections(self._moves, self._arrays, board.packed, board.entries, others, anywhere=anywhere)
+        if not self.orders:
+            self._useful = {(~number,) for number in range(len(self._cartesian.roots))}
+        for pattern in sorted(self._useful.union(*(order.patterns for order in self.orders))):
+            found.add(pattern)
+            yield
+        spent = 0
+        for patterns, until in zip(self._sources, UNTIL, strict=True):
+            known = 0
+            for pattern in patterns:
+                known = known + 1 if pattern in found.number else 0
+                if not known:
+                    found.add(pattern)
+                    spent += found.counts[n.WORK] + PATTERN
+                    yield
+                edges, states = found.counts[n.EDGES], found.counts[n.STATES]
+                if (
+                    known == KNOWN
+                    or 100 * spent > until * work
+                    or 100 * edges > until * MOST_TRANSITIONS
+                    or 100 * states > until * MOST_STATES
+                ):
+                    break
+        self._sharing = Sharing(board, found)
+        yield from self._sharing.compare(self._sharing.every)
+
+    def _find(self, samples: Samples, work: int) -> Pauses:
+        """Try orders for one sample after the other, for about so many steps; from half time on, of what is of use."""
+        sharing, spent, every = self._sharing, 0, True
+        self._useful = {pattern for order in self.orders for pattern in order.patterns}
+        for sample in range(samples.counts[0]):
+            if spent > work or sum(len(order.values) for order in self.orders) > MOST_VALUES:
+                break
+            if every and sample >= FEWEST and spent > work // 2:
+                every, spent = False, work // 2
+                yield from sharing.compare(sorted([sharing.projections.number[pattern] for pattern in self._useful]))
+            change = sample >= FEWEST and sample % 2
+            order = self._changed(samples, sample) if change else sharing.best_order(samples, sample)
+            made = yield from sharing.share(order)
+            spent += sum([sharing.works[number] for number in order])
+            self._judge(made, samples, every=every)
+
+    def _judge(self, made: Tables, samples: Samples, *, every: bool) -> None:
+        """Keep an order that is better for any sample; if `every` abstraction takes part, note what is of use."""
+        better = self._board.entries["judge"](made, samples)
+        if better or every:
+            kept = self._kept(made)
+            self._useful.update(kept.patterns)
+            if better:
+                self.orders.append(kept)
+
+    def _changed(self, samples: Samples, sample: int) -> list[int]:
+        """Return an order that was kept, with one more of the abstractions at its front."""
+        number, order = self._sharing.projections.number, self._draw.choice(self.orders)
+        before = [number[pattern] for pattern in order.patterns]
+        values = self._sharing.values(samples, sample)
+        first = [number for number in self._sharing.useful if values[number]]
+        rest = [number for number in self._sharing.useful if number not in before]
+        return [*dict.fromkeys([self._draw.choice(first), *before, *rest])] if first else [*before, *rest]
+
+    def _kept(self, made: Tables) -> Order:
+        """Return what an order is worth keeping of: distances that are not all 0."""
+        kept = Order([], [], index([]))
+        for number, (begin, end) in zip(made.part, pairwise(made.base), strict=True):
+            values = made.value[begin:end]
+            if max(values, default=0):
+                kept.patterns.append(self._sharing.projections.patterns[number])
+                kept.base.append(len(kept.values))
+                kept.values += values
+        return kept
+
+    @property
+    def held(self) -> list[tuple[array[int], ...]]:
+        """The arrays that are kept for the next renewal."""
+        projections = self._sharing.projections
+        values = tuple([order.values for order in self.orders])
+        return [projections.spaces, (projections.rank,), self._cartesian.spaces, values]
+
+    @property
+    def tables(self) -> Tables:
+        """What the orders come to."""
+        if not self.orders:  # the initial state is dead
+            return Tables(self._sharing.lookup, index([0]), index([]), words([]), index([]), self._room())
+        used = sorted({pattern for order in self.orders for pattern in order.patterns})
+        place = {pattern: place for place, pattern in enumerate(used)}
+        made = self._joined(self.orders, place)
+        return made._replace(lookup=self._sharing.projections.lookup(used))
+
+    def _shown(self, orders: Iterable[Order]) -> Tables:
+        """Return `orders` over all projections."""
+        return self._joined(orders, self._sharing.projections.number)
+
+    def _joined(self, orders: Iterable[Order], number: dict[Pattern, int]) -> Tables:
+        starts, parts, bases, values = index([0]), index([]), words([]), index([])
+        for order in orders:
+            parts.extend(index(number[pattern] for pattern in order.patterns))
+            bases.extend(words(len(values) + base for base in order.base))
+            values.extend(order.values)
+            starts.append(len(parts))
+        return Tables(self._sharing.lookup, starts, parts, bases, values, self._room())
+
+    def _room(self) -> array[int]:
+        return empty_index(len(self._sharing.every) + 1)

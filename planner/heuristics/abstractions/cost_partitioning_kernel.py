@@ -1,0 +1,392 @@
+"""Estimates by abstractions that share costs: the best of several ways to share them (Seipp, Keller and Helmert, 2020).
+
+The readable twin is `planner.heuristics.abstractions.cost_partitioning`.
+
+Abstractions that are added to others, by whatever means they were made.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from planner.heuristics.abstractions.abstract_states_kernel import Abstractions
+from planner.heuristics.abstractions.projections_kernel import ABSTRACTIONS, EDGES, GROUPS, LABELS, STATES, Moves
+from planner.heuristics.abstractions.refinement_kernel import FIRST, Form, Refinement, stays, width_of
+from planner.heuristics.abstractions.refinement_kernel import STATES as BOXES
+from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, Index, Space, Words, entry, kernel
+from planner.search.open_lists_kernel import drawn
+from planner.task.packed_states_kernel import applicable, apply
+
+
+class Trees(NamedTuple):
+    """Decision trees: a node asks for the value of a `variable`, and leads on to node `high` if that is in a set.
+
+    Else it leads to node `low`. Value k is in the set if bit `bit + k` of `piece` is set. A leaf has no variable
+    (`NOTHING`), and in `low` the number of the abstract state, or `NOTHING` for a dead one. Variable v is
+    `state[word[v]] >> shift[v] & mask[v]`.
+    """
+
+    word: Index
+    shift: Words
+    mask: Words
+    variable: Index
+    low: Index
+    high: Index
+    bit: Index
+    piece: Index
+
+
+class Lookup(NamedTuple):
+    """How abstract states are found: number i is that of the index which its list of places adds up to.
+
+    A place adds `state[word] >> shift & mask` times `factor`; `rank[first[i] + index]` is the number of the abstract
+    state, or `NOTHING` for a dead one. Where there are no places, it is found in the tree of node `first[i]`.
+    """
+
+    start: Index
+    word: Index
+    shift: Words
+    mask: Words
+    factor: Words
+    first: Words
+    rank: Index
+    trees: Trees
+
+
+class Tables(NamedTuple):
+    """Distances by order: each abstraction of the list of an order adds `value[base + its state's number]`.
+
+    `part` are the abstractions. `at` is room for the number of a state of each.
+    """
+
+    lookup: Lookup
+    start: Index
+    part: Index
+    base: Words
+    value: Index
+    at: Index
+
+
+@kernel
+def scp(tables: Tables, state: Words, base: int) -> int:
+    """Return the estimate for the state at `state[base]`: `INFINITE` for a dead end."""
+    if not locate(tables.lookup, state, base, tables.at, 0):
+        return INFINITE
+    best = 0
+    for order in range(len(tables.start) - 1):
+        best = max(best, total(tables, order, tables.at, 0))
+    return best
+
+
+@kernel
+def locate(lookup: Lookup, state: Words, base: int, at: Index, first: int) -> bool:
+    """Write the numbers of the abstract states to `at[first:]`; return whether all of them are alive."""
+    for number in range(len(lookup.start) - 1):
+        begin, end, index = lookup.start[number] + 0, lookup.start[number + 1] + 0, lookup.first[number]
+        if begin == end:
+            rank = _leaf(lookup.trees, state, base, index)
+        else:
+            for place in range(begin, end):
+                value = state[base + lookup.word[place]] >> lookup.shift[place] & lookup.mask[place]
+                index += value * lookup.factor[place]
+            rank = lookup.rank[index] + 0
+        if rank == NOTHING:
+            return False
+        at[first + number] = rank
+    return True
+
+
+@kernel
+def _leaf(trees: Trees, state: Words, base: int, node: int) -> int:
+    """Return what the tree of this node says of the state."""
+    variable = trees.variable[node] + 0
+    while variable != NOTHING:
+        place = trees.bit[node] + (state[base + trees.word[variable]] >> trees.shift[variable] & trees.mask[variable])
+        is_in = trees.piece[place >> 5] >> (place & 31) & 1
+        node = trees.high[node] + 0 if is_in else trees.low[node] + 0
+        variable = trees.variable[node] + 0
+    return trees.low[node] + 0
+
+
+@kernel
+def total(tables: Tables, order: int, at: Index, first: int) -> int:
+    """Return what the distances of abstract states `at[first:]` add up to in an order."""
+    value = 0
+    for index in range(tables.start[order], tables.start[order + 1]):
+        value += tables.value[tables.base[index] + at[first + tables.part[index]]]
+    return value
+
+
+class Samples(NamedTuple):
+    """States to judge by: number 0 is the initial one.
+
+    Their words are one after the other in `state`, with room for one more state than there may be samples and another
+    one; `at` are the numbers of their abstract states, `best` the best estimates so far. `counts[0]` is how many there
+    are, `counts[1]` how many steps the present walk has left, `counts[2]` how many walks were begun.
+    """
+
+    counts: Words
+    state: Words
+    at: Index
+    best: Words
+
+
+@entry
+@kernel
+def walk(
+    work: int, length: int, number: Words, space: Space, lookup: Lookup, samples: Samples, found: Index, stack: Index
+) -> int:
+    """Go on with random walks of about `length` steps from the initial state; keep where they end, unless it is dead.
+
+    That is for about `work` steps of inner loops, until `samples` are complete, or until twice as many walks were
+    begun; returns 1 when it is done.
+    """
+    count, most, parts, done = samples.counts[0], len(samples.best), len(lookup.start) - 1, 0
+    words = len(samples.state) // (most + 2)
+    present, after = most * words, (most + 1) * words
+    while done < work:
+        if not samples.counts[1]:
+            if count == most or samples.counts[2] == 2 * most:
+                return 1
+            samples.counts[2] += 1
+            samples.counts[1] = 1 + drawn(number, length) + drawn(number, length)
+            for word in range(words):
+                samples.state[present + word] = samples.state[word]
+        many = applicable(space.tree, samples.state, present, found, stack)
+        done += 20 * many + 50
+        if not many:
+            samples.counts[1] = 0
+            continue
+        apply(space, found[drawn(number, many)], samples.state, present, after, words)
+        for word in range(words):
+            samples.state[present + word] = samples.state[after + word]
+        samples.counts[1] -= 1
+        if not samples.counts[1]:
+            done += 10 * parts
+            if locate(lookup, samples.state, present, samples.at, count * parts):
+                for word in range(words):
+                    samples.state[count * words + word] = samples.state[present + word]
+                count += 1
+                samples.counts[0] = count
+    return 0
+
+
+@entry
+@kernel
+def place(tables: Tables, state: Words) -> int:
+    """Write the numbers of the abstract states of the state at `state[0]` to `tables.at`; return 0 for a dead one."""
+    return 1 if locate(tables.lookup, state, 0, tables.at, 0) else 0
+
+
+@entry
+@kernel
+def judge(tables: Tables, samples: Samples) -> int:
+    """Let order 0 of `tables` count for the samples; return for how many it is better than all before."""
+    better, parts = 0, len(tables.lookup.start) - 1
+    for sample in range(samples.counts[0]):
+        value = total(tables, 0, samples.at, sample * parts)
+        if value > samples.best[sample]:
+            samples.best[sample] = value
+            better += 1
+    return better
+
+
+@entry
+@kernel
+def settle(
+    anywhere: int, moves: Moves, form: Form, made: Refinement, spaces: Abstractions, group: Index, counts: Words
+) -> int:
+    """Add what a refinement came to to `spaces`, or return `FULL` where these are too short.
+
+    States from which no goal is reached are left out, and those that are not reached, unless a search may be
+    `anywhere`. Each action is a group by itself; the number of
+    each is written to `group`. Leaves get the numbers of their states (`NOTHING` if these are left out).
+    """
+    alive = _look(anywhere, made)
+    groups, edges = _count(made, group)
+    if not _is_room(spaces, counts, alive, edges, groups, groups):
+        return FULL
+    first, last = counts[GROUPS], counts[LABELS]
+    for action in range(len(group)):
+        if group[action] != NOTHING:
+            group[action] = first + group[action]
+            label = last + group[action] - first
+            spaces.label_start[group[action]] = label
+            spaces.label[label] = action
+            spaces.loops[group[action]] = 1 if _loops(moves, form, made, action) else 0
+    number = counts[STATES]
+    for state in range(made.counts[BOXES]):
+        made.low[made.leaf[state]] = NOTHING
+        if made.stale[state]:
+            made.low[made.leaf[state]] = number - counts[STATES]
+            number += 1
+    _write(made, spaces, group, counts)
+    _count_in(spaces, counts, number, counts[EDGES] + edges, first + groups, last + groups)
+    return DONE
+
+
+@kernel
+def _look(anywhere: int, made: Refinement) -> int:
+    """Mark as `stale` the states that are reached, and from which the goal is; return how many there are."""
+    first, done, waiting = made.counts[FIRST], 0, 0
+    for state in range(made.counts[BOXES]):
+        made.stale[state] = 1 if anywhere and made.distance[state] < INFINITE else 0
+        waiting += made.stale[state]
+    if anywhere:
+        return waiting
+    if made.distance[first] < INFINITE:
+        made.stale[first], made.list[0], waiting = 1, first, 1
+    while done < waiting:
+        edge = made.first_out[made.list[done]] + 0
+        done += 1
+        while edge != NOTHING:
+            target = made.target[edge] + 0
+            if not made.stale[target] and made.distance[target] < INFINITE:
+                made.stale[target] = 1
+                made.list[waiting] = target
+                waiting += 1
+            edge = made.next_out[edge] + 0
+    return waiting
+
+
+@kernel
+def _count(made: Refinement, group: Index) -> tuple[int, int]:
+    """Return how many actions and transitions stay, and number these actions."""
+    for action in range(len(group)):
+        group[action] = NOTHING
+    groups, edges = 0, 0
+    for state in range(made.counts[BOXES]):
+        edge = made.first_out[state] + 0 if made.stale[state] else NOTHING
+        while edge != NOTHING:
+            if made.stale[made.target[edge]]:
+                edges += 1
+                if group[made.action[edge]] == NOTHING:
+                    group[made.action[edge]] = groups
+                    groups += 1
+            edge = made.next_out[edge] + 0
+    return groups, edges
+
+
+@kernel
+def _loops(moves: Moves, form: Form, made: Refinement, action: int) -> bool:
+    """Return whether `action` may leave a state as it is.
+
+    The leaves of such states are found from the root on: not beyond nodes that tell apart what it leads from, and to.
+    """
+    width, waiting, found = width_of(form), 1, False
+    for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
+        made.touch[moves.variable[touch]] = touch
+    made.list[0] = 0
+    while waiting and not found:
+        waiting -= 1
+        node = made.list[waiting] + 0
+        if made.variable[node] == NOTHING:
+            state = made.low[node] + 0
+            found = made.stale[state] != 0 and stays(moves, form, made.box, action, NOTHING, state * width)
+        else:
+            waiting = _sides(moves, made, node, waiting)
+    for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
+        made.touch[moves.variable[touch]] = NOTHING
+    return found
+
+
+@kernel
+def _sides(moves: Moves, made: Refinement, node: int, waiting: int) -> int:
+    """Let those of both sides of a node wait between which the touch of its variable need not change."""
+    touch, bit = made.touch[made.variable[node]] + 0, made.bit[node] + 0
+    low, high = touch == NOTHING, touch == NOTHING
+    if touch != NOTHING:
+        for option in range(moves.option_start[touch], moves.option_start[touch + 1]):
+            origin, target = moves.origin[option] + 0, moves.target[option] + 0
+            before, after = bit + origin, bit + target
+            was_high = origin == NOTHING or made.piece[before >> 5] >> (before & 31) & 1 == 1
+            was_low = origin == NOTHING or not was_high
+            gets_high = target == NOTHING or made.piece[after >> 5] >> (after & 31) & 1 == 1
+            gets_low = target == NOTHING or not gets_high
+            high, low = high or (was_high and gets_high), low or (was_low and gets_low)
+    if low:
+        made.list[waiting] = made.low[node]
+        waiting += 1
+    if high:
+        made.list[waiting] = made.high[node]
+        waiting += 1
+    return waiting
+
+
+@entry
+@kernel
+def plant(trees: Trees, root: int, pieces: int) -> int:
+    """Let nodes from `root` on, which were numbered from 0 on, and so the words of their sets, be in `trees`."""
+    for node in range(root, len(trees.variable)):
+        if trees.variable[node] != NOTHING:
+            trees.low[node] = trees.low[node] + root
+            trees.high[node] = trees.high[node] + root
+            trees.bit[node] = trees.bit[node] + 32 * pieces
+    return 0
+
+
+@kernel
+def _write(made: Refinement, spaces: Abstractions, group: Index, counts: Words) -> None:
+    number, last = counts[STATES], counts[EDGES]
+    for state in range(made.counts[BOXES]):
+        if made.stale[state]:
+            spaces.goal[number] = made.goal[state]
+            spaces.edge_start[number] = last
+            number += 1
+            edge = made.first_in[state] + 0
+            while edge != NOTHING:
+                source = made.source[edge] + 0
+                if made.stale[source]:
+                    spaces.source[last] = counts[STATES] + made.low[made.leaf[source]]
+                    spaces.group[last] = group[made.action[edge]]
+                    last += 1
+                edge = made.next_in[edge] + 0
+
+
+@entry
+@kernel
+def adopt(number: int, old: Abstractions, spaces: Abstractions, counts: Words) -> int:
+    """Add abstraction `number` of `old` to `spaces`, or return `FULL` where these are too short."""
+    first, last = old.state_start[number] + 0, old.state_start[number + 1] + 0
+    group, groups = old.group_start[number] + 0, old.group_start[number + 1] + 0
+    edge, edges = old.edge_start[first] + 0, old.edge_start[last] + 0
+    label, labels = old.label_start[group] + 0, old.label_start[groups] + 0
+    if not _is_room(spaces, counts, last - first, edges - edge, groups - group, labels - label):
+        return FULL
+    by_state, by_group = counts[STATES] - first, counts[GROUPS] - group
+    by_edge, by_label = counts[EDGES] - edge, counts[LABELS] - label
+    for state in range(first, last):
+        spaces.goal[state + by_state] = old.goal[state]
+        spaces.edge_start[state + by_state] = old.edge_start[state] + by_edge
+    for each in range(edge, edges):
+        spaces.source[each + by_edge] = old.source[each] + by_state
+        spaces.group[each + by_edge] = old.group[each] + by_group
+    for each in range(group, groups):
+        spaces.loops[each + by_group] = old.loops[each]
+        spaces.label_start[each + by_group] = old.label_start[each] + by_label
+    for each in range(label, labels):
+        spaces.label[each + by_label] = old.label[each]
+    _count_in(spaces, counts, last + by_state, edges + by_edge, groups + by_group, labels + by_label)
+    return DONE
+
+
+@kernel
+def _is_room(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> bool:
+    return (
+        counts[ABSTRACTIONS] + 2 <= len(spaces.state_start)
+        and counts[STATES] + states + 1 <= len(spaces.edge_start)
+        and counts[EDGES] + edges <= len(spaces.source)
+        and counts[GROUPS] + groups + 1 <= len(spaces.label_start)
+        and counts[LABELS] + labels <= len(spaces.label)
+    )
+
+
+@kernel
+def _count_in(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> None:
+    """Count one more, after which there are so many of everything."""
+    counts[STATES], counts[EDGES], counts[GROUPS], counts[LABELS] = states, edges, groups, labels
+    counts[ABSTRACTIONS] += 1
+    spaces.edge_start[states] = edges
+    spaces.label_start[groups] = labels
+    spaces.state_start[counts[ABSTRACTIONS]] = states
+    spaces.group_start[counts[ABSTRACTIONS]] = groups

@@ -1,0 +1,446 @@
+"""Abstract state spaces: distances to the goal, and what these need of the costs of actions.
+
+Where an abstraction has its distances, an action need not cost more than what its transitions bring the goal nearer:
+the rest is left to other abstractions (saturated cost partitioning: Seipp, Keller and Helmert, 2020). That may be less
+than nothing: then the others may have more than it costs.
+
+What actions do to the finite-domain variables of a task, one variable at a time.
+
+Nothing is said of derived facts: conditions on them count as met, or not, whichever is cheaper for the goal.
+
+Projections: abstract states are the values of the variables of a pattern (Culberson and Schaeffer, 1998).
+
+States are left out if two of their values exclude each other (Haslum, Bonet and Geffner, 2005), if they are not
+reached from the initial one, or if no goal state is reached from them. Where symmetries let a state stand for others,
+what is not reached is kept. The twin of `planner.heuristics.abstractions.projections_kernel`.
+
+Patterns worth looking at: interesting ones, smallest first (Pommerening, Röger and Helmert, 2013).
+
+A pattern is interesting if its variables hang together, and each leads to a goal variable: a value of it is needed for
+a change of the next one on the way. Others are no better than what they fall apart into.
+
+Abstractions: what is left of a task where only part of a state is looked at, and how they share costs.
+
+    moves       what actions do to variables, one by one    space       abstract states, distances, what these need
+    patterns    which variables to look at together         projection  abstract states by the values of a pattern
+    aims        what every plan reaches, or comes by        cartesian   abstract states by boxes, split where need be
+    partition   who takes how much of the costs
+
+Every plan is one of each abstraction, too, so distances there never are too high; and they may be added up where each
+action's cost is shared out among the abstractions (Katz and Domshlak, 2010; Yang et al., 2008).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import cycle, pairwise, product, repeat
+from typing import NamedTuple
+
+from planner.jit.common_kernel import NOTHING
+from planner.lightweight import Final, dataclass
+from planner.limits import checked
+from planner.task.ground_task import ConditionalEffect, GroundAction, Task
+from planner.task.packed_task_compiled import Packing
+
+MOST_DISTANCE: Final = (1 << 31) - 1
+"""Distances are cut off here."""
+DEAD: Final = -1
+"""The number of a state that no plan goes by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A transition, by any of the actions of `group`."""
+
+    source: int
+    target: int
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractSpace:
+    """An abstract state space: states that a plan may go by, numbered from 0.
+
+    `ranks` are their numbers by index, or `DEAD`. `groups` are actions with the same transitions, and `loops` says of
+    each group whether it may leave a state as it is.
+    """
+
+    ranks: list[int]
+    goals: list[bool]
+    edges: list[Edge]
+    groups: list[tuple[int, ...]]
+    loops: list[bool]
+
+    def distances(self, costs: Sequence[int]) -> list[int]:
+        """Return what the way from each state to the nearest goal costs."""
+        prices = [min([costs[action] for action in group]) for group in self.groups]
+        ways: list[list[Edge]] = [[] for _ in self.goals]
+        for edge in self.edges:
+            ways[edge.target].append(edge)
+        distances = [0 if is_goal else MOST_DISTANCE for is_goal in self.goals]
+        heap = [(0, state) for state, is_goal in enumerate(self.goals) if is_goal]
+        while heap:
+            near, state = heappop(heap)
+            for edge in ways[state] if distances[state] == near else ():
+                far = near + prices[edge.group]
+                if far < distances[edge.source]:
+                    distances[edge.source] = far
+                    heappush(heap, (far, edge.source))
+        return distances
+
+    def needs(self, distances: Sequence[int]) -> dict[int, int]:
+        """Return what `distances` need of the costs of actions; of all that are not in it, nothing."""
+        takes: list[int | None] = [0 if loop else None for loop in self.loops]
+        for edge in self.edges:
+            gain = distances[edge.source] - distances[edge.target]
+            before = takes[edge.group]
+            takes[edge.group] = gain if before is None else max(before, gain)
+        needs: dict[int, int] = {}
+        for group, most in zip(self.groups, takes, strict=True):
+            if most is not None:
+                for action in group:
+                    needs[action] = max(most, needs.get(action, most))
+        return needs
+
+
+Condition = tuple[int, int]
+"""A variable and its value."""
+
+
+class Option(NamedTuple):
+    """A variable may go from the value `origin` (None: any) to `target` (None: as it was) where `conditions` hold."""
+
+    origin: int | None
+    target: int | None
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The actions of a task by what they do to its variables.
+
+    Variable v has `sizes[v]` values; fact f is value `places[f][1]` of variable `places[f][0]` (None for a derived
+    fact). `touches[a]` has the options of action a by variable, for those that it changes or needs; `affecting[v]` are
+    the actions that may change v. `initial` has a value for each variable, `goal` for some.
+    """
+
+    sizes: list[int]
+    places: list[Condition | None]
+    touches: list[dict[int, list[Option]]]
+    affecting: list[list[int]]
+    initial: list[int]
+    goal: dict[int, int]
+
+    def product(self, pattern: Iterable[int]) -> int:
+        """Return how many values the variables of `pattern` have together."""
+        states = 1
+        for variable in pattern:
+            states *= self.sizes[variable]
+        return states
+
+
+def moves(task: Task, packing: Packing, check: Callable[[], None]) -> Moves:
+    """Return the moves of `task`, with the values that they have in packed states."""
+    coding, variables = packing.coding, len(task.variables)
+    sizes = [end - first for first, end in pairwise([*coding.first, len(coding.fact)])][:variables]
+    places: list[Condition | None] = [None] * len(task.facts)
+    for variable in range(variables):
+        for value in range(sizes[variable]):
+            fact = coding.fact[coding.first[variable] + value]
+            if fact != NOTHING:
+                places[fact] = (variable, value)
+    touches = []
+    affecting: list[list[int]] = [[] for _ in sizes]
+    for number, action in enumerate(checked(task.actions, check)):
+        touched = _touches(action, sizes, places)
+        touches.append(touched)
+        for variable, options in touched.items():
+            if any(option.target not in (None, option.origin) for option in options):
+                affecting[variable].append(number)
+    initial = [0] * variables
+    for variable, value in _values(task.initial, places).items():
+        initial[variable] = value
+    return Moves(sizes, places, touches, affecting, initial, _values(task.goal, places))
+
+
+def _values(facts: Iterable[int], places: list[Condition | None]) -> dict[int, int]:
+    """Return what `facts` say of variables: the last one counts, if several do."""
+    return dict([place for fact in facts if (place := places[fact]) is not None])
+
+
+def _touches(action: GroundAction, sizes: list[int], places: list[Condition | None]) -> dict[int, list[Option]]:
+    """Return the options of `action` by variable, ascending."""
+    needed = _values(action.precondition, places)
+    added = _values(action.adds, places)
+    touched = {variable: [Option(value, added.pop(variable, None))] for variable, value in needed.items()}
+    touched |= {variable: [Option(None, value)] for variable, value in added.items()}
+    added = _values(action.adds, places)
+    special = {place[0] for fact in action.deletes if (place := places[fact]) is not None and place[0] not in added}
+    unconditional = ConditionalEffect((), action.adds, action.deletes)
+    effects: dict[int, list[ConditionalEffect]] = {}
+    for effect in (unconditional, *action.conditional):
+        changed = _values((*effect.adds, *effect.deletes), places).keys()
+        for variable in changed:
+            effects.setdefault(variable, []).append(effect)
+        if effect is not unconditional:
+            special |= changed
+    for variable in special:
+        options = _options(effects[variable], variable, sizes[variable], needed, places)
+        if options != [Option(None, None)]:
+            touched[variable] = options
+        else:
+            touched.pop(variable, None)
+    return dict(sorted(touched.items()))
+
+
+def _options(
+    effects: list[ConditionalEffect],
+    variable: int,
+    size: int,
+    needed: dict[int, int],
+    places: list[Condition | None],
+) -> list[Option]:
+    """Return what may become of `variable` by its `effects`, value by value; what may become of all is said once."""
+    if variable in needed:
+        value = needed[variable]
+        return [Option(value, *outcome) for outcome in _outcomes(effects, variable, value, needed, places)]
+    by_value = [_outcomes(effects, variable, value, needed, places) for value in range(size)]
+    always = [outcome for outcome in by_value[0] if all(outcome in outcomes for outcomes in by_value[1:])]
+    kept = all((value, ()) in outcomes for value, outcomes in enumerate(by_value))
+    options = [Option(None, *outcome) for outcome in always]
+    if kept:
+        options.append(Option(None, None))
+    for value, outcomes in enumerate(by_value):
+        rest = [outcome for outcome in outcomes if outcome not in always and not (kept and outcome == (value, ()))]
+        options += [Option(value, *outcome) for outcome in rest]
+    return options
+
+
+def _outcomes(
+    effects: list[ConditionalEffect],
+    variable: int,
+    value: int,
+    needed: dict[int, int],
+    places: list[Condition | None],
+) -> list[tuple[int, tuple[Condition, ...]]]:
+    """Return what `variable` may be after `action` where it was `value`, and what else must hold for that.
+
+    An effect whose condition depends on something else may happen or not; adding wins over deleting.
+    """
+    known = {**needed, variable: value}
+    added, deleted = [], []
+    for effect in effects:
+        conditions = _left(effect.condition, known, places)
+        if conditions is not None:
+            rest, is_sure = conditions
+            added += [
+                (place[1], rest, is_sure) for fact in effect.adds if (place := places[fact]) and place[0] == variable
+            ]
+            if any(places[fact] == (variable, value) for fact in effect.deletes):
+                deleted.append((0, rest, is_sure))
+    outcomes = [(target, rest) for target, rest, _ in added]
+    if not any(is_sure for _, _, is_sure in added):
+        outcomes += [(target, rest) for target, rest, _ in deleted]
+        if not any(is_sure for _, _, is_sure in deleted):
+            outcomes.append((value, ()))
+    return list(dict.fromkeys(outcomes))
+
+
+def _left(
+    condition: tuple[int, ...], known: dict[int, int], places: list[Condition | None]
+) -> tuple[tuple[Condition, ...], bool] | None:
+    """Return what of `condition` is not `known`, and whether it holds for sure; None if it does not hold for sure."""
+    rest: dict[int, int] = {}
+    is_sure = True
+    for fact in condition:
+        place = places[fact]
+        if place is None:
+            is_sure = False
+            continue
+        variable, value = place
+        if known.get(variable, rest.get(variable, value)) != value:
+            return None
+        if variable not in known:
+            rest[variable] = value
+    return tuple(sorted(rest.items())), is_sure and not rest
+
+
+Values = tuple[int, ...]
+Exclusion = Callable[[int, int, int, int], bool]
+"""Whether a variable's value and another's exclude each other."""
+Rule = tuple[tuple[int | None, ...], tuple[int | None, ...]]
+"""By position in the pattern: the values before (None: any) and after (None: the same)."""
+
+
+def exclusion(task: Task, moves: Moves) -> Exclusion:
+    """Return which values exclude each other by the mutexes of `task`."""
+    pairs = {
+        (moves.places[one], moves.places[other])
+        for group in task.mutexes
+        for one in group
+        for other in group
+        if one != other
+    }
+    return lambda variable, value, other, its_value: ((variable, value), (other, its_value)) in pairs
+
+
+def factors(moves: Moves, pattern: tuple[int, ...]) -> list[int]:
+    """Return by what to multiply the values of the variables of `pattern`, so that each sum is another one."""
+    found, factor = [], 1
+    for variable in pattern:
+        found.append(factor)
+        factor *= moves.sizes[variable]
+    return found
+
+
+def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion, *, anywhere: bool = False) -> AbstractSpace:
+    """Return the projection to `pattern`; with `anywhere`, of states that are not reached, too."""
+    rules: dict[Rule, list[int]] = {}
+    for action in sorted({action for variable in pattern for action in moves.affecting[variable]}):
+        for rule in dict.fromkeys(_rules(moves, pattern, action)):
+            rules.setdefault(rule, []).append(action)
+    states = [tuple(reversed(each)) for each in product(*[range(moves.sizes[each]) for each in reversed(pattern)])]
+    possible = {state for state in states if not _is_impossible(state, pattern, excluded)}
+    edges = [
+        (source, target, rule)
+        for rule in rules
+        for source in states
+        if source in possible and (target := _after(source, rule)) in possible
+    ]
+    goals = {state for state in possible if all(moves.goal.get(v, x) == x for v, x in zip(pattern, state, strict=True))}
+    first = possible if anywhere else [tuple(moves.initial[v] for v in pattern)]
+    reached = _closure(first, [(a, b) for a, b, _ in edges])
+    alive = _closure(goals & reached, [(b, a) for a, b, _ in edges if a in reached])
+    rank = {state: number for number, state in enumerate([state for state in states if state in alive])}
+    lively = [(rank[a], rank[b], rule) for a, b, rule in edges if a in alive and b in alive]
+    used = [rule for rule in rules if any(rule is other for _, _, other in lively)]
+    number_of = {rule: number for number, rule in enumerate(used)}
+    return AbstractSpace(
+        [rank.get(state, DEAD) for state in states],
+        [state in goals for state in rank],
+        [Edge(a, b, number_of[rule]) for a, b, rule in lively if a != b],
+        [tuple(rules[rule]) for rule in used],
+        [any(a == b and rule is other for a, b, other in lively) for rule in used],
+    )
+
+
+def _rules(moves: Moves, pattern: tuple[int, ...], action: int) -> Iterator[Rule]:
+    """Yield what `action` may do: one rule for each way to choose an option for each variable."""
+    touches = moves.touches[action]
+    for chosen in product(*[touches.get(variable, [Option(None, None)]) for variable in pattern]):
+        before = [option.origin for option in chosen]
+        after = [option.target for option in chosen]
+        agree = True
+        for variable, value in [condition for option in chosen for condition in option.conditions]:
+            if variable in pattern:
+                place = pattern.index(variable)
+                agree = agree and before[place] in (None, value)
+                before[place] = value
+        if agree:
+            yield tuple(before), tuple([b if b != a else None for a, b in zip(before, after, strict=True)])
+
+
+def _is_impossible(state: Values, pattern: tuple[int, ...], excluded: Exclusion) -> bool:
+    return any(
+        excluded(pattern[one], state[one], pattern[two], state[two])
+        for two in range(len(pattern))
+        for one in range(two)
+    )
+
+
+def _after(state: Values, rule: Rule) -> Values | None:
+    """Return the state after `rule`, or None where it does not apply."""
+    if any(needed not in (None, value) for needed, value in zip(rule[0], state, strict=True)):
+        return None
+    return tuple([value if after is None else after for after, value in zip(rule[1], state, strict=True)])
+
+
+def _closure(first: Iterable[Values], edges: list[tuple[Values, Values]]) -> set[Values]:
+    """Return what is reached from `first`."""
+    below: dict[Values, list[Values]] = {}
+    for source, target in edges:
+        below.setdefault(source, []).append(target)
+    found = set(first)
+    waiting = list(found)
+    while waiting:
+        for state in below.get(waiting.pop(), ()):
+            if state not in found:
+                found.add(state)
+                waiting.append(state)
+    return found
+
+
+Pattern = tuple[int, ...]
+Links = tuple[list[set[int]], list[set[int]]]
+"""For each variable: those that changes of it need, and those that change together with it."""
+
+
+def interesting(moves: Moves, most: int, *, least: int = 1, links: Links | None = None) -> Iterator[Pattern]:
+    """Yield the interesting patterns of `least` to `most` variables, by their size."""
+    needed_by, changed_with = links or links_of(moves)
+    level: dict[Pattern, None] = dict.fromkeys([(variable,) for variable in sorted(moves.goal)])
+    for size in range(1, most + 1):
+        if size >= least:
+            yield from level
+        if size < most:
+            level = dict.fromkeys(
+                [
+                    tuple(sorted((*pattern, more)))
+                    for pattern in level
+                    for more in _extensions(moves, pattern, needed_by, changed_with)
+                ]
+            )
+
+
+def grown(moves: Moves, sizes: Sequence[int], links: Links | None = None) -> Iterator[Pattern]:
+    """Yield patterns grown at random from goal variables (Rovner, Sievers and Helmert, 2019), without end.
+
+    They have as many states as go into one of the `sizes`, each at its turn.
+    """
+    needed_by, changed_with = links or links_of(moves)
+    draw = random.Random(0)
+    for goal, most in zip(cycle(sorted(moves.goal)), _spread(sizes, len(moves.goal)), strict=False):
+        pattern: Pattern = (goal,)
+        while True:
+            room = most // moves.product(pattern)
+            near = [each for each in _extensions(moves, pattern, needed_by, changed_with) if moves.sizes[each] <= room]
+            if not near:
+                break
+            pattern = (*pattern, draw.choice(near))
+        yield tuple(sorted(pattern))
+
+
+def _spread(sizes: Sequence[int], many: int) -> Iterator[int]:
+    """Yield each of the sizes for `many` patterns, over and over."""
+    for size in cycle(sizes):
+        yield from repeat(size, many)
+
+
+def _extensions(
+    moves: Moves, pattern: Pattern, needed_by: list[set[int]], changed_with: list[set[int]]
+) -> Iterator[int]:
+    """Yield the variables that make `pattern` a larger one that is interesting."""
+    near = set[int]().union(*(needed_by[variable] for variable in pattern))
+    for variable in pattern:
+        near.update([other for other in changed_with[variable] if other in moves.goal])
+        near.update([other for other in moves.goal if variable in needed_by[other]])
+    yield from sorted(near.difference(pattern))
+
+
+def links_of(moves: Moves) -> Links:
+    """Return how the variables hang together."""
+    needed_by: list[set[int]] = [set() for _ in moves.sizes]
+    changed_with: list[set[int]] = [set() for _ in moves.sizes]
+    changes: list[list[int]] = [[] for _ in moves.touches]
+    for variable, actions in enumerate(moves.affecting):
+        for action in actions:
+            changes[action].append(variable)
+    for touched, changed in zip(moves.touches, changes, strict=True):
+        needed = {variable for variable, options in touched.items() if options[0].origin is not None}
+        needed.update([other for options in touched.values() for option in options for other, _ in option.conditions])
+        for variable in changed:
+            needed_by[variable] |= needed
+            changed_with[variable].update(changed)
+    return needed_by, changed_with

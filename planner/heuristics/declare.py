@@ -1,0 +1,43 @@
+"""What a heuristic declares about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.lightweight import Protocol, dataclass
+from planner.task.ground_task import State, Task
+
+Check = Callable[[], None]
+"""Called during long work; raises to give up."""
+
+
+class Heuristic(Protocol):
+    """A function from states to the estimated cost of reaching the goal; `INFINITY` where that is impossible.
+
+    Some can do more, and searches make use of it: `planner.search.search_run.Knowing` and
+    `planner.search.search_run.Advising`.
+    """
+
+    def __call__(self, state: State) -> int:
+        """Return the estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of heuristic: how to make one for a task, and what may be relied on.
+
+    `admissible`: never more than the cheapest plan costs, also with conditional effects and axioms. `consistent`: never
+    falls by more than the cost of a step. `safe`: `INFINITY` only where there is no plan. `guides`: has preferred
+    actions. `build` takes the task, the costs to assume for its actions, and a `Check`.
+    """
+
+    build: Callable[[Task, list[int], Check], Heuristic]
+    admissible: bool = False
+    consistent: bool = False
+    safe: bool = True
+    conditional_effects: bool = True
+    axioms: bool = True
+
+    def supports(self, task: Task) -> bool:
+        """Return whether what is declared holds for `task`."""
+        return (self.conditional_effects or not task.has_conditional_effects) and (self.axioms or not task.has_axioms)

@@ -1,0 +1,252 @@
+"""LM-cut (Helmert and Domshlak, 2009), incremental (Pommerening and Helmert, 2013).
+
+The readable twin, with the idea of each step, is `planner.heuristics.lmcut`.
+
+What the relaxation says that a state costs at least, by one of several estimates.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from planner.heuristics.relaxation_kernel import begin, fire, fire_ready, h_max, reach
+from planner.jit.common_kernel import (
+    EVALUATIONS,
+    INFINITE,
+    LANDMARKS,
+    LIMIT,
+    LONGEST,
+    MEMBERS,
+    MOVED,
+    NOTHING,
+    REFERENCES,
+    WORK,
+    Coding,
+    Exploration,
+    Landmarks,
+    Nodes,
+    Registry,
+    Relaxed,
+    Words,
+    entry,
+    kernel,
+)
+from planner.jit.containers_kernel import forget, pop_level
+
+
+@kernel
+def lm_cut(
+    relaxed: Relaxed,
+    room: Exploration,
+    coding: Coding,
+    landmarks: Landmarks,
+    registry: Registry,
+    nodes: Nodes,
+    number: Words,
+    state: int,
+) -> int:
+    """Return the estimate for state number `state`, and note its landmarks; `INFINITE` for a dead end.
+
+    It inherits the landmarks of its parent. The estimate may be too low where it reaches what is left of the limit.
+    """
+    begin(relaxed, room, coding, registry.state, state * len(room.state))
+    landmarks.of[state] = number[REFERENCES]
+    total = 0
+    if nodes.parent[state] != NOTHING and nodes.action[state] < MOVED:
+        total = _inherit(relaxed, room, landmarks, number, nodes.parent[state], nodes.action[state])
+    limit = number[LIMIT] - nodes.cost[state]
+    value, goal = room.value, len(room.value) - 1
+    fire_ready(relaxed, room)
+    reach(relaxed, room)
+    kept = total
+    while 0 < value[goal] < INFINITE and total < limit:
+        landmark = number[LANDMARKS]
+        worth = _cut(relaxed, room, landmarks, number, _zone(relaxed, room))
+        total += worth
+        if _note(landmarks, number, landmark, worth):
+            kept += worth
+        _charge_again(relaxed, room, landmarks, landmark, worth)
+        _reach_again(relaxed, room)
+        number[WORK] += len(relaxed.cost)
+    forget(room)
+    landmarks.many[state] = number[REFERENCES] - landmarks.of[state]
+    landmarks.kept[state] = kept
+    number[LONGEST] = max(number[LONGEST], landmarks.many[state])
+    return INFINITE if value[goal] >= INFINITE else total
+
+
+@kernel
+def _inherit(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Words, parent: int, action: int) -> int:
+    """Take over the parent's landmarks without `action`, and charge them; return what they are worth."""
+    total = 0
+    first = landmarks.of[parent]
+    for index in range(first, first + landmarks.many[parent]):
+        landmark = landmarks.reference[index]
+        if not _contains(landmarks, landmark, action):
+            landmarks.reference[number[REFERENCES]] = landmark
+            number[REFERENCES] += 1
+            worth = landmarks.worth[landmark]
+            total += worth
+            for member in range(landmarks.start[landmark], landmarks.start[landmark + 1]):
+                _charge(relaxed, room, landmarks.member[member], worth)
+    return total
+
+
+@kernel
+def _contains(landmarks: Landmarks, landmark: int, action: int) -> bool:
+    for member in range(landmarks.start[landmark], landmarks.start[landmark + 1]):
+        if landmarks.member[member] == action:
+            return True
+    return False
+
+
+@kernel
+def _charge(relaxed: Relaxed, room: Exploration, action: int, worth: int) -> None:
+    for index in range(relaxed.operator_start[action], relaxed.operator_start[action + 1]):
+        room.price[relaxed.operator[index]] -= worth
+
+
+@kernel
+def _charge_again(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, landmark: int, worth: int) -> None:
+    """Charge the members of a landmark, and queue what they achieve more cheaply now."""
+    for member in range(landmarks.start[landmark], landmarks.start[landmark + 1]):
+        action = landmarks.member[member]
+        room.marked[action] = 0
+        _charge(relaxed, room, action, worth)
+        for index in range(relaxed.operator_start[action], relaxed.operator_start[action + 1]):
+            operator = relaxed.operator[index]
+            if not room.missing[operator]:
+                room.supporter[operator] = _dearest(relaxed, room, operator)  # it may have become cheaper just now
+                fire(relaxed, room, operator, room.value[room.supporter[operator]] + room.price[operator])
+
+
+@kernel
+def _note(landmarks: Landmarks, number: Words, landmark: int, worth: int) -> bool:
+    """Keep a landmark for successors, where there is room; return whether it is kept."""
+    full = (
+        landmark + 2 >= len(landmarks.start)
+        or number[REFERENCES] >= len(landmarks.reference)
+        or landmarks.start[landmark + 1] + len(landmarks.lost) > len(landmarks.member)
+    )
+    if full:
+        return False
+    landmarks.worth[landmark] = worth
+    landmarks.reference[number[REFERENCES]] = landmark
+    number[REFERENCES] += 1
+    number[LANDMARKS] = landmark + 1
+    number[MEMBERS] = landmarks.start[landmark + 1]
+    return True
+
+
+@kernel
+def _dearest(relaxed: Relaxed, room: Exploration, operator: int) -> int:
+    """Return the dearest precondition of `operator`, or -1 where one is in the zone."""
+    dearest, price = -1, -1
+    for index in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
+        fact = relaxed.precondition[index]
+        if room.zone[fact]:
+            return -1
+        if room.value[fact] > price:
+            dearest, price = fact + 0, room.value[fact]
+    return dearest
+
+
+@kernel
+def _zone(relaxed: Relaxed, room: Exploration) -> int:
+    """Mark the goal zone: the goal, and the dearest precondition of each free operator that leads into it.
+
+    Its facts are written to `room.queue`; returns how many there are.
+    """
+    count, done, goal = 1, 0, len(room.value) - 1
+    room.queue[0] = goal
+    room.zone[goal] = 1
+    while done < count:
+        fact = room.queue[done]
+        done += 1
+        for index in range(relaxed.added_start[fact], relaxed.added_start[fact + 1]):
+            operator = relaxed.added[index]
+            if not room.price[operator]:
+                dearest = _dearest(relaxed, room, operator)
+                if dearest >= 0:
+                    room.zone[dearest] = 1
+                    room.queue[count] = dearest
+                    count += 1
+    return count
+
+
+@kernel
+def _cut(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Words, count: int) -> int:
+    """Write the actions that enter the zone of `count` facts as a landmark; unmark the zone; return its worth."""
+    worth = INFINITE
+    landmark = number[LANDMARKS]
+    end = number[MEMBERS]
+    for position in range(count):
+        fact = room.queue[position]
+        for index in range(relaxed.added_start[fact], relaxed.added_start[fact + 1]):
+            operator = relaxed.added[index]
+            if room.price[operator] and _dearest(relaxed, room, operator) >= 0:
+                worth = min(worth, room.price[operator])
+                action = relaxed.action[operator]
+                if not room.marked[action]:
+                    room.marked[action] = 1
+                    landmarks.member[end] = action
+                    end += 1
+    for position in range(count):
+        room.zone[room.queue[position]] = 0
+    landmarks.start[landmark + 1] = end
+    return worth
+
+
+@kernel
+def _reach_again(relaxed: Relaxed, room: Exploration) -> None:
+    """Find the values again after prices fell: facts that were looked into before may get cheaper."""
+    value, goal = room.value, len(room.value) - 1
+    fact = pop_level(room, value[goal])
+    while fact != NOTHING:
+        new = not room.looked[fact]
+        room.looked[fact] = 1
+        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
+            operator = relaxed.needed[index]
+            if new:
+                room.missing[operator] -= 1
+            elif room.supporter[operator] != fact:
+                continue
+            if room.missing[operator]:
+                continue
+            dearest = fact
+            for other in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
+                if value[relaxed.precondition[other]] > value[dearest]:
+                    dearest = relaxed.precondition[other]
+            room.supporter[operator] = dearest
+            fire(relaxed, room, operator, value[dearest] + room.price[operator])
+        fact = pop_level(room, value[goal])
+
+
+BLIND: Final = 0
+H_MAX: Final = 1
+LM_CUT: Final = 2
+
+
+class Guess(NamedTuple):
+    """Room to estimate one state by itself: it is copied to `registry`; LM-cut notes its landmarks in vain."""
+
+    registry: Registry
+    nodes: Nodes
+    landmarks: Landmarks
+
+
+@entry
+@kernel
+def hoped(
+    kind: int, number: Words, relaxed: Relaxed, room: Exploration, guess: Guess, coding: Coding, state: Words, base: int
+) -> int:
+    """Return the estimate `kind` for the state at `state[base]`, `INFINITE` for a dead end."""
+    number[EVALUATIONS] += 1
+    number[WORK] += len(relaxed.cost) + 20
+    if kind == BLIND:
+        return 0
+    if kind == H_MAX:
+        return h_max(relaxed, room, coding, state, base)
+    for word in range(len(room.state)):
+        guess.registry.state[word] = state[base + word]
+    return min(lm_cut(relaxed, room, coding, guess.landmarks, guess.registry, guess.nodes, number, 0), INFINITE)

@@ -1,0 +1,329 @@
+"""The delete relaxation that all our informed heuristics share: what could hold if nothing ever became false.
+
+Every unconditional effect, every conditional effect and every axiom rule becomes a *relaxed operator*: when all its
+preconditions hold, its effects hold, for good. Operators remember the action that they came from, because its cost is
+paid once for all of them. Axiom rules are free. Facts that say that a derived fact does not hold are taken to hold
+always: deriving less never makes a relaxed plan impossible, so no estimate becomes too high by it.
+
+h_max: a set of facts costs what its dearest fact costs in the delete relaxation (Bonet and Geffner, 2001).
+
+h_add: a set of facts costs the sum of what its facts cost in the delete relaxation (Bonet and Geffner, 2001).
+
+h_FF: the cost of a relaxed plan (Hoffmann and Nebel, 2001), made of h_add's achievers (Keyder and Geffner, 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+
+from planner.heuristics.declare import Check, Heuristic, Kind
+from planner.lightweight import Final, dataclass
+from planner.task.ground_task import INFINITY, State, Task
+
+AXIOM: Final = -1
+"""The "action" of relaxed operators that stand for axiom rules, and of the one that provides the goal."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxedTask:
+    """The relaxation of a task; operators are numbered from 0 and described by parallel lists.
+
+    Two facts are added to the task's `size - 2`: `start`, which always holds and is the precondition of operators that
+    have no other, and `goal`, which the last operator (free, an `AXIOM`) provides from all goal facts. `needed_by` and
+    `added_by` lead from facts to operators.
+    """
+
+    size: int
+    start: int
+    goal: int
+    preconditions: list[tuple[int, ...]]
+    effects: list[tuple[int, ...]]
+    costs: list[int]
+    actions: list[int]
+    needed_by: list[list[int]]
+    added_by: list[list[int]]
+
+    def operators_of(self, actions: int) -> list[list[int]]:
+        """Return the relaxed operators of each action, of which there are `actions`."""
+        found: list[list[int]] = [[] for _ in range(actions)]
+        for operator, action in enumerate(self.actions):
+            if action != AXIOM:
+                found[action].append(operator)
+        return found
+
+    def only(self, operators: Iterable[int]) -> RelaxedTask:
+        """Return the same with these operators alone, numbered anew in this order."""
+        kept = list(operators)
+        preconditions = [self.preconditions[operator] for operator in kept]
+        effects = [self.effects[operator] for operator in kept]
+        return RelaxedTask(
+            self.size,
+            self.start,
+            self.goal,
+            preconditions,
+            effects,
+            [self.costs[operator] for operator in kept],
+            [self.actions[operator] for operator in kept],
+            _index(self.size, preconditions),
+            _index(self.size, effects),
+        )
+
+
+class Start:
+    """What an exploration starts from: the facts of a state cost 0. It moves from state to state.
+
+    `missing` counts the preconditions of each operator that do not hold, and `ready` are the operators where none is
+    missing; `value` is 0 for facts that hold and `looked` says which do; `supporter` is some precondition. Much of the
+    work on a state is to count the preconditions that hold from the start, and states that are estimated one after the
+    other are mostly alike: so only differences are counted.
+    """
+
+    def __init__(self, relaxed: RelaxedTask) -> None:
+        self._needed_by, self._effects, self._costs = relaxed.needed_by, relaxed.effects, relaxed.costs
+        self._state = 0
+        self.missing = [len(facts) for facts in relaxed.preconditions]
+        self.value = [INFINITY] * relaxed.size
+        self.looked = bytearray(relaxed.size)
+        self.supporter = [facts[0] for facts in relaxed.preconditions]
+        self.ready: set[int] = set()
+        self._add(relaxed.start)
+
+    def move_to(self, state: State) -> None:
+        """Take the facts of `state` instead of those of the last one."""
+        changed = state ^ self._state
+        self._state = state
+        while changed:
+            lowest = changed & -changed
+            changed ^= lowest
+            if state & lowest:
+                self._add(lowest.bit_length() - 1)
+            else:
+                self._remove(lowest.bit_length() - 1)
+
+    def fire(self, value: list[int], achiever: list[int]) -> dict[int, list[int]]:
+        """Apply the ready operators to `value` and `achiever`, in place; return the facts achieved, by value."""
+        reached: dict[int, list[int]] = {}
+        for operator in self.ready:
+            cost = self._costs[operator]
+            for effect in self._effects[operator]:
+                if cost < value[effect]:
+                    value[effect] = cost
+                    achiever[effect] = operator
+                    reached.setdefault(cost, []).append(effect)
+        return reached
+
+    def _add(self, fact: int) -> None:
+        self.value[fact], self.looked[fact] = 0, 1
+        missing, ready = self.missing, self.ready
+        for operator in self._needed_by[fact]:
+            missing[operator] -= 1
+            if not missing[operator]:
+                ready.add(operator)
+
+    def _remove(self, fact: int) -> None:
+        self.value[fact], self.looked[fact] = INFINITY, 0
+        missing, ready = self.missing, self.ready
+        for operator in self._needed_by[fact]:
+            if not missing[operator]:
+                ready.discard(operator)
+            missing[operator] += 1
+
+
+def relax(task: Task, costs: Sequence[int] | None = None) -> RelaxedTask:
+    """Return the delete relaxation of `task`, with other `costs` of its actions if they are given."""
+    size = len(task.facts) + 2
+    start, goal = size - 2, size - 1
+    preconditions: list[tuple[int, ...]] = []
+    effects: list[tuple[int, ...]] = []
+    actions: list[int] = []
+    free = {fact for layer in task.axioms for fact, _ in layer.negated}
+    for needed, added, action in _operators(task, goal):
+        if not free and action != AXIOM and not task.actions[action].conditional:
+            conditions, gained = needed, added  # both are free of repetitions, and of each other
+        else:
+            conditions = tuple([fact for fact in dict.fromkeys(needed) if fact not in free])
+            gained = tuple([fact for fact in dict.fromkeys(added) if fact not in needed and fact not in free])
+        if gained:
+            preconditions.append(conditions or (start,))
+            effects.append(gained)
+            actions.append(action)
+    price = [action.cost for action in task.actions] if costs is None else costs
+    return RelaxedTask(
+        size,
+        start,
+        goal,
+        preconditions,
+        effects,
+        [0 if action == AXIOM else price[action] for action in actions],
+        actions,
+        _index(size, preconditions),
+        _index(size, effects),
+    )
+
+
+def _operators(task: Task, goal: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+    for number, action in enumerate(task.actions):
+        if not action.conditional:
+            yield action.precondition, action.adds, number
+            continue
+        gains: dict[tuple[int, ...], list[int]] = {(): list(action.adds)}
+        for effect in action.conditional:
+            gains.setdefault(effect.condition, []).extend(effect.adds)
+        for condition, added in gains.items():
+            yield action.precondition + condition, tuple(added), number
+    for layer in task.axioms:
+        for rule in layer.rules:
+            yield rule.body, (rule.head,), AXIOM
+    yield task.goal, (goal,), AXIOM
+
+
+def _index(size: int, lists: list[tuple[int, ...]]) -> list[list[int]]:
+    index: list[list[int]] = [[] for _ in range(size)]
+    for operator, facts in enumerate(lists):
+        for fact in facts:
+            index[fact].append(operator)
+    return index
+
+
+def build_hmax(task: Task, costs: list[int], check: Check) -> Heuristic:
+    """Return the heuristic for `task`: facts are reached in the order of their values (Dijkstra, 1959)."""
+    relaxed = relax(task, costs)
+    start = Start(relaxed)
+    goal, cost, needed_by, effects = relaxed.goal, relaxed.costs, relaxed.needed_by, relaxed.effects
+
+    def estimate(state: State) -> int:
+        check()
+        start.move_to(state)
+        missing, value = start.missing[:], start.value[:]
+        reached = start.fire(value, [-1] * len(value))
+        keys = sorted(reached)
+        while keys:
+            now = keys[0]
+            for fact in reached[now]:
+                if value[fact] != now:
+                    continue
+                if fact == goal:
+                    return now
+                for operator in needed_by[fact]:
+                    left = missing[operator] = missing[operator] - 1
+                    if not left:
+                        then = now + cost[operator]
+                        for effect in effects[operator]:
+                            if then < value[effect]:
+                                value[effect] = then
+                                if then in reached:
+                                    reached[then].append(effect)
+                                else:
+                                    reached[then] = [effect]
+                                    heappush(keys, then)
+            del reached[heappop(keys)]
+        return INFINITY
+
+    return estimate
+
+
+HMAX = Kind(build_hmax, admissible=True, consistent=True)
+
+
+Explore = Callable[[State], tuple[int, list[int]]]
+
+
+def explorer(relaxed: RelaxedTask) -> Explore:
+    """Return a function from states to the goal's value and, for each fact, the operator that achieves it best.
+
+    Facts are reached in the order of their values (Knuth, 1977). The achiever is -1 for facts that hold already; facts
+    dearer than the goal may have none or not the best.
+    """
+    start = Start(relaxed)
+    size, goal, costs = relaxed.size, relaxed.goal, relaxed.costs
+    needed_by, effects = relaxed.needed_by, relaxed.effects
+
+    def explore(state: State) -> tuple[int, list[int]]:
+        start.move_to(state)
+        missing, total, value, achiever = start.missing[:], costs[:], start.value[:], [-1] * size
+        reached = start.fire(value, achiever)
+        keys = sorted(reached)
+        while keys:
+            now = keys[0]
+            for fact in reached[now]:
+                if value[fact] != now:
+                    continue
+                if fact == goal:
+                    return now, achiever
+                for operator in needed_by[fact]:
+                    left = missing[operator] = missing[operator] - 1
+                    then = total[operator] = total[operator] + now
+                    if not left:
+                        for effect in effects[operator]:
+                            if then < value[effect]:
+                                value[effect] = then
+                                achiever[effect] = operator
+                                if then in reached:
+                                    reached[then].append(effect)
+                                else:
+                                    reached[then] = [effect]
+                                    heappush(keys, then)
+            del reached[heappop(keys)]
+        return INFINITY, achiever
+
+    return explore
+
+
+def build_hadd(task: Task, costs: list[int], check: Check) -> Heuristic:
+    """Return the heuristic for `task`."""
+    explore = explorer(relax(task, costs))
+
+    def estimate(state: State) -> int:
+        check()
+        return explore(state)[0]
+
+    return estimate
+
+
+HADD = Kind(build_hadd)
+
+
+class RelaxedPlan:
+    """The heuristic of a task; its preferred actions are those of the relaxed plan."""
+
+    def __init__(self, task: Task, costs: list[int], check: Check) -> None:
+        self._relaxed = relax(task, costs)
+        self._explore = explorer(self._relaxed)
+        self._costs = costs
+        self._check = check
+
+    def __call__(self, state: State) -> int:
+        """Return the cost of the relaxed plan for `state`."""
+        return self.advise(state)[0]
+
+    def advise(self, state: State) -> tuple[int, set[int]]:
+        """Return the cost of the relaxed plan for `state`, and its actions: those that apply are preferred."""
+        self._check()
+        value, achiever = self._explore(state)
+        if value == INFINITY:
+            return INFINITY, set()
+        preconditions, goal = self._relaxed.preconditions, self._relaxed.goal
+        operators: set[int] = set()
+        marked = {goal}
+        waiting = [goal]
+        for fact in waiting:
+            operator = achiever[fact]
+            if operator >= 0 and operator not in operators:
+                operators.add(operator)
+                for condition in preconditions[operator]:
+                    if condition not in marked:
+                        marked.add(condition)
+                        waiting.append(condition)
+        actions = {self._relaxed.actions[operator] for operator in operators}
+        actions.discard(AXIOM)
+        costs = self._costs
+        return sum([costs[action] for action in actions]), actions
+
+
+def build_hff(task: Task, costs: list[int], check: Check) -> Heuristic:
+    """Return the heuristic for `task`."""
+    return RelaxedPlan(task, costs, check)
+
+
+HFF = Kind(build_hff)

@@ -1,0 +1,261 @@
+"""The delete relaxation: what an exploration starts from, and h_max (Bonet and Geffner, 2001).
+
+h_FF: the cost of a relaxed plan (Hoffmann and Nebel, 2001), from h_add's achievers (Keyder and Geffner, 2008).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from planner.jit.common_kernel import INFINITE, NOTHING, Coding, Exploration, Index, Relaxed, Words, kernel
+from planner.jit.containers_kernel import forget, pop_level, push_level
+from planner.task.packed_states_kernel import LOW_BITS, MULTIPLIER
+
+
+@kernel
+def begin(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
+    """Prepare `room` for the state at `state[base]`: its facts have the value 0, all others `INFINITE`."""
+    move(relaxed, room, coding, state, base)
+    for operator in range(len(relaxed.cost)):
+        room.missing[operator] = room.at_first[operator]
+        room.price[operator] = relaxed.cost[operator]
+
+
+@kernel
+def move(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
+    """Take the facts of the state at `state[base]` instead of those of the last one.
+
+    States that are estimated one after the other are mostly alike: only where they differ are preconditions counted.
+    """
+    for variable in range(len(coding.word)):
+        word, shift, mask = coding.word[variable], coding.shift[variable], coding.mask[variable]
+        before, now = room.state[word] >> shift & mask, state[base + word] >> shift & mask
+        if before != now:
+            _count(relaxed, room, coding.fact[coding.first[variable] + before], 1)
+            _count(relaxed, room, coding.fact[coding.first[variable] + now], -1)
+    for word in range(len(room.state)):
+        room.state[word] = state[base + word]
+    for fact in range(len(room.value)):
+        room.value[fact] = INFINITE
+        room.looked[fact] = 0
+    for variable in range(len(coding.word)):
+        value = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
+        fact = coding.fact[coding.first[variable] + value]
+        if fact != NOTHING:
+            room.value[fact] = 0
+            room.looked[fact] = 1
+    start = len(room.value) - 2
+    room.value[start] = 0
+    room.looked[start] = 1
+
+
+@kernel
+def _count(relaxed: Relaxed, room: Exploration, fact: int, difference: int) -> None:
+    if fact != NOTHING:
+        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
+            room.at_first[relaxed.needed[index]] += difference
+
+
+@kernel
+def fire(relaxed: Relaxed, room: Exploration, operator: int, value: int) -> None:
+    """Let the effects of `operator` be reached at `value`, where that is less, and queue them."""
+    for index in range(relaxed.effect_start[operator], relaxed.effect_start[operator + 1]):
+        effect = relaxed.effect[index]
+        if value < room.value[effect]:
+            room.value[effect] = value
+            push_level(room, effect)
+
+
+@kernel
+def fire_ready(relaxed: Relaxed, room: Exploration) -> None:
+    """Fire the operators all of whose preconditions hold at first."""
+    for operator in range(len(relaxed.cost)):
+        if not room.missing[operator]:
+            room.supporter[operator] = relaxed.precondition[relaxed.precondition_start[operator]]
+            fire(relaxed, room, operator, room.price[operator])
+
+
+@kernel
+def reach(relaxed: Relaxed, room: Exploration) -> None:
+    """Find the h_max value of the goal, and of all facts below it; others are left in the queue."""
+    value, goal = room.value, len(room.value) - 1
+    fact = pop_level(room, value[goal])
+    while fact != NOTHING:
+        room.looked[fact] = 1
+        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
+            operator = relaxed.needed[index]
+            room.missing[operator] -= 1
+            if not room.missing[operator]:
+                room.supporter[operator] = fact
+                fire(relaxed, room, operator, value[fact] + room.price[operator])
+        fact = pop_level(room, value[goal])
+
+
+@kernel
+def h_max(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> int:
+    """Return the h_max value of the state at `state[base]`, `INFINITE` for a dead end."""
+    begin(relaxed, room, coding, state, base)
+    fire_ready(relaxed, room)
+    reach(relaxed, room)
+    forget(room)
+    return room.value[len(room.value) - 1]
+
+
+DEAR: Final = 1 << 58
+"""The greatest value of what can be reached: sums of sums may go beyond what a word can hold."""
+GIVEN: Final = 1
+"""What `looked` says of facts that hold from the start."""
+REACHED: Final = 2
+
+
+class Achievers(NamedTuple):
+    """By fact: the operator that achieves it at least cost, and the number of the last plan that it was wanted for.
+
+    By action: the number of the last plan that it was in. `queue` is room for facts.
+    """
+
+    operator: Index
+    wanted: Words
+    planned: Words
+    queue: Index
+
+
+class Reachable(NamedTuple):
+    """Facts that wait to be looked into, by value: entries are linked lists of facts, the latest first.
+
+    `first[v]` is the first entry of value v; the last bucket also has all greater values. There is room for an entry
+    for each effect of each operator.
+    """
+
+    first: Index
+    fact: Index
+    next: Index
+
+
+@kernel
+def relaxed_plan(
+    relaxed: Relaxed,
+    room: Exploration,
+    achievers: Achievers,
+    reachable: Reachable,
+    coding: Coding,
+    state: Words,
+    base: int,
+    plan: int,
+    seed: int,
+) -> int:
+    """Return the cost of a relaxed plan for the state at `state[base]`, `INFINITE` for a dead end.
+
+    Its actions are marked as those of plan number `plan`, which must be greater than all before. Among equally good
+    achievers, the number `seed` decides; for odd ones, the last operator of those that can be applied at once.
+    """
+    begin(relaxed, room, coding, state, base)
+    goal = len(room.value) - 1
+    want(room, achievers, goal, 0, plan)
+    explore(relaxed, room, achievers, reachable, 1, plan, seed)
+    if room.value[goal] == INFINITE:
+        return INFINITE
+    return extracted(relaxed, room, achievers, 1, plan)
+
+
+@kernel
+def want(room: Exploration, achievers: Achievers, fact: int, count: int, plan: int) -> int:
+    """Let plan number `plan` have to reach `fact`, after `count` others; return how many facts these are now."""
+    if achievers.wanted[fact] == plan or room.looked[fact] == GIVEN:
+        return count
+    achievers.wanted[fact] = plan
+    achievers.queue[count] = fact
+    return count + 1
+
+
+@kernel
+def explore(
+    relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, missing: int, plan: int, seed: int
+) -> int:
+    """Find the h_add values of the `missing` facts that are wanted, and of what is cheaper; return how many have none.
+
+    They are those that were marked with the number of the `plan`.
+    """
+    value = room.value
+    many = _achieve_ready(relaxed, room, achievers, reachable, seed)
+    bucket, most = 0, len(reachable.first) - 1
+    left = many
+    while left and bucket <= most:
+        entry = reachable.first[bucket] + 0
+        if entry == NOTHING:
+            bucket += 1
+            continue
+        reachable.first[bucket] = reachable.next[entry]
+        left -= 1
+        fact = reachable.fact[entry] + 0
+        if room.looked[fact] or not missing:
+            continue
+        room.looked[fact] = REACHED
+        if achievers.wanted[fact] == plan:
+            missing -= 1
+        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
+            operator = relaxed.needed[index]
+            room.missing[operator] -= 1
+            if not room.missing[operator]:
+                total = relaxed.cost[operator]
+                for other in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
+                    total = min(total + value[relaxed.precondition[other]], DEAR)
+                before = many
+                many = achieve(relaxed, room, achievers, reachable, operator, total, many)
+                left += many - before
+    return missing
+
+
+@kernel
+def _achieve_ready(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, seed: int) -> int:
+    """Fire the operators that are ready at first, in an order by `seed`; return how many facts wait."""
+    many, operators = 0, len(relaxed.cost)
+    shift = (seed * MULTIPLIER & LOW_BITS) % operators
+    for index in range(operators):
+        operator = operators - 1 - index if seed & 1 else index + shift
+        if operator >= operators:
+            operator -= operators
+        if not room.missing[operator]:
+            many = achieve(relaxed, room, achievers, reachable, operator, relaxed.cost[operator], many)
+    return many
+
+
+@kernel
+def achieve(
+    relaxed: Relaxed,
+    room: Exploration,
+    achievers: Achievers,
+    reachable: Reachable,
+    operator: int,
+    total: int,
+    many: int,
+) -> int:
+    """Let the effects of `operator` be achieved at cost `total`, where that is less; return the number of entries."""
+    for index in range(relaxed.effect_start[operator], relaxed.effect_start[operator + 1]):
+        effect = relaxed.effect[index]
+        if total < room.value[effect]:
+            room.value[effect] = total
+            achievers.operator[effect] = operator
+            bucket = min(total, len(reachable.first) - 1)
+            reachable.fact[many] = effect
+            reachable.next[many] = reachable.first[bucket]
+            reachable.first[bucket] = many
+            many += 1
+    return many
+
+
+@kernel
+def extracted(relaxed: Relaxed, room: Exploration, achievers: Achievers, count: int, plan: int) -> int:
+    """Mark what the `count` facts in the queue want, from achiever to achiever; return the cost, each paid once."""
+    planned = achievers.planned
+    done, total = 0, 0
+    while done < count:
+        operator = achievers.operator[achievers.queue[done]] + 0
+        done += 1
+        action = relaxed.action[operator]
+        if action != NOTHING and planned[action] != plan:
+            planned[action] = plan
+            total += relaxed.cost[operator]
+        for index in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
+            count = want(room, achievers, relaxed.precondition[index], count, plan)
+    return total

@@ -1,0 +1,59 @@
+"""What searches for plans go by: estimates of the relaxation that count some costs, and landmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+from planner.heuristics.landmarks import NONE
+from planner.heuristics.landmarks_kernel import BITS
+from planner.heuristics.relaxation_compiled import achievers, reachable
+from planner.heuristics.relaxation_kernel import Achievers, relaxed_plan
+from planner.jit.arrays import words
+from planner.search.task_compiled import Board, packed_milestones
+
+
+class Guide:
+    """A `board` with estimates that count these `costs`; with `milestones`, landmarks are counted too.
+
+    Several searches may share one if they take turns, and begin with `fresh`.
+    """
+
+    def __init__(self, board: Board, costs: Sequence[int], *, milestones: bool = True) -> None:
+        self.board = board
+        self.relaxed = board.counting(costs)
+        self.reachable = reachable(self.relaxed)
+        self.milestones = board.milestones if milestones else packed_milestones(NONE, board.packed)
+        self.achievers = self._achievers()
+
+    @property
+    def mark_words(self) -> int:
+        """How many words the landmarks that a state has accepted take."""
+        return (len(self.milestones.goal) + BITS - 1) // BITS
+
+    def fresh(self, *, landmarks: bool = True) -> Guide:
+        """Return the same, or without landmarks, for another search, which numbers its relaxed plans from 1 on."""
+        other = copy(self)
+        other.achievers = self._achievers()
+        if not landmarks:
+            other.milestones = packed_milestones(NONE, self.board.packed)
+        return other
+
+    def between(self, state: Sequence[int], goal: Sequence[int]) -> Guide:
+        """Return the same, without landmarks, from another packed `state` to facts that are another `goal`."""
+        part = copy(self)
+        part.board = self.board.between(state, goal)
+        part.relaxed = part.board.relaxed._replace(cost=self.relaxed.cost)
+        return part
+
+    def _achievers(self) -> Achievers:
+        return achievers(self.board.relaxation.size, len(self.board.costs))
+
+    def estimate(self, state: list[int], plan: int) -> int:
+        """Return the cost of a relaxed plan, number `plan`, for a packed state; `INFINITE` for a dead end."""
+        room, coding = self.board.exploration, self.board.space.coding
+        return relaxed_plan(self.relaxed, room, self.achievers, self.reachable, coding, words(state), 0, plan, 0)
+
+    def planned(self, action: int) -> int:
+        """Return the number of the last relaxed plan that `action` was in."""
+        return self.achievers.planned[action]

@@ -1,0 +1,229 @@
+"""Making machine code of the kernels with numba: `python -m planner.jit.build`, in a process of its own.
+
+Packages that have kernels beside those of `planner` are found by the entry point group `forethought.kernels`.
+
+The code is written to a new folder, which takes its place only when it is complete; two processes that build at once
+do the same work twice, and no harm. Where there are two processors, a second process helps: both compile what the other
+has not begun, one from the first entry on, the other from the last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, get_type_hints
+
+from planner.jit import common_kernel as kernels
+from planner.jit.trusted_files import opened_folder
+from planner.limits import processors
+
+OPTIONS: Final = {
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+"""Kernels raise nothing: a division by zero never happens, and indices are right.
+
+They become one function each with all that they call: a record of arrays is hundreds of words, too many to hand over.
+Nobody calls them but each other and the entries.
+"""
+UNFINISHED: Final = "unfinished-"
+DAY: Final = 86_400.0
+
+
+def build(*packages: str) -> Path:
+    """Compile the entries of these packages, or else of all; return the folder of those of `planner`.
+
+    Raises `ImportError` without numba, `OSError` where it cannot be, `Untrusted` where others could change the folder,
+    and `NoCache` where there is none.
+    """
+    library = _library()
+    os.umask(0o077)
+    for package in packages or (library.OWN, *[each.name for each in _others()]):
+        _build(library.folder(package), library, library.names(package))
+    folder: Path = library.folder()
+    return folder
+
+
+def _build(place: Path, library: ModuleType, names: list[str]) -> None:
+    """Compile the entries of these `names` into the folder `place`."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with opened_folder(place.parent):
+        pass
+    import llvmlite.binding as llvm
+
+    _tidy(place.parent)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=UNFINISHED) as room:
+        made = Path(room) / "made"
+        made.mkdir()
+        _link(made, _compiled(made, names))
+        codes = [(made / f"{name}.o").read_bytes() for name in names]
+        (made / library.STAMP).write_bytes(library.stamp(library.processor(llvm), codes))
+        with contextlib.suppress(FileNotFoundError):
+            place.rename(Path(room) / "before")
+        try:
+            made.rename(place)
+        except OSError:
+            if not (place / library.STAMP).is_file():  # or else another process was as fast
+                raise
+
+
+def _library() -> ModuleType:
+    """Return `planner.jit.library`, whose kernels, and those of all other packages, numba compiles."""
+    import numba
+
+    kernels.use_compiler(numba.njit(**OPTIONS))
+    from planner.jit import library
+
+    for each in _others():
+        each.load()
+    return library
+
+
+def _others() -> list[EntryPoint]:
+    """Return the entry points of other packages' kernels, each named as its package."""
+    return sorted(entry_points(group="forethought.kernels"), key=lambda each: each.name)
+
+
+def _compiled(place: Path, names: list[str]) -> set[str]:
+    """Compile these entries into this folder; return what they would call to raise an exception."""
+    from planner.jit.making import COMMAND, environment
+
+    if processors() == 1:
+        return _share(place, names)
+    command = (*COMMAND, "--beside", str(place), *names)
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment()
+    ) as helper:
+        raising = _share(place, names)
+        raising.update(helper.communicate()[0].split())
+    if helper.returncode == 0:
+        return raising
+    for begun in place.glob("*.o"):  # there may have been too little memory for two
+        begun.unlink()
+    return _share(place, names)
+
+
+def _share(place: Path, names: Iterable[str]) -> set[str]:
+    """Compile those of these entries into the folder that nobody has begun; return what `_compiled` does."""
+    import llvmlite.binding as llvm
+
+    raising: set[str] = set()
+    for name in names:
+        with contextlib.suppress(FileExistsError), (place / f"{name}.o").open("xb") as file:
+            file.write(_object_code(name, kernels.ENTRIES[name], llvm, raising))
+    return raising
+
+
+def _tidy(place: Path) -> None:
+    """Remove what processes that were killed have left behind, a day later."""
+    for room in place.glob(f"{UNFINISHED}*"):
+        if time.time() - room.stat().st_mtime > DAY:
+            shutil.rmtree(room, ignore_errors=True)
+
+
+def _link(place: Path, raising: set[str]) -> None:
+    """Make a shared library of the object files, if this computer has a linker and tells kinds of processors."""
+    from planner.jit import library
+
+    linker = shutil.which("ld")
+    if linker is None or not library.features():
+        return
+    objects = [str(path) for path in sorted(place.glob("*.o"))]
+    unused = [word for name in sorted(raising) for word in ("--defsym", f"{name}=0")]
+    command = [linker, "-shared", "-o", str(place / library.SHARED), *objects, *unused]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode == 0:
+        file = place / library.SHARED
+        (place / library.SHARED_STAMP).write_bytes(library.stamp(library.features(), [file.read_bytes()]))
+
+
+def _object_code(name: str, function: Callable[..., Any], llvm: Any, raising: set[str]) -> bytes:
+    """Compile one entry; add to `raising` what it would call to raise an exception, which never happens."""
+    import numba
+
+    wrapper, types = _wrapper(name, function)
+    signature = numba.types.int64(*(_TYPES[kind](numba.types) for kind in types))
+    compiled = numba.cfunc(signature, error_model="numpy")(wrapper)
+    text = compiled.inspect_llvm().replace(compiled.native_name, f"forethought_{name}")
+    module = llvm.parse_assembly(text)
+    outside = [each.name for each in (*module.functions, *module.global_variables) if each.is_declaration]
+    raising.update(each for each in outside if each.startswith(("Py", "_Py", "NRT_", "numba_")))
+    features = llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="pic", codemodel="default", jit=True
+    )
+    code: bytes = target.emit_object(module)
+    return code
+
+
+_TYPES: Final[dict[str, Callable[[Any], Any]]] = {
+    "q": lambda types: types.CPointer(types.int64),
+    "I": lambda types: types.CPointer(types.uint32),
+    "d": lambda types: types.CPointer(types.float64),
+    "n": lambda types: types.int64,
+}
+
+
+def _wrapper(name: str, function: Callable[..., Any]) -> tuple[Callable[..., int], str]:
+    """Return a function of pointers and lengths that makes records and calls an entry; and its parameters' types."""
+    from numba import carray
+
+    parameters: list[str] = []
+    types: list[str] = []
+    names: dict[str, Any] = {"carray": carray, "entry": function}
+
+    def expression(kind: Any) -> str:
+        number = len(parameters)
+        if kind is int:
+            parameters.append(f"a{number}")
+            types.append("n")
+            return f"a{number}"
+        if hasattr(kind, "__metadata__"):
+            parameters.extend([f"a{number}", f"n{number}"])
+            types.extend([kind.__metadata__[0], "n"])
+            return f"carray(a{number}, (n{number},))"
+        names[kind.__name__] = kind
+        inner = get_type_hints(kind, include_extras=True).values()
+        return f"{kind.__name__}({', '.join([expression(each) for each in inner])})"
+
+    hints = get_type_hints(getattr(function, "py_func", function), include_extras=True)
+    given = ", ".join([expression(kind) for parameter, kind in hints.items() if parameter != "return"])
+    source = f"def {name}({', '.join(parameters)}):\n    return entry({given})\n"
+    exec(source, names)  # noqa: S102 - made of our own annotations
+    return names[name], "".join(types)
+
+
+def main(arguments: list[str]) -> None:
+    """Build; with `--mark FILE PACKAGE`, do it for that package in idle time, and remove the file at last.
+
+    With `--beside FOLDER NAME …`, help the process that builds these entries there.
+    """
+    if arguments[:1] == ["--beside"]:
+        _library()
+        sys.stdout.write("\n".join(_share(Path(arguments[1]), arguments[:1:-1])))
+        return
+    if arguments[:1] != ["--mark"]:
+        sys.stdout.write(f"{build()}\n")
+        return
+    os.nice(10)
+    try:
+        build(*arguments[2:])
+    finally:
+        Path(arguments[1]).unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

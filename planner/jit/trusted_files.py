@@ -1,0 +1,75 @@
+"""Opens files once, through folders that nobody but the user and the system can change: what they hold is run."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from planner.errors import ForethoughtError
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+
+
+class Untrusted(ForethoughtError):
+    """Somebody else could change a file or a folder."""
+
+
+@contextmanager
+def opened_folder(path: Path) -> Iterator[int]:
+    """Give the descriptor of the folder at `path`, reached from the root through folders that are checked one by one.
+
+    A folder in which everybody may make files, such as `/tmp`, is passed where it is sticky: nobody can replace what
+    belongs to somebody else there. Raises `Untrusted` for a folder that others own or may write to, and `OSError`.
+    """
+    real = Path(os.path.realpath(path))
+    found = os.open(real.anchor, _FOLDER)
+    try:
+        _check(os.fstat(found), Path(real.anchor), may_be_sticky=True)
+        for at, name in enumerate(real.parts[1:], start=1):
+            inner = os.open(name, _FOLDER, dir_fd=found)
+            os.close(found)
+            found = inner
+            here = Path(*real.parts[: at + 1])
+            _check(os.fstat(found), here, may_be_sticky=here != real)
+        yield found
+    finally:
+        os.close(found)
+
+
+@contextmanager
+def opened_file(folder: int, name: str) -> Iterator[int]:
+    """Give the descriptor of a plain file in a folder that was opened; raises `Untrusted` and `OSError`."""
+    found = os.open(name, _FILE, dir_fd=folder)
+    try:
+        status = os.fstat(found)
+        if not stat.S_ISREG(status.st_mode):
+            raise Untrusted(f"{name} is no file")
+        _check(status, Path(name), may_be_sticky=False)
+        yield found
+    finally:
+        os.close(found)
+
+
+def contents(descriptor: int) -> bytes:
+    """Return what the file holds that was opened."""
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        file.seek(0)
+        return file.read()
+
+
+def _check(status: os.stat_result, path: Path, *, may_be_sticky: bool) -> None:
+    """Raise `Untrusted` where somebody besides the user and the system owns something or may write to it."""
+    if status.st_uid not in (os.getuid(), 0):
+        raise Untrusted(f"{path} belongs to the user {status.st_uid}: machine code is loaded from folders of your own")
+    if status.st_mode & _OTHERS and not (may_be_sticky and status.st_mode & stat.S_ISVTX):
+        raise Untrusted(f"others may write to {path}; chmod go-w {path}, or name another folder with FORETHOUGHT_CACHE")

@@ -1,0 +1,38 @@
+"""Declaring domains in Python: `Domain`, `Entity`, and what stands inside declarations."""
+
+from planner.language.declare.action_names import resolve_action
+from planner.language.declare.conditions import (
+    Demand,
+    always,
+    at_most,
+    before,
+    done,
+    forbidden,
+    mandatory,
+    never,
+    never_after,
+    sometime,
+)
+from planner.language.declare.domain import Domain
+from planner.language.declare.marks import FIXED, Entity, From, Outcome, PredicateRef, When
+
+__all__ = [
+    "FIXED",
+    "Demand",
+    "Domain",
+    "Entity",
+    "From",
+    "Outcome",
+    "PredicateRef",
+    "When",
+    "always",
+    "at_most",
+    "before",
+    "done",
+    "forbidden",
+    "mandatory",
+    "never",
+    "never_after",
+    "resolve_action",
+    "sometime",
+]

@@ -1,0 +1,376 @@
+"""From what an author says about an action to the immutable `Action`, checked field by field.
+
+What a step costs, and what it uses of resources: numbers, static functions and Python functions.
+
+Cases of an action: what is likely where its arguments are certain objects.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, ClassVar, Final
+
+from planner.errors import did_you_mean
+from planner.language.declare.conditions import NOTHING, Conditions, read_item
+from planner.language.declare.fields import (
+    Place,
+    action_tags,
+    check_distribution,
+    decimal,
+    mapping,
+    number,
+    resolution_of,
+    risk,
+    several,
+    text,
+    texts,
+)
+from planner.language.declare.marks import ActionFields, Outcome, When
+from planner.language.declare.parameters import Parameters
+from planner.language.declare.syntax import NotationError, cannot_name, is_atom_name, is_name, parse_atom, shown
+from planner.language.declare.vocabulary import NO_NAMES, Scope, Types, Use
+from planner.lightweight import dataclass, replace
+from planner.model import (
+    COST,
+    Action,
+    Atom,
+    Case,
+    CostFunction,
+    CostTerm,
+    DataParameter,
+    Formula,
+    From,
+    Object,
+    Variable,
+)
+from planner.model import Outcome as ModelOutcome
+from planner.model import When as ModelWhen
+from planner.model.formulas import conjuncts
+
+_NUMERIC: Final = re.compile(r"\s*[-+.]?\d[^()]*\Z")
+"""A text that is a number, or a mistake in one; `1()` is a function all the same."""
+_TRUTHS: Final = frozenset({"yes", "no", "on", "off", "true", "false"})
+"""Words that no function is named: who writes them means something else."""
+
+
+TIME: Final = frozenset({"duration", "seconds"})
+"""What answers call the time that a plan takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Reads the amounts of one action; `scope` has its parameters, and collects the functions that occur.
+
+    `exact` where names without `?` never mean parameters, as in finished models.
+    """
+
+    scope: Scope
+    resolution: Decimal | None
+    exact: bool
+
+    def resources(self, value: Any, place: Place) -> dict[str, tuple[CostTerm, ...]]:
+        """Return how much is used of each resource."""
+        found = {}
+        for name, amount in mapping(value, "uses", place).items():
+            here = place.within(name)
+            if not is_name(name):
+                raise here.error(*cannot_name(name, "a resource"))
+            if name == COST:
+                raise here.error("'cost' is no resource, but what a step costs", "say it with the field 'cost'")
+            if name in TIME:
+                hint = "say it with the field 'duration', or name the resource otherwise"
+                raise here.error(f"{name!r} is no resource, but how long a step takes", hint)
+            found[name] = self.terms(amount, f"the use of {name}", here)
+        return found
+
+    def terms(self, value: Any, what: str, place: Place) -> tuple[CostTerm, ...]:
+        """Return the terms whose sum is `value`; `what` is the name of the amount in messages."""
+        if isinstance(value, list | tuple):
+            return tuple([self._term(item, what, place.within(index)) for index, item in enumerate(value)])
+        return (self._term(value, what, place),)
+
+    def _term(self, value: Any, what: str, place: Place) -> CostTerm:
+        match value:
+            case CostFunction():
+                return value
+            case Atom():
+                return self.scope.atom(value, place, bare=not self.exact)
+            case str() if value.strip().lower() in _TRUTHS:
+                raise place.error(f"{what} is a number or a function, not {shown(value)}")
+            case str() if not _NUMERIC.match(value):
+                return self._function_term(value, what, place)
+        if callable(value):
+            return CostFunction(self._function(value, what, place), self.resolution)
+        return number(value, what, place, self.resolution)
+
+    def _function_term(self, text: str, what: str, place: Place) -> Atom:
+        if text.lstrip().startswith("("):
+            found, _ = read_item(text, place)
+            if isinstance(found, Atom):
+                return self.scope.atom(found, place, bare=False)
+            raise place.error(f"{what} is a number or a function, not {shown(text)}")
+        try:
+            return self.scope.atom(parse_atom(text), place, bare=not self.exact)
+        except NotationError as mistake:
+            raise place.error(f"{what} {mistake.problem}", mistake.hint) from None
+
+    def _function(self, function: Callable[..., Any], what: str, place: Place) -> Callable[..., Any]:
+        """Return `function` as one of all planning parameters; it may name those that it needs, in any order."""
+        try:
+            wanted = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):
+            return function
+        if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in wanted):
+            return function
+        mine = [name.removeprefix("?") for name in self.scope.variables]
+        required = [each.name for each in wanted if each.name in mine or each.default is each.empty]
+        for name in required:
+            if name not in mine:
+                near = did_you_mean(name, mine) or f"its parameters are {', '.join(mine) or 'none'}"
+                raise place.error(
+                    f"the function for {what} takes {name!r}, which is no parameter of {self.scope.owner}", near
+                )
+        if required == mine:
+            return function
+        positions = [mine.index(name) for name in required]
+        return lambda *names: function(**{name: names[at] for name, at in zip(required, positions, strict=True)})
+
+
+def cases_of(value: Any, parameters: Collection[Any], outcomes: Collection[Any], place: Place) -> tuple[Case, ...]:
+    """Return the cases of an action with these `parameters` and `outcomes`; raises an error at `place`."""
+    return tuple(
+        [
+            _case(item, len(parameters), len(outcomes), place.within(index))
+            for index, item in enumerate(several(value, "cases", place))
+        ]
+    )
+
+
+def _case(item: Any, parameters: int, outcomes: int, place: Place) -> Case:
+    if not isinstance(item, Case):
+        raise place.error(f"{shown(item)} is no case", "write Case(arguments, risk), where '_' stands for any object")
+    names: Any = item.arguments
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names) or len(names) != parameters:
+        message = f"the arguments of a case are {parameters} names of objects, or '_' for any, not {shown(names)}"
+        raise place.within("arguments").error(message)
+    likely = tuple([decimal(each, "a probability", place.within("outcomes")) for each in item.outcomes])
+    if likely and len(likely) != outcomes:
+        message = f"a case has the probabilities of all {outcomes} outcomes, or none, not {len(likely)}"
+        raise place.within("outcomes").error(message)
+    check_distribution(likely, place.within("outcomes"))
+    return Case(tuple(names), risk(item.risk, place.within("risk")), likely)
+
+
+_FIELDS = frozenset(ActionFields.__annotations__)
+NO_OBJECTS: Final[Mapping[str, str]] = {}
+_USUAL = frozenset({"requires", "provides", "modifies", "cost", "creates", "resolution", "uses"})
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An action, and the patterns of its `after`, which name other actions."""
+
+    action: Action
+    place: Place
+    after: Sequence[Use]
+
+
+class ActionBuilder:
+    """Builds one action; `exact` where names without `?` never mean parameters, as in finished models.
+
+    `known` are the texts that actions with the same parameters have used before.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Parameters,
+        types: Types,
+        constants: Mapping[str, Object],
+        place: Place,
+        *,
+        exact: bool,
+        known: Mapping[str, Formula],
+    ) -> None:
+        if not is_atom_name(name):
+            raise place.error(*cannot_name(name, "an action"))
+        self._name = name
+        self._parameters = parameters
+        self._types = types
+        self._place = place
+        self._exact = exact
+        self._scope = Scope(
+            f"action {name!r}",
+            {variable.name: variable.types for variable in parameters.planning},
+            constants,
+            frozenset([parameter.name for parameter in parameters.data]) if parameters.data else NO_NAMES,
+        )
+        self.uses = self._scope.uses
+        self._outside = self._conditions(self._scope, known)
+        self._inside = self._outside
+        self.function_uses: list[Use] = []
+        self._after: list[Use] = []
+
+    def build(self, fields: ActionFields, default_resolution: Decimal | None) -> Declared:
+        """Return the action that `fields` describe."""
+        place = self._place
+        if not _FIELDS.issuperset(fields):
+            field = next(field for field in fields if field not in _FIELDS)
+            raise place.error(f"an action has no field {field!r}", did_you_mean(field, sorted(_FIELDS)))
+        creates = self._creates(fields.get("creates") or {}) if "creates" in fields else NO_OBJECTS
+        if creates:
+            self._scope = replace(self._scope, created={name: (type_,) for name, type_ in creates.items()})
+            self._outside = self._conditions(self._scope)
+            self._inside = self._conditions(self._scope.with_created())
+        requires = self._outside.formula(fields.get("requires"), place.within("requires"))
+        resolution = resolution_of(fields.get("resolution"), place.within("resolution")) or default_resolution
+        action = Action(
+            name=self._name,
+            parameters=self._parameters.planning,
+            requires=requires,
+            provides=self._inside.literals(fields.get("provides"), place.within("provides")),
+            modifies=self._outside.patterns(fields["modifies"], place.within("modifies"))
+            if "modifies" in fields
+            else (),
+            cost=self._cost(fields.get("cost", 1), resolution, place.within("cost")),
+            creates=creates,
+            data=self._data(requires) if self._parameters.data else (),
+            uses=self._amounts(resolution).resources(fields["uses"], place.within("uses")) if "uses" in fields else {},
+            **({} if _USUAL.issuperset(fields) else self._others(fields)),
+        )
+        return Declared(action, place, self._after or ())
+
+    def _others(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the fields that few actions have."""
+        place = self._place
+        found: dict[str, Any] = {
+            field: read(self, fields[field], place.within(field)) for field, read in self._READERS if field in fields
+        }
+        if fields.get("cases"):
+            planning, outcomes = self._parameters.planning, found.get("outcomes", ())
+            found["cases"] = cases_of(fields["cases"], planning, outcomes, place.within("cases"))
+        return found
+
+    def _conditions(self, scope: Scope, known: Mapping[str, Formula] = NOTHING) -> Conditions:
+        return Conditions(scope, self._types.parents, exact=self._exact, known=known)
+
+    @property
+    def fresh(self) -> Mapping[str, Formula]:
+        """The texts that were read where nothing but parameters and constants has a name."""
+        return self._outside.fresh
+
+    def _creates(self, creates: Mapping[str, Any]) -> dict[str, str]:
+        found = {}
+        for key, value in mapping(creates, "creates", self._place.within("creates")).items():
+            name, place = key.removeprefix("?"), self._place.within("creates", key)
+            if not is_name(name):
+                raise place.error(*cannot_name(name, "a created object"))
+            if f"?{name}" in self._scope.variables or name in self._scope.data:
+                raise place.error(f"{self._scope.owner} creates {name!r}, which is one of its parameters")
+            types = self._types.resolve(value, place)
+            if len(types) != 1:
+                raise place.error(f"a created object has one type, not {len(types)}")
+            found[f"?{name}"] = types[0]
+        return found
+
+    def _when(self, value: Any, place: Place) -> tuple[ModelWhen, ...]:
+        if value is None:
+            return ()
+        if isinstance(value, When | ModelWhen):
+            return (self._one_when(value, place),)
+        return tuple(
+            [self._one_when(item, place.within(index)) for index, item in enumerate(several(value, "when", place))]
+        )
+
+    def _one_when(self, when: Any, place: Place) -> ModelWhen:
+        if not isinstance(when, When | ModelWhen):
+            raise place.error(f"{shown(when)} is no conditional effect", "write When(requires, provides, modifies)")
+        variables = self._variables(when.variables, place.within("variables"))
+        scope = self._scope.inside(variables) if variables else self._scope
+        outside, inside = self._conditions(scope), self._conditions(scope.with_created())
+        return ModelWhen(
+            outside.formula(when.requires, place.within("requires")),
+            inside.literals(when.provides, place.within("provides")),
+            outside.patterns(when.modifies, place.within("modifies")),
+            variables,
+        )
+
+    def _variables(self, value: Mapping[str, Any] | Iterable[Variable], place: Place) -> tuple[Variable, ...]:
+        if isinstance(value, tuple):
+            value = {each.name: each.types for each in value}
+        found = self._types.variables(value, "variables", place)
+        for variable in found:
+            if variable.name in self._scope.variables or variable.name in self._scope.created:
+                name = variable.name[1:]
+                raise place.within(name).error(f"the variable {name!r} of When hides another of {self._scope.owner}")
+        return found
+
+    def _cost(self, value: Any, resolution: Decimal | None, place: Place) -> tuple[CostTerm, ...]:
+        if type(value) is int and value >= 0 and resolution is None:
+            return (number(value, "the cost", place),)
+        return self._amounts(resolution).terms(value, "the cost", place)
+
+    def _amounts(self, resolution: Decimal | None) -> Amounts:
+        return Amounts(replace(self._scope, uses=self.function_uses), resolution, self._exact)
+
+    def _after_patterns(self, value: Any, place: Place) -> tuple[Atom, ...]:
+        return self._conditions(replace(self._scope, uses=self._after)).patterns(value, place) if value else ()
+
+    def _data(self, requires: Formula) -> tuple[DataParameter, ...]:
+        return tuple([self._with_source(parameter, requires) for parameter in self._parameters.data])
+
+    def _with_source(self, parameter: DataParameter, requires: Formula) -> DataParameter:
+        source = (self._parameters.sources or {}).get(parameter.name)
+        if source is None:
+            return parameter
+        place = self._place.within("parameters", parameter.name, "from")
+        facts = self._conditions(self._scope).patterns(source.fact, place)
+        if len(facts) != 1 or facts[0] not in conjuncts(requires):
+            wanted = ", ".join(map(str, facts))
+            raise place.error(
+                f"data parameter {parameter.name!r} comes from {wanted}, which {self._scope.owner} does not require",
+                "add it to requires: the step that provides it is where the data come from",
+            )
+        if not isinstance(source.approved, bool):
+            raise place.error(f"approved is True or False, not {shown(source.approved)}")
+        return replace(parameter, source=From(facts[0], source.path, source.approved))
+
+    def _outcomes(self, value: Any, place: Place) -> tuple[ModelOutcome, ...]:
+        if not value:
+            return ()
+        inside = self._inside
+        found = []
+        for index, item in enumerate(several(value, "outcomes", place)):
+            if not isinstance(item, Outcome | ModelOutcome):
+                raise place.within(index).error(
+                    f"{shown(item)} is no outcome", "write Outcome(probability, provides=…)"
+                )
+            here = place.within(index)
+            probability = decimal(item.probability, "the probability of an outcome", here.within("probability"))
+            found.append(
+                ModelOutcome(
+                    probability,
+                    inside.literals(item.provides, here.within("provides")),
+                    inside.patterns(item.modifies, here.within("modifies")),
+                    text(item.name, "an outcome's name", here.within("name")),
+                )
+            )
+        check_distribution([outcome.probability for outcome in found], place)
+        return tuple(found)
+
+    _READERS: ClassVar[tuple[tuple[Any, Callable[[Any, Any, Place], Any]], ...]] = (
+        ("when", _when),
+        ("after", _after_patterns),
+        ("duration", lambda _, value, place: None if value is None else decimal(value, "the duration", place)),
+        ("risk", lambda _, value, place: risk(value, place)),
+        ("outcomes", _outcomes),
+        ("senses", lambda self, value, place: self._outside.patterns(value, place)),
+        ("tags", lambda _, value, place: action_tags(value, place)),
+        ("description", lambda _, value, place: text(value, "a description", place)),
+        ("similes", lambda _, value, place: texts(value, "similes", place)),
+        ("examples", lambda _, value, place: texts(value, "examples", place)),
+    )
+    """What reads the other fields, in order."""

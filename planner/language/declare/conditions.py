@@ -1,0 +1,375 @@
+"""From what authors write (texts, atoms, formulas, lists of these) to resolved formulas, literals and patterns.
+
+What authors write about the way to the goal: `always`, `sometime`, `at_most`, `before`, `never` and their like.
+
+Each takes a condition, as everywhere, or `done(…)`: a step. With a `utility` the constraint is a wish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from planner.errors import PddlError, UnsupportedError, did_you_mean
+from planner.language.declare.fields import Place, caller, number
+from planner.language.declare.marks import Condition, PredicateRef
+from planner.language.declare.syntax import NotationError, cannot_name, is_atom_name, parse_atom, parse_literal, shown
+from planner.language.declare.vocabulary import Scope
+from planner.lightweight import dataclass
+from planner.model import (
+    ROOT_TYPE,
+    TRUE,
+    And,
+    Atom,
+    Constraint,
+    ConstraintKind,
+    Done,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Literal,
+    Not,
+    Number,
+    Or,
+    Variable,
+)
+from planner.model.formulas import conjunction, conjuncts
+
+DEEPEST: Final = 90
+"""How deep a formula may nest; PDDL text has a similar bound."""
+NOTHING: Final[Mapping[str, Formula]] = {}
+_SINGLE: Final = str | PredicateRef | Formula
+
+
+class Conditions:
+    """Reads the conditions of one declaration, whose names `scope` gives.
+
+    `known` are texts that were read in an equal scope before, and noted; `fresh` are those that are read here.
+    """
+
+    def __init__(
+        self, scope: Scope, known_types: Iterable[str], *, exact: bool = False, known: Mapping[str, Formula] = NOTHING
+    ) -> None:
+        self.scope = scope
+        self.fresh: dict[str, Formula] = {}
+        self._known_types = known_types
+        self._bare = not exact
+        self._known = known
+
+    def formula(self, value: Any, place: Place) -> Formula:
+        """Return the conjunction of what `value` says; `TRUE` for nothing."""
+        parts = self._parts(*_listed(value, place), place)
+        return conjunction(parts) if parts else TRUE
+
+    def literals(self, value: Any, place: Place) -> tuple[Literal, ...]:
+        """Return atoms and negated atoms; an error for anything else."""
+        items, single = _listed(value, place)
+        parts = self._parts(items, single, place)
+        if {part.__class__ for part in parts} <= {Atom}:
+            return tuple(parts)  # type: ignore[arg-type]  # atoms, all of them
+        return tuple(
+            [
+                _literal(each, place if single else place.within(index))
+                for index, part in enumerate(parts)
+                for each in conjuncts(part)
+            ]
+        )
+
+    def _parts(self, items: Sequence[Any], single: bool, place: Place) -> list[Formula]:
+        known = self._known
+        parts = []
+        for index, item in enumerate(items):
+            part = known.get(item) if item.__class__ is str else None
+            parts.append(self._resolved(item, place if single else place.within(index)) if part is None else part)
+        return parts
+
+    def patterns(self, value: Any, place: Place, *, record: bool = True) -> tuple[Atom, ...]:
+        """Return atoms whose arguments may be open; an error for anything else."""
+        found = []
+        items, single = _listed(value, place)
+        for index, item in enumerate(items):
+            item_place = place if single else place.within(index)
+            formula, bare = read_item(item, item_place)
+            if not isinstance(formula, Atom):
+                raise item_place.error(f"a pattern is an atom whose arguments may be '_', not {shown(str(formula))}")
+            bare = bare and self._bare
+            found.append(self.scope.atom(formula, item_place, bare=bare, may_open=True, record=record))
+        return tuple(found)
+
+    def _resolved(self, item: Any, place: Place) -> Formula:
+        formula, bare = read_item(item, place)
+        resolved = self._resolve(formula, place, self.scope, bare and self._bare, 0)
+        if bare and item.__class__ is str:
+            self.fresh[item] = resolved
+        return resolved
+
+    def _resolve(self, formula: Formula, place: Place, scope: Scope, bare: bool, depth: int) -> Formula:
+        if depth > DEEPEST:
+            raise place.error(f"a condition nests deeper than {DEEPEST} levels", "write the formula flatter")
+        match formula:
+            case Atom(predicate):
+                if not is_atom_name(predicate):
+                    raise place.error(*cannot_name(predicate, "a predicate"))
+                return scope.atom(formula, place, bare=bare)
+            case Equals(left, right):
+                return Equals(*[scope.term(term, formula, place, bare=bare) for term in (left, right)])
+            case Not(part):
+                return Not(self._resolve(part, place, scope, bare, depth + 1))
+            case And(parts) | Or(parts):
+                return type(formula)(tuple([self._resolve(part, place, scope, bare, depth + 1) for part in parts]))
+            case Imply(premise, conclusion):
+                return Imply(
+                    self._resolve(premise, place, scope, bare, depth + 1),
+                    self._resolve(conclusion, place, scope, bare, depth + 1),
+                )
+            case Forall(variables, part) | Exists(variables, part):
+                self._check_variables(variables, scope, place)
+                inner = scope.inside(variables)
+                return type(formula)(variables, self._resolve(part, place, inner, bare, depth + 1))
+        raise place.error(f"{shown(formula)} is no condition")
+
+    def _check_variables(self, variables: tuple[Variable, ...], scope: Scope, place: Place) -> None:
+        for variable in variables:
+            if variable.name in scope.variables and self._bare:
+                raise place.error(f"the variable {variable.name} hides another of {scope.owner}", "rename one of them")
+            for name in variable.types:
+                if name != ROOT_TYPE and name not in self._known_types:
+                    near = did_you_mean(name, self._known_types)
+                    raise place.error(f"the variable {variable.name} is of the unknown type {name!r}", near)
+
+
+def _listed(value: Any, place: Place) -> tuple[Sequence[Any], bool]:
+    """Return the single conditions that `value` holds, and whether it is one itself: then it has the place of all."""
+    if value.__class__ is list or value.__class__ is tuple:
+        return value, False
+    if value is None:
+        return (), False
+    if isinstance(value, _SINGLE):
+        return (value,), True
+    if isinstance(value, Iterable):
+        return list(value), False
+    raise place.error(f"{shown(value)} is no condition", "write an atom as text, or a list of them")
+
+
+def _literal(part: Formula, place: Place) -> Literal:
+    if isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom)):
+        return part
+    raise place.error(
+        f"an effect is an atom or a negated atom, not {shown(str(part))}", "When(…) gives conditional effects"
+    )
+
+
+def read_item(item: Any, place: Place) -> tuple[Formula, bool]:
+    """Return the formula of one item, unresolved, and whether bare names in it may mean parameters."""
+    if isinstance(item, str):
+        if item.lstrip().startswith("("):
+            return _pddl(item, place), False
+        try:
+            return parse_literal(item), True
+        except NotationError as mistake:
+            raise place.error(mistake.problem, mistake.hint) from None
+    if isinstance(item, Formula):
+        return item, True
+    if isinstance(item, PredicateRef):
+        raise place.error(f"'{item}' is a predicate, not an atom", f"call it: {item}(…)")
+    raise place.error(f"{shown(item)} is no condition", "write an atom as text: 'name(arg, …)'")
+
+
+def _pddl(text: str, place: Place) -> Formula:
+    from planner.language.pddl import parse_condition
+
+    try:
+        return parse_condition(text, source=str(place.location))
+    except UnsupportedError as error:
+        construct = error.construct.rpartition(" at ")[0]
+        raise UnsupportedError(f"{construct} at {place.location}", error.hint) from None
+    except PddlError as error:
+        raise place.error(f"{error.message}, in the PDDL expression {shown(text.strip())}", error.hint) from None
+
+
+HappeningLike = Condition | Done
+Utility = Number | float | str | None
+
+
+class Said(NamedTuple):
+    """A condition or step as it was written, and where."""
+
+    value: Any
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A constraint as it was written at `place`; its names have no meaning before a problem is declared with it."""
+
+    kind: ConstraintKind
+    what: Said
+    place: Place
+    other: Said | None = None
+    times: Any = 1
+    utility: Any = None
+
+
+ConstraintLike = Demand | Constraint
+Constraints = ConstraintLike | Iterable[ConstraintLike]
+
+
+def always(condition: Condition, *, utility: Utility = None) -> Demand:
+    """Return the constraint that `condition` holds in every state, from the initial one to the last."""
+    return _demand(ConstraintKind.ALWAYS, condition, utility)
+
+
+def sometime(happening: HappeningLike, *, utility: Utility = None) -> Demand:
+    """Return the constraint that `happening` holds in some state, or is done."""
+    return _demand(ConstraintKind.SOMETIME, happening, utility)
+
+
+def at_most(times: int, happening: HappeningLike, *, utility: Utility = None) -> Demand:
+    """Return the constraint that `happening` begins to hold, or is done, at most so many times."""
+    return _demand(ConstraintKind.AT_MOST, happening, utility, times=times)
+
+
+def never(happening: HappeningLike, *, utility: Utility = None) -> Demand:
+    """Return the constraint that `happening` holds in no state, or is not done at all."""
+    return _demand(ConstraintKind.AT_MOST, happening, utility, times=0)
+
+
+def before(first: HappeningLike, then: HappeningLike, *, utility: Utility = None) -> Demand:
+    """Return the constraint that whenever `then` happens, `first` has happened before, in an earlier state."""
+    return _demand(ConstraintKind.BEFORE, first, utility, other=Said(then, caller()))
+
+
+def never_after(what: HappeningLike, after: HappeningLike, *, utility: Utility = None) -> Demand:
+    """Return the constraint that `what` happens in no state after one in which `after` has happened."""
+    return _demand(ConstraintKind.NEVER_AFTER, what, utility, other=Said(after, caller()))
+
+
+def forbidden(action: str | Atom, *, utility: Utility = None) -> Demand:
+    """Return the constraint that no step is `action`, a pattern `action(args…)` whose arguments may be `_`."""
+    return _demand(ConstraintKind.AT_MOST, _step(action), utility, times=0)
+
+
+def mandatory(action: str | Atom, *, utility: Utility = None) -> Demand:
+    """Return the constraint that some step is `action`, a pattern `action(args…)` whose arguments may be `_`."""
+    return _demand(ConstraintKind.SOMETIME, _step(action), utility)
+
+
+def done(action: str | Atom) -> Done:
+    """Return what happens at every step that `action` covers: `action(args…)` with `_` for any object, or its name."""
+    return _step(action)
+
+
+def _step(action: Any) -> Done:
+    place = caller()
+    if isinstance(action, Done):
+        return action
+    return Done(step_pattern(action, place))
+
+
+def step_pattern(action: Any, place: Place) -> Atom:
+    """Return the pattern of steps that `action` writes, with its arguments as written."""
+    if isinstance(action, Atom):
+        return action
+    if not isinstance(action, str):
+        raise place.error(f"{shown(action)} is no step", "write 'action(arg, …)', with '_' for any object")
+    try:
+        return parse_atom(action)
+    except NotationError as mistake:
+        raise place.error(mistake.problem, mistake.hint) from None
+
+
+def _demand(kind: ConstraintKind, what: Any, utility: Any, *, other: Said | None = None, times: Any = 1) -> Demand:
+    place = caller()
+    return Demand(kind, Said(what, place), place, other, times, utility)
+
+
+class Reader(Protocol):
+    """What knows the objects, predicates and actions of a problem."""
+
+    def condition(self, value: Condition, place: Place) -> Formula:
+        """Return a condition; raises an error at `place` for a mistake."""
+
+    def step(self, pattern: Atom, place: Place) -> Atom:
+        """Return a pattern of steps, whose arguments may be open; raises an error at `place` for a mistake."""
+
+
+def parted(value: Any) -> tuple[tuple[ConstraintLike, ...], Any]:
+    """Return the constraints in `value`, and all else that is in it."""
+    if isinstance(value, ConstraintLike):
+        return (value,), ()
+    if not isinstance(value, list | tuple):
+        return (), value
+    return (
+        tuple([each for each in value if isinstance(each, ConstraintLike)]),
+        [each for each in value if not isinstance(each, ConstraintLike)],
+    )
+
+
+def constraints_of(value: Any, reader: Reader, place: Place) -> tuple[Constraint, ...]:
+    """Return the constraints that `value` lists, whose names mean what `reader` knows."""
+    if isinstance(value, ConstraintLike):
+        value = [value]
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise place.error(f"{shown(value)} are no constraints", _EXAMPLES)
+    return tuple([_constraint(each, reader, place.within(at)) for at, each in enumerate(value)])
+
+
+_RELATING: Final = frozenset({ConstraintKind.BEFORE, ConstraintKind.NEVER_AFTER})
+_EXAMPLES: Final = "give a list of always(…), sometime(…), never(…), at_most(…), before(…), forbidden(…) and the like"
+
+
+def _constraint(demand: Any, reader: Reader, place: Place) -> Constraint:
+    if isinstance(demand, Constraint):
+        second = None if demand.other is None else Said(demand.other, place)
+        demand = Demand(demand.kind, Said(demand.what, place), place, second, demand.times, demand.utility)
+    if not isinstance(demand, Demand):
+        raise place.error(f"{shown(demand)} is no constraint", _EXAMPLES)
+    kind: Any = demand.kind
+    if not isinstance(kind, ConstraintKind):
+        known = [each.name for each in ConstraintKind]
+        near = did_you_mean(kind, known) if isinstance(kind, str) else None
+        hint = near or f"write ConstraintKind.{known[0]}, or {', '.join(known[1:])}"
+        raise place.error(f"{shown(kind)} is no kind of constraint", hint)
+    if (demand.other is None) == (demand.kind in _RELATING):
+        raise place.error(f"{demand.kind.name} relates two happenings, and no other kind does")
+    times = _times(demand)
+    other = None if demand.other is None else _happening(demand.other, reader)
+    what = _happening(demand.what, reader)
+    if demand.kind is ConstraintKind.ALWAYS and isinstance(what, Done):
+        hint = "say what holds in each; mandatory(…) is for steps that have to be done"
+        raise demand.what.place.error(f"'always' is about states, and {what.action} is a step", hint)
+    return Constraint(demand.kind, what, other, times, _utility(demand))
+
+
+def _happening(said: Said, reader: Reader) -> Formula | Done:
+    value, place = said
+    if value is None:
+        raise place.error("a constraint is on None", "give a condition that may hold, or done(…) for a step")
+    if isinstance(value, Done):
+        if not isinstance(value.action, Atom):
+            raise place.error(f"{shown(value.action)} is no step", "write done('action(arg, …)')")
+        return Done(reader.step(value.action, place))
+    if isinstance(value, str) and value.lstrip().startswith("done("):
+        hint = 'a step is written done("action(arg, …)"), and in documents {done: "action(arg, …)"}'
+        raise place.error(f"{shown(value)} is no condition", hint)
+    return reader.condition(value, place)
+
+
+def _times(demand: Demand) -> int:
+    times = demand.times
+    if isinstance(times, bool) or not isinstance(times, int):
+        raise demand.place.error(f"{shown(str(times))} is no number of times", "it is 0, 1, 2 …")
+    if times < 0:
+        raise demand.place.error(f"at most {times} times is less than never", "0 means never")
+    return times
+
+
+def _utility(demand: Demand) -> Number | None:
+    if demand.utility is None:
+        return None
+    gain = number(demand.utility, "the utility of a constraint", demand.place)
+    if gain == 0:
+        raise demand.place.error("the utility of a constraint is 0; it must be above 0", "without one, it is no wish")
+    return gain

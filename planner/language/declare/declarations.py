@@ -1,0 +1,388 @@
+"""All declarations of one domain, each with its place, and the model that they make together.
+
+Checks that need the whole domain: what is written, what goes stale with what, which definitions rest on which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Final
+
+from planner.errors import did_you_mean
+from planner.garbage_collection import Keeper
+from planner.language.declare.action_names import check_similes
+from planner.language.declare.actions import ActionBuilder, Declared
+from planner.language.declare.conditions import Conditions
+from planner.language.declare.fields import Place, either, plain, tags
+from planner.language.declare.marks import ActionFields, Entity, Patterns, TypeLike
+from planner.language.declare.parameters import Parameters, check_handler
+from planner.language.declare.syntax import cannot_name, is_atom_name, is_name, shown
+from planner.language.declare.vocabulary import Scope, Signatures, Types, Use, default_parameters
+from planner.lightweight import replace
+from planner.model import (
+    OPEN,
+    Action,
+    Atom,
+    Axiom,
+    DomainModel,
+    Exists,
+    Formula,
+    Function,
+    Not,
+    Object,
+    Outcome,
+    Predicate,
+    Variable,
+    When,
+)
+from planner.model.formulas import free_variables, literals_in
+
+
+def check_derived(
+    derived: Mapping[str, Place],
+    actions: Iterable[Action],
+    predicates: Mapping[str, Predicate],
+    places: tuple[Mapping[str, Place], Mapping[str, Place]],
+) -> None:
+    """Raise an error where a derived predicate is written or sensed by an action, goes stale, or makes others stale."""
+    if not derived:
+        return
+    action_places, predicate_places = places
+    for action in actions:
+        for atom in written(action):
+            if atom.predicate in derived:
+                raise action_places[action.name].error(
+                    f"action {action.name!r} writes {plain(atom)}, but {atom.predicate!r} is derived, "
+                    f"at {derived[atom.predicate].location}",
+                    "write what it is derived from",
+                )
+        for atom in action.senses:
+            if atom.predicate in derived:
+                raise action_places[action.name].error(
+                    f"action {action.name!r} senses {plain(atom)}, but {atom.predicate!r} is derived, "
+                    f"at {derived[atom.predicate].location}",
+                    "say what it is derived from: that is what may be unknown",
+                )
+    for predicate in predicates.values():
+        for name in (predicate.name, *[pattern.predicate for pattern in predicate.stale_with]):
+            if predicate.stale_with and name in derived:
+                raise predicate_places[predicate.name].error(
+                    f"{predicate.name!r} is stale with {plain(predicate.stale_with[0])}, but {name!r} is derived, "
+                    f"at {derived[name].location}",
+                    "what is derived is neither written nor stale",
+                )
+
+
+def written(action: Action) -> Iterator[Atom]:
+    """Yield every atom and pattern that `action` may write."""
+    effects: list[When | Outcome] = [*action.effects, *action.outcomes]
+    for effect in effects:
+        yield from effect.modifies
+        for literal in effect.provides:
+            part = literal.part if isinstance(literal, Not) else literal
+            if isinstance(part, Atom):
+                yield part
+
+
+def check_stale_cycles(predicates: Mapping[str, Predicate], places: Mapping[str, Place]) -> None:
+    """Raise an error where a predicate goes stale with itself, directly or through others."""
+    edges = {
+        name: [pattern.predicate for pattern in predicate.stale_with]
+        for name, predicate in predicates.items()
+        if predicate.stale_with
+    }
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        names = error.args[1][:0:-1]
+        first = min(range(len(names)), key=lambda at: list(edges).index(names[at]))
+        cycle = [*names[first:], *names[: first + 1]]
+        raise places[cycle[0]].error(f"stale_with runs in a circle: {' → '.join(cycle)}") from None
+
+
+def check_stratified(axioms: Sequence[Axiom], places: Mapping[str, Place]) -> None:
+    """Raise an error where a derived predicate rests on its own negation."""
+    derived = {axiom.predicate for axiom in axioms}
+    edges: dict[str, list[str]] = {}
+    negative: set[tuple[str, str]] = set()
+    for axiom in axioms:
+        for atom, positive in literals_in(axiom.condition):
+            if atom.predicate in derived:
+                edges.setdefault(axiom.predicate, []).append(atom.predicate)
+                if not positive:
+                    negative.add((axiom.predicate, atom.predicate))
+    if not negative:
+        return
+    import networkx as nx
+
+    for inside in nx.strongly_connected_components(nx.DiGraph(edges)):
+        for head, body in sorted(negative):
+            if head in inside and body in inside:
+                raise places[head].error(
+                    f"derived predicate {head!r} rests on its own negation, through {body!r}",
+                    "a definition may use 'not' only on what is defined without it",
+                )
+
+
+def check_after(uses: Iterable[Use], actions: Mapping[str, Action], types: Types) -> None:
+    """Raise an error where a pattern of `after` fits no declared action."""
+    for use in uses:
+        action = actions.get(use.atom.predicate)
+        if action is None:
+            near = did_you_mean(use.atom.predicate, actions)
+            raise use.place.error(f"after names the unknown action {use.atom.predicate!r}", near)
+        if not use.atom.args:
+            continue
+        said = f"after says {plain(use.atom)}"
+        if len(use.atom.args) != len(action.parameters):
+            raise use.place.error(f"{said}, but the action is {action.signature}", "'_' leaves one open")
+        for given, parameter in zip(use.types, action.parameters, strict=True):
+            if given is not None and not types.overlap(given, parameter.types):
+                name = parameter.name.removeprefix("?")
+                wanted = either(parameter.types)
+                raise use.place.error(f"{said}, but parameter {name!r} of {action.signature} is {wanted}")
+
+
+def opened(pattern: Atom, actions: Mapping[str, Action]) -> Atom:
+    """Return a pattern of `after`: an action's name alone leaves all its arguments open."""
+    return pattern if pattern.args else Atom(pattern.predicate, (OPEN,) * len(actions[pattern.predicate].parameters))
+
+
+PREDICATE_TAGS = frozenset({"trusted"})
+ACTIONS_PER_COLLECTION: Final = 32
+"""The garbage collector would walk through what was declared after about twice as many actions."""
+
+
+class Declarations:
+    """Collects declarations; `model()` checks what needs all of them, and gives the immutable domain."""
+
+    def __init__(self, name: str, place: Place, description: str = "", resolution: Decimal | None = None) -> None:
+        if not is_name(name):
+            raise place.error(*cannot_name(name, "a domain"))
+        self.name = name
+        self.description = description
+        self.resolution = resolution
+        self.types = Types()
+        self.constants: dict[str, Object] = {}
+        self.predicates = Signatures("predicate", Predicate)
+        self.functions = Signatures("function", Function)
+        self.actions: dict[str, Declared] = {}
+        self.handlers: dict[str, Callable[..., Any]] = {}
+        self._models: dict[str, Action] = {}
+        self._later: list[str] = []
+        """The actions that come after others."""
+        self._named: list[str] = []
+        """The actions that have other names too."""
+        self._keeper: Keeper | None = None
+        self._declared: dict[str, Predicate] = {}
+        self._functions: dict[str, Function] = {}
+        self._predicate_places: dict[str, Place] = {}
+        self._axioms: list[Axiom] = []
+        self._axiom_places: dict[str, Place] = {}
+        self._constant_places: dict[str, Place] = {}
+        self._readings: dict[tuple[Variable, ...], dict[str, Formula]] = {}
+        """What texts mean in actions with the same parameters."""
+
+    def constant(self, name: str, type_: TypeLike, place: Place) -> None:
+        """Add an object that every problem has."""
+        if not is_name(name):
+            raise place.error(*cannot_name(name, "a constant"))
+        found = Object(name, self.types.resolve(type_, place))
+        if name in self.constants and self.constants[name] != found:
+            raise place.error(
+                f"constant {name!r} of type {' | '.join(found.types)} is already declared "
+                f"as {' | '.join(self.constants[name].types)} at {self._constant_places[name].location}"
+            )
+        self.constants[name] = found
+        self._readings.clear()
+        self._constant_places.setdefault(name, place)
+
+    def predicate(
+        self,
+        name: str,
+        parameters: tuple[Variable, ...],
+        place: Place,
+        *,
+        stale_with: Patterns = (),
+        tags_: str | Iterable[str] = (),
+        description: str = "",
+        exact: bool = False,
+    ) -> None:
+        """Add a predicate; `stale_with` may name its parameters."""
+        if not is_atom_name(name):
+            raise place.error(*cannot_name(name, "a predicate"))
+        _check_distinct(parameters, f"predicate {name!r}", place)
+        scope = Scope(f"predicate {name!r}", {each.name: each.types for each in parameters}, self.constants)
+        conditions = Conditions(scope, self.types.parents, exact=exact)
+        patterns = conditions.patterns(stale_with, place.within("stale_with"))
+        marks = tags(tags_, PREDICATE_TAGS, "a predicate", place.within("tags"))
+        found = Predicate(name, parameters, patterns, marks, description)
+        self.predicates.check_arities(scope.uses)
+        self.predicates.declare(name, parameters, place)
+        self.predicates.note(scope.uses)
+        self._declared[name] = found
+        self._predicate_places[name] = place
+
+    def function(self, name: str, parameters: tuple[Variable, ...], place: Place) -> None:
+        """Add a static numeric function."""
+        if not is_atom_name(name):
+            raise place.error(*cannot_name(name, "a function"))
+        _check_distinct(parameters, f"function {name!r}", place)
+        self.functions.declare(name, parameters, place)
+        self._functions[name] = Function(name, parameters)
+
+    def action(
+        self, name: str, parameters: Parameters, fields: ActionFields, place: Place, *, exact: bool = False
+    ) -> Declared:
+        """Add an action; nothing is kept of one that has a mistake."""
+        if name in self.actions:
+            raise place.error(f"action {name!r} is already declared at {self.actions[name].place.location}")
+        known = {} if exact else self._readings.setdefault(parameters.planning, {})
+        builder = ActionBuilder(name, parameters, self.types, self.constants, place, exact=exact, known=known)
+        declared = builder.build(fields, self.resolution)
+        if builder.uses or builder.function_uses:
+            self.predicates.check_arities(builder.uses)
+            self.functions.check_arities(builder.function_uses)
+            self.predicates.note(builder.uses)
+            self.functions.note(builder.function_uses)
+            known.update(builder.fresh)
+        self._keep(declared)
+        return declared
+
+    def _keep(self, declared: Declared) -> None:
+        action = declared.action
+        self.actions[action.name] = declared
+        self._models[action.name] = action
+        if action.after:
+            self._later.append(action.name)
+        if action.similes:
+            self._named.append(action.name)
+        if len(self.actions) % ACTIONS_PER_COLLECTION == 0:
+            self._keeper = self._keeper or Keeper()
+            self._keeper.keep()
+
+    def derive(self, head: Atom, parameters: Mapping[str, TypeLike], condition: Any, place: Place) -> None:
+        """Add a rule: `head` holds where `condition` does, for some objects of the `parameters` that it leaves out."""
+        variables = self.variables(parameters, place.within("parameters"))
+        known = {each.name: each for each in variables}
+        arguments = [f"?{each.removeprefix('?')}" for each in head.args]
+        for argument in arguments:
+            if argument not in known:
+                near = did_you_mean(argument[1:], [name[1:] for name in known])
+                raise place.within("head").error(
+                    f"argument {argument[1:]!r} of {head} is not among the parameters", near
+                )
+        if len(set(arguments)) < len(arguments):
+            raise place.within("head").error(f"{head} has an argument twice", "write '==' in the condition instead")
+        hidden = tuple([each for each in variables if each.name not in arguments])
+        self.rule(head.predicate, tuple([known[each] for each in arguments]), hidden, condition, place)
+
+    def rule(
+        self,
+        name: str,
+        parameters: tuple[Variable, ...],
+        hidden: tuple[Variable, ...],
+        condition: Any,
+        place: Place,
+        *,
+        exact: bool = False,
+    ) -> None:
+        """Add a rule: `name(parameters…)` holds where `condition` does for some objects of the `hidden` variables."""
+        owner = f"derived predicate {name!r}"
+        _check_distinct((*parameters, *hidden), owner, place)
+        scope = Scope(owner, {each.name: each.types for each in (*parameters, *hidden)}, self.constants)
+        formula = Conditions(scope, self.types.parents, exact=exact).formula(condition, place.within("condition"))
+        unused = {each.name for each in hidden} - free_variables(formula)
+        if unused:
+            raise place.error(
+                f"parameter {min(unused)[1:]!r} occurs neither in the head nor in the condition of {owner}"
+            )
+        self._add_axiom(Axiom(name, parameters, Exists(hidden, formula) if hidden else formula), scope, place)
+
+    def _add_axiom(self, axiom: Axiom, scope: Scope, place: Place) -> None:
+        scope.atom(axiom.head, place, bare=False)
+        self.predicates.check_arities(scope.uses)
+        self.predicates.note(scope.uses)
+        self._axioms.append(axiom)
+        self._axiom_places.setdefault(axiom.predicate, place)
+
+    def bind(self, name: str, handler: Callable[..., Any], place: Place) -> None:
+        """Attach the function that does action `name`; its parameters must be those of the action."""
+        if name not in self.actions:
+            raise place.error(f"there is no action {name!r} to bind a function to", did_you_mean(name, self.actions))
+        check_handler(self.actions[name].action, handler, self.types, place)
+        self.handlers[name] = handler
+
+    def model(self) -> DomainModel:
+        """Return the domain; raises the error of the first declaration that does not agree with another."""
+        actions = dict(self._models)
+        check_after([use for name in self._later for use in self.actions[name].after], actions, self.types)
+        places = (
+            {name: declared.place for name, declared in self.actions.items()} if self._named or self._axioms else {}
+        )
+        if self._named:
+            check_similes(actions.values(), places)
+        predicates = {**self._declared, **self.predicates.inferred(self.types)}
+        check_stale_cycles(self._declared, self._predicate_places)
+        check_derived(self._axiom_places, actions.values(), predicates, (places, self._predicate_places))
+        check_stratified(self._axioms, self._axiom_places)
+        for name in self._later:
+            each = actions[name]
+            actions[name] = replace(each, after=tuple([opened(pattern, actions) for pattern in each.after]))
+        return DomainModel(
+            name=self.name,
+            types=dict(self.types.parents),
+            constants=tuple(self.constants.values()),
+            predicates=predicates,
+            functions={**self._functions, **self.functions.inferred(self.types)},
+            actions=actions,
+            axioms=tuple(self._axioms),
+            description=self.description,
+            handlers=dict(self.handlers),
+            resolution=self.resolution,
+        )
+
+    def variables(self, value: Mapping[str, TypeLike] | Iterable[TypeLike], place: Place) -> tuple[Variable, ...]:
+        """Return the parameters that a mapping (name → type) or a list of types gives."""
+        if not isinstance(value, list):
+            return self.types.variables(value, "parameters", place)
+        return default_parameters([self.types.resolve(each, place.within(at)) for at, each in enumerate(value)])
+
+
+def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object], dict[str, Entity]]:
+    """Return the objects that `value` names, and the Python entities among them, by name.
+
+    `value` is a mapping (name → type) or a sequence of entities and `Object`s.
+    """
+    if not isinstance(value, Iterable) or isinstance(value, str):
+        raise place.error(f"{shown(value)} are no objects", "give entities, or a mapping: {'name': type}")
+    items = value.items() if isinstance(value, Mapping) else ((_name_of(item, place), item) for item in value)
+    objects: dict[str, Object] = {}
+    entities: dict[str, Entity] = {}
+    for name, item in items:
+        here = place.within(name)
+        if not isinstance(name, str) or not is_name(name):
+            raise here.error(*cannot_name(name, "an object"))
+        if name in objects:
+            raise here.error(f"object {name!r} is declared twice")
+        if isinstance(item, Entity):
+            entities[name] = item
+            objects[name] = Object(name, (types.register(type(item), here),))
+        else:
+            objects[name] = Object(name, types.resolve(item.types if isinstance(item, Object) else item, here))
+    return objects, entities
+
+
+def _name_of(item: Any, place: Place) -> str:
+    if isinstance(item, Entity | Object):
+        return item.name
+    raise place.error(f"{shown(item)} is no object", "give entities, or a mapping: {'name': type}")
+
+
+def _check_distinct(parameters: tuple[Variable, ...], owner: str, place: Place) -> None:
+    names = [each.name for each in parameters]
+    for name in names:
+        if names.count(name) > 1:
+            raise place.error(f"{owner} has two parameters named {name[1:]!r}")

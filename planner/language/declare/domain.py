@@ -1,0 +1,313 @@
+"""`Domain`: what authors write into. It finds the place of each declaration and hands it on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Any, TypeVar, Unpack, overload
+
+from planner.language.declare.conditions import Constraints
+from planner.language.declare.declarations import Declarations, objects_of
+from planner.language.declare.fields import Place, caller, caller_names, definition, resolution_of, text, texts
+from planner.language.declare.marks import ActionFields, Condition, Entity, Patterns, PredicateRef, TypeLike
+from planner.language.declare.parameters import Parameters, from_mapping, from_signature
+from planner.language.declare.problem import Facts, GoalLike, ProblemBuilder
+from planner.language.declare.syntax import NotationError, parse_atom, shown
+from planner.language.declare.vocabulary import default_parameters
+from planner.model import Action, Atom, Axiom, DomainModel, Metric, Number, Object, Problem, Variable
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Parameterised = Mapping[str, Any] | Iterable[Any]
+
+
+class Domain:
+    """Collects the declarations of a domain, checks each where it is made, and gives the immutable `model`.
+
+    `types` maps names to parents; classes derived from `Entity` need not be listed. `resolution` is what costs and
+    values written as floats are rounded to. All methods raise `DeclarationError` with the place of the mistake.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        description: str = "",
+        types: Mapping[str, str | Iterable[str]] | Iterable[str] = (),
+        constants: Mapping[str, Any] | Iterable[Entity | Object] = (),
+        resolution: Number | float | str | None = None,
+    ) -> None:
+        place = caller()
+        self._declarations = Declarations(name, place, description, resolution_of(resolution, place))
+        self._entities: dict[str, Entity] = {}
+        self._model: DomainModel | None = None
+        self._declarations.types.declare(_parents(types, place), place)
+        self._add_constants(constants, place)
+
+    @classmethod
+    def of(cls, model: DomainModel) -> Domain:
+        """Return a domain that declares what `model` holds, to be extended and bound."""
+        place = caller()
+        domain = cls(model.name, description=model.description, constants=())
+        declare_model(domain._declarations, model, place)
+        domain._declarations.resolution = model.resolution  # for what comes now: the model's numbers are as they are
+        return domain
+
+    @property
+    def classes(self) -> Mapping[str, type[Entity]]:
+        """The classes derived from `Entity` that stand for types, by the names of these."""
+        return self._declarations.types.classes
+
+    @property
+    def name(self) -> str:
+        """The name of the domain."""
+        return self._declarations.name
+
+    @property
+    def resolution(self) -> Decimal | None:
+        """What costs and values written as floats are rounded to, where an action or a problem says nothing else."""
+        return self._declarations.resolution
+
+    @property
+    def entities(self) -> dict[str, Entity]:
+        """The Python values that were given for constants, by name."""
+        return dict(self._entities)
+
+    @property
+    def model(self) -> DomainModel:
+        """The immutable domain; raises `DeclarationError` where declarations contradict each other."""
+        if self._model is None:
+            self._model = self._declarations.model()
+        return self._model
+
+    def type(self, name: str, parent: str | Iterable[str] = "object") -> str:
+        """Declare a type below `parent` (or several parents), and return its name."""
+        place = caller()
+        self._changed().types.declare({text(name, "a type", place): texts(parent, "types", place)}, place)
+        return name
+
+    def constant(self, item: Entity | str, type_: TypeLike = "object") -> str:
+        """Declare an object that every problem has (an entity, or a name and a type), and return its name."""
+        place = caller()
+        if isinstance(item, Entity):
+            self._add_constants([item], place)
+            return item.name
+        self._changed().constant(item, type_, place)
+        return item
+
+    def predicate(
+        self,
+        name: str,
+        *types: TypeLike,
+        stale_with: Patterns = (),
+        tags: str | Iterable[str] = (),
+        description: str = "",
+        **parameters: TypeLike,
+    ) -> PredicateRef:
+        """Declare a predicate, and return it as a callable value.
+
+        Its parameters are named in the text (`predicate("summarised(d)", Document)`), by keyword
+        (`predicate("summarised", d=Document)`), or else after their types; patterns in `stale_with` use these names.
+        """
+        place = caller()
+        bare, variables = self._signature(name, types, parameters, place)
+        self._changed().predicate(bare, variables, place, stale_with=stale_with, tags_=tags, description=description)
+        return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
+
+    def function(self, name: str, *types: TypeLike, **parameters: TypeLike) -> PredicateRef:
+        """Declare a static numeric function for costs, and return it as a callable value."""
+        place = caller()
+        bare, variables = self._signature(name, types, parameters, place)
+        self._changed().function(bare, variables, place)
+        return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
+
+    @overload
+    def action(self, name: Function, /) -> Function: ...
+
+    @overload
+    def action(
+        self, name: None = None, /, *, named: str = "", **fields: Unpack[ActionFields]
+    ) -> Callable[[Function], Function]: ...
+
+    @overload
+    def action(self, name: str, /, parameters: Parameterised = (), **fields: Unpack[ActionFields]) -> Action: ...
+
+    def action(self, name: Any = None, /, parameters: Parameterised = (), *, named: str = "", **fields: Any) -> Any:
+        """Declare an action: as a decorator, or by name without a function.
+
+        As a decorator it takes the name (unless `named` says otherwise), the parameters and the description from the
+        function, and returns the function unchanged. By name, `parameters` maps names to types, and the immutable
+        action is returned.
+        """
+        if isinstance(name, str):
+            place = caller()
+            read = from_mapping(parameters, self._declarations.types, place.within("parameters"))
+            return self._declare(name, read, fields, place)
+        names = caller_names()
+        if name is not None:
+            return self._decorated(name, named, fields, names)
+        return lambda function: self._decorated(function, named, fields, names)
+
+    def _decorated(self, function: Function, named: str, fields: Any, names: Mapping[str, Any]) -> Function:
+        place = definition(function)
+        name = named or getattr(function, "__name__", "")
+        if isinstance(function, type) or not callable(function):
+            what = f"the class {name}" if isinstance(function, type) else shown(function)
+            raise place.error(f"{what} is no function", "decorate a function, or give a name: action('name', …)")
+        if not name:
+            raise place.error("the function has no name", "say named='…'")
+        read = from_signature(function, self._declarations.types, place, names)
+        if "description" not in fields and function.__doc__:
+            fields = {**fields, "description": inspect.cleandoc(function.__doc__)}
+        self._declare(name, read, fields, place)
+        self._declarations.handlers[name] = function
+        return function
+
+    def _declare(self, name: str, parameters: Parameters, fields: Any, place: Place) -> Action:
+        return self._changed().action(name, parameters, fields, place).action
+
+    def add(self, action: Action) -> Action:
+        """Declare a finished action, checked as all others; names without `?` in it are objects."""
+        place = caller()
+        return add_action(self._changed(), action, place)
+
+    def bind(self, name: str, function: Function) -> Function:
+        """Attach the function that does action `name`, and return it."""
+        place = definition(function) if name in self._declarations.actions else caller()
+        self._changed().bind(name, function, place)
+        return function
+
+    def derive(self, head: str, parameters: Mapping[str, Any], condition: Condition) -> None:
+        """Declare that `head` holds wherever `condition` does.
+
+        `parameters` gives the types of the head's arguments, and of further variables: some object must fit those.
+        """
+        place = caller()
+        self._changed().derive(_atom(head, place), parameters, condition, place)
+
+    def problem(
+        self,
+        name: str = "",
+        *,
+        objects: Mapping[str, Any] | Iterable[Entity | Object] = (),
+        initial: Facts = (),
+        goal: GoalLike = (),
+        values: Mapping[str | Atom, Any] | None = None,
+        unknown: Patterns = (),
+        likely: Mapping[str | Atom, Number | float | str] | None = None,
+        constraints: Constraints = (),
+        budgets: Mapping[str, Number | str] | None = None,
+        deadline: Number | float | str | None = None,
+        metric: Metric | str = Metric.COST,
+        resolution: Number | float | str | None = None,
+    ) -> Problem:
+        """Return a problem of this domain; its name is the domain's unless given.
+
+        `goal` is a condition, or `{"hard": condition, "soft": {condition: utility}}`. `values` are those of static
+        functions. Facts that a pattern of `unknown` covers may be true or false, as `likely` as that says; all others
+        not stated are false. `constraints` (`always(…)`, `at_most(…)`, …) hold on the way to the goal. `budgets` say
+        what a plan may cost (`"cost"`) and use of resources; the `deadline`, in seconds, how long it may take.
+        """
+        place = caller()
+        declarations = self._declarations
+        before = len(declarations.types.parents)
+        found, entities = objects_of(objects, declarations.types, place.within("objects"))
+        if len(declarations.types.parents) != before:
+            self._model = None
+        return ProblemBuilder(self.model, found, place).build(
+            name or self.name,
+            initial,
+            goal,
+            values=values or {},
+            unknown=unknown,
+            likely=likely,
+            constraints=constraints,
+            budgets=budgets,
+            deadline=deadline,
+            metric=metric,
+            resolution=resolution_of(resolution, place) or declarations.resolution,
+            entities={**self._entities, **entities},
+        )
+
+    def _changed(self) -> Declarations:
+        self._model = None
+        return self._declarations
+
+    def _add_constants(self, constants: Any, place: Place) -> None:
+        found, entities = objects_of(constants, self._declarations.types, place.within("constants"))
+        self._entities.update(entities)
+        for name, each in found.items():
+            self._changed().constant(name, each.types, place.within("constants", name))
+
+    def _signature(
+        self, head: str, types: tuple[TypeLike, ...], parameters: Mapping[str, TypeLike], place: Place
+    ) -> tuple[str, tuple[Variable, ...]]:
+        if parameters:
+            if types or "(" in head:
+                raise place.error(f"{head}: parameters are given by keyword and otherwise too", "use one of the ways")
+            return head, self._declarations.variables(parameters, place)
+        if "(" not in text(head, "a name", place):
+            return head, default_parameters([self._declarations.types.resolve(each, place) for each in types])
+        atom = _atom(head, place)
+        if len(atom.args) != len(types):
+            raise place.error(f"{head} names {len(atom.args)} parameters, but {len(types)} types are given")
+        pairs = [(each.removeprefix("?"), type_) for each, type_ in zip(atom.args, types, strict=True)]
+        if len(dict(pairs)) < len(pairs):
+            raise place.error(f"{head} has two parameters of one name")
+        return atom.predicate, self._declarations.variables(dict(pairs), place)
+
+
+def _parents(types: Any, place: Place) -> dict[str, tuple[str, ...]]:
+    """Return each type with its parents."""
+    if isinstance(types, Mapping):
+        return {name: texts(each, "types", place) for name, each in types.items()}
+    if not isinstance(types, Iterable):
+        raise place.error(f"types are a list of names, or a mapping from names to parents, not {shown(types)}")
+    names = texts(list(types) if not isinstance(types, str) else types, "types", place)
+    for name in names:
+        if names.count(name) > 1:
+            raise place.error(f"type {name!r} is declared twice")
+    return dict.fromkeys(names, ("object",))
+
+
+def _atom(head: str, place: Place) -> Atom:
+    try:
+        return parse_atom(text(head, "what is declared", place))
+    except NotationError as mistake:
+        raise place.error(mistake.problem, mistake.hint) from None
+
+
+def declare_model(declarations: Declarations, model: DomainModel, place: Place) -> None:
+    """Declare all that `model` holds."""
+    declarations.types.declare(dict(model.types), place)
+    for constant in model.constants:
+        declarations.constant(constant.name, constant.types, place)
+    for predicate in model.predicates.values():
+        declarations.predicate(
+            predicate.name,
+            predicate.parameters,
+            place,
+            stale_with=predicate.stale_with,
+            tags_=predicate.tags,
+            description=predicate.description,
+            exact=True,
+        )
+    for function in model.functions.values():
+        declarations.function(function.name, function.parameters, place)
+    for action in model.actions.values():
+        add_action(declarations, action, place)
+    for axiom in model.axioms:
+        add_axiom(declarations, axiom, place)
+    declarations.handlers.update(model.handlers)  # type: ignore[arg-type]  # opaque in the model
+
+
+def add_action(declarations: Declarations, action: Action, place: Place) -> Action:
+    """Declare a finished action."""
+    parameters = from_mapping([*action.parameters, *action.data], declarations.types, place)
+    fields: Any = {field: getattr(action, field) for field in ActionFields.__annotations__ if field != "resolution"}
+    return declarations.action(action.name, parameters, fields, place, exact=True).action
+
+
+def add_axiom(declarations: Declarations, axiom: Axiom, place: Place) -> None:
+    """Declare a finished rule."""
+    declarations.rule(axiom.predicate, axiom.parameters, (), axiom.condition, place, exact=True)

@@ -1,0 +1,223 @@
+"""Fields that have to be texts, lists, mappings or tags.
+
+Numbers of a declaration: errors of `planner.model.formulas`, told at the place of declaration.
+
+Numbers and names in messages.
+
+Where something was declared, and the error to raise there.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Any, Final, Protocol
+
+from planner.errors import DeclarationError, InputError, Location, did_you_mean
+from planner.language.declare.syntax import cannot_name, is_name, shown
+from planner.lightweight import dataclass
+from planner.model import TAGS, Atom, Number
+from planner.model.formulas import exact_decimal, exact_number, exact_resolution
+
+
+def plain(atom: Atom) -> str:
+    """Return `atom` as authors write it: parameters without `?`."""
+    return str(atom).replace("?", "")
+
+
+def count(number: int) -> str:
+    """Return the number of arguments in words."""
+    return "no arguments" if number == 0 else "1 argument" if number == 1 else f"{number} arguments"
+
+
+def either(names: Iterable[str]) -> str:
+    """Return type names for a message: `'robot' or 'truck'`."""
+    return " or ".join(repr(name) for name in names)
+
+
+class Place(Protocol):
+    """A place of declaration: in Python, or in a document."""
+
+    @property
+    def location(self) -> Location:
+        """Where it is."""
+        ...
+
+    def error(self, message: str, hint: str | None = None) -> InputError:
+        """Return the error to raise for a mistake made here."""
+        ...
+
+    def within(self, *path: str | int) -> Place:
+        """Return the place of a part, where parts have places of their own."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CodePlace:
+    """A line of Python."""
+
+    source: str
+    line: int | None = None
+
+    @property
+    def location(self) -> Location:
+        """File and line."""
+        return Location(self.source, self.line)
+
+    def error(self, message: str, hint: str | None = None) -> DeclarationError:
+        """Return a `DeclarationError` at this line."""
+        return DeclarationError(message, self.location, hint)
+
+    def within(self, *path: str | int) -> CodePlace:  # noqa: ARG002 - all parts of a call share its line
+        """Return this place: one line is all that Python tells."""
+        return self
+
+
+def caller() -> CodePlace:
+    """Return the line outside this package from which the declaration was called."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way to a caller's line, at a hundredth of inspect's price
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("planner.language.declare"):
+        frame = frame.f_back
+    return CodePlace(frame.f_code.co_filename, frame.f_lineno)
+
+
+def caller_names() -> Mapping[str, Any]:
+    """Return the local names where the declaration was called: annotations may name classes made in a function."""
+    frame = sys._getframe(1)  # noqa: SLF001 - see `caller`
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("planner.language.declare"):
+        frame = frame.f_back
+    return frame.f_locals
+
+
+def definition(function: Callable[..., Any]) -> CodePlace:
+    """Return the line where `function` is defined, or that of the call where it has no code of its own."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return caller()
+    return CodePlace(code.co_filename, code.co_firstlineno)
+
+
+ALIKE: Final = 0.7
+"""How much a domain's own tag may be like one with a meaning, from 0 to 1."""
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def tags(value: str | Iterable[str] | None, known: Iterable[str], owner: str, place: Place) -> frozenset[str]:
+    """Return `value` as a set of known tags."""
+    found = texts(value, "tags", place)
+    for tag in found:
+        if tag not in known:
+            near = did_you_mean(tag, known) or f"{owner} may be tagged {', '.join(sorted(known))}"
+            raise place.error(f"unknown tag {shown(tag)}", near)
+    return frozenset(found)
+
+
+def action_tags(value: str | Iterable[str] | None, place: Place) -> frozenset[str]:
+    """Return `value` as a set of tags of an action: those with a meaning, and the domain's own.
+
+    A tag that is nearly one with a meaning is taken for a misspelling: raises `DeclarationError`.
+    """
+    found = texts(value, "tags", place)
+    for tag in found:
+        if not is_name(tag):
+            raise place.error(*cannot_name(tag, "a tag"))
+        near = None if tag in TAGS else did_you_mean(tag, TAGS, cutoff=ALIKE)
+        if near is not None:
+            raise place.error(f"unknown tag {shown(tag)}", near)
+    return frozenset(found)
+
+
+def texts(value: str | Iterable[str] | None, what: str, place: Place) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    if value is None:
+        return ()
+    found = value if isinstance(value, list | tuple | set | frozenset) else (value,)
+    for item in found:
+        if not isinstance(item, str):
+            raise place.error(f"{what} are texts, not {shown(item)}")
+        text(item, f"one of {what}", place)
+    return tuple(found)
+
+
+def text(value: Any, what: str, place: Place) -> str:
+    """Return `value`, which has to be a text."""
+    if not isinstance(value, str):
+        raise place.error(f"{what} is a text, not {shown(value)}")
+    if not value.isascii() and SURROGATE.search(value):
+        raise place.error(f"{what} has half of a surrogate pair in it, which is no character")
+    return value
+
+
+def mapping(value: Any, what: str, place: Place) -> Mapping[str, Any]:
+    """Return `value`, which has to map texts."""
+    if not isinstance(value, Mapping) or not all(map(_is_text, value)):
+        raise place.error(f"{what} is a mapping from names, not {shown(value)}")
+    return value
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def several(value: Any, what: str, place: Place) -> Iterable[Any]:
+    """Return `value`, which has to be a list or tuple."""
+    if not isinstance(value, list | tuple):
+        raise place.error(f"{what} is a list, not {shown(value)}")
+    return value
+
+
+_ROUNDING: Final = Decimal("1e-9")
+"""How far the sum of probabilities written as floats may be from 1."""
+_NEVER: Final = Decimal(0)
+
+
+def number(value: Any, what: str, place: Place, resolution: Decimal | None = None) -> Number:
+    """Return `value` exactly, and never negative."""
+    try:
+        found = exact_number(value, resolution)
+    except ValueError as error:
+        raise place.error(f"{what}: {error}") from None
+    if found < 0:
+        raise place.error(f"{what} is {found}, but may not be negative")
+    return found
+
+
+def resolution_of(value: Any, place: Place) -> Decimal | None:
+    """Return a resolution as a decimal; None stays None."""
+    try:
+        return None if value is None else exact_resolution(value)
+    except ValueError as error:
+        raise place.error(str(error)) from None
+
+
+def decimal(value: Any, what: str, place: Place) -> Decimal:
+    """Return `value` as a decimal that is not negative; floats are taken as they print."""
+    try:
+        found = exact_decimal(value)
+    except ValueError as error:
+        raise place.error(f"{what}: {error}") from None
+    if found < 0:
+        raise place.error(f"{what} is {found}, but may not be negative")
+    return found
+
+
+def risk(value: Any, place: Place) -> Decimal:
+    """Return a probability below 1."""
+    if type(value) is int and value == 0:
+        return _NEVER
+    found = decimal(value, "the risk", place)
+    if found >= 1:
+        raise place.error(f"the risk is {found}; it must be below 1, or the action never works")
+    return found
+
+
+def check_distribution(probabilities: Iterable[Decimal], place: Place) -> None:
+    """Raise an error unless `probabilities` are positive and sum to 1."""
+    found = tuple(probabilities)
+    if any(not 0 < each <= 1 for each in found):
+        wrong = next(each for each in found if not 0 < each <= 1)
+        raise place.error(f"the probability of an outcome is {wrong}; it must be above 0 and at most 1")
+    if found and abs(sum(found, Decimal(-1))) > _ROUNDING:
+        raise place.error(f"the probabilities of the outcomes sum to {sum(found, Decimal(0))}, not to 1")

@@ -1,0 +1,199 @@
+"""What authors write inside an action's declaration: `When`, `Outcome`, `From`, `FIXED`.
+
+`Entity`: the base class of the Python classes that are planning types.
+
+Predicates and functions as callable values: `at(r2, hall)` is an atom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict
+
+from planner.language.declare.fields import caller, count, either
+from planner.language.declare.syntax import cannot_name, is_name, shown
+from planner.model import ROOT_TYPE, Atom, Case, Formula, Number, Object
+from planner.model import Outcome as ModelOutcome
+from planner.model import When as ModelWhen
+
+if TYPE_CHECKING:
+    from planner.language.declare.vocabulary import Types
+
+
+class Entity:
+    """Something in the world, known by its type and its name.
+
+    `class Room(Entity)` declares the type `Room`, `class Office(Room)` a type below it;
+    `class Room(Entity, type_name="room")` names the type otherwise. Entities of one type with one name are equal.
+    """
+
+    type_name: ClassVar[str] = ROOT_TYPE
+    name: str
+
+    def __init_subclass__(cls, *, type_name: str | None = None, **options: object) -> None:
+        super().__init_subclass__(**options)
+        cls.type_name = type_name or cls.__dict__.get("type_name", cls.__name__)
+
+    def __init__(self, name: str) -> None:
+        if not is_name(name):
+            raise caller().error(*cannot_name(name, "an object"))
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and isinstance(other, Entity) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name))
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+def parent_classes(cls: type[Entity]) -> tuple[type[Entity], ...]:
+    """Return the direct bases of `cls` that are entities; none for `Entity` itself."""
+    return tuple(base for base in cls.__bases__ if issubclass(base, Entity))
+
+
+def type_names(cls: type[Entity]) -> tuple[str, ...]:
+    """Return the type that `cls` stands for, and those of the classes above it."""
+    return tuple(base.type_name for base in cls.__mro__ if issubclass(base, Entity))
+
+
+Condition = str | Formula | Iterable[str | Formula]
+"""An atom or another condition as text or value, or several that must all hold."""
+Patterns = str | Atom | Iterable[str | Atom]
+TypeLike = str | type[Entity] | Iterable[str | type[Entity]]
+"""A planning type: its name or class; several mean either."""
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """An effect under a condition; `variables` (name → type) makes it one for all objects of these types."""
+
+    requires: Condition = ()
+    provides: Condition = ()
+    modifies: Patterns = ()
+    variables: Mapping[str, TypeLike] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One of the results that an action may have, and its probability (0 < probability ≤ 1)."""
+
+    probability: Number | float | str
+    provides: Condition = ()
+    modifies: Patterns = ()
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What `From` makes: the result of the step that provides `fact`, at `path`."""
+
+    fact: str | Atom
+    path: str = ""
+    approved: bool = False
+
+
+def From(fact: str | Atom, path: str = "", *, approved: bool = False) -> Any:  # noqa: N802 - reads as the marker that it is, as pydantic's Field
+    """Return a marker for a data parameter filled from the result of the step that provides the required `fact`.
+
+    `path` leads to a field of that result. It stands as the parameter's default or inside `Annotated`. An agent has
+    somebody approve an irreversible step that gets text from there, unless that is `approved` by this declaration.
+    """
+    return Source(fact, path, approved)
+
+
+class Fixed:
+    """The type of `FIXED`."""
+
+    def __repr__(self) -> str:
+        return "FIXED"
+
+
+FIXED: Final = Fixed()
+"""Marks a data parameter, inside `Annotated`, that no language model may fill."""
+
+
+class ActionFields(TypedDict, total=False):
+    """What can be said about an action besides its name and parameters."""
+
+    requires: Condition
+    provides: Condition
+    modifies: Patterns
+    when: When | ModelWhen | Iterable[When | ModelWhen]
+    cost: Any
+    uses: Mapping[str, Any]
+    resolution: Number | float | str | None
+    after: Patterns
+    creates: Mapping[str, str | type[Entity]]
+    duration: Number | float | str | None
+    risk: Number | float | str
+    outcomes: Iterable[Outcome | ModelOutcome]
+    cases: Iterable[Case]
+    senses: Patterns
+    tags: str | Iterable[str]
+    description: str
+    similes: str | Iterable[str]
+    examples: str | Iterable[str]
+
+
+class ObjectName(str):
+    """The name of a Python entity inside an atom: it means that object, also where a parameter has the same name."""
+
+    __slots__ = ("entity",)
+    entity: Entity
+
+    @classmethod
+    def of(cls, entity: Entity) -> ObjectName:
+        """Return the name of `entity`, which keeps the entity."""
+        name = cls(entity.name)
+        name.entity = entity
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateRef:
+    """A declared predicate or function; called with arguments, it gives an atom.
+
+    Arguments are entities, objects, names (of parameters or objects), or `_` where a pattern leaves one open.
+    """
+
+    name: str
+    types: tuple[tuple[str, ...], ...]
+    _declared: Types | None = field(default=None, compare=False, repr=False)
+
+    def __call__(self, *arguments: Entity | Object | str) -> Atom:
+        """Return the atom with these arguments."""
+        if len(arguments) != len(self.types):
+            expected = f"{self.name}({', '.join(' | '.join(names) for names in self.types)})"
+            raise caller().error(f"{expected} is given {count(len(arguments))}")
+        pairs = zip(arguments, self.types, strict=True)
+        return Atom(self.name, tuple([self._term(argument, types) for argument, types in pairs]))
+
+    def _term(self, argument: Entity | Object | str, types: tuple[str, ...]) -> str:
+        match argument:
+            case str():
+                return argument
+            case Entity():
+                self._check_type(argument, type_names(type(argument)), types)
+                return ObjectName.of(argument)
+            case Object():
+                self._check_type(argument, argument.types, types)
+                return argument.name
+        raise caller().error(f"an argument of {self.name} is an entity or a name, not {shown(argument)}")
+
+    def _check_type(self, argument: Entity | Object, given: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+        """Refuse an argument that can be of none of the `wanted` types."""
+        known = self._declared
+        if known is not None and not any(known.hierarchy.is_a((name,), wanted) for name in given if name in known):
+            raise caller().error(
+                f"{argument.name!r} in {self.name} is {either(given[:1])}, but it takes {either(wanted)} there"
+            )
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,337 @@
+"""Which parameters an action has: those of planning types, which search binds, and data parameters.
+
+The types of data parameters by name, for declarations that are not written in Python.
+
+Whether a Python function can do a declared action: its parameters must be those of the action.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import inspect
+import re
+import sys
+import types
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from functools import lru_cache
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+from planner.errors import did_you_mean
+from planner.language.declare.fields import Place, either, mapping
+from planner.language.declare.marks import Entity, Fixed, Source
+from planner.language.declare.syntax import cannot_name, is_name, shown
+from planner.language.declare.vocabulary import Types
+from planner.lightweight import dataclass, replace
+from planner.model import REQUIRED, ROOT_TYPE, Action, DataParameter, Variable
+
+NAMED: Final[Mapping[str, Any]] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "decimal": Decimal,
+    "date": dt.date,
+    "datetime": dt.datetime,
+    "time": dt.time,
+    "list": list,
+    "dict": dict,
+    "any": Any,
+}
+_NAMES: Final = {value: name for name, value in NAMED.items()}
+_LONGEST: Final = 200
+"""Characters in a type's text: more than any hand writes, and little enough to recurse over."""
+
+
+def data_type(text: str) -> Any | None:
+    """Return the Python type that `text` names: a name, `list[type]`, `dict[str, type]`, `type | None`; else None."""
+    text = text.strip()
+    if len(text) > _LONGEST:
+        return None
+    if text in NAMED:
+        return NAMED[text]
+    front, bar, last = text.rpartition("|")
+    if bar and last.strip() == "None":
+        inner = data_type(front)
+        return None if inner is None or inner is Any else inner | None
+    if text.startswith("list[") and text.endswith("]"):
+        inner = data_type(text[5:-1])
+        return None if inner is None else list[inner]  # type: ignore[valid-type]  # a type made at run time
+    if text.startswith("dict[str,") and text.endswith("]"):
+        inner = data_type(text[9:-1])
+        return None if inner is None else dict[str, inner]  # type: ignore[valid-type]  # as above
+    return None
+
+
+def data_type_name(annotation: Any) -> str | None:
+    """Return the text for which `data_type` gives `annotation`, or None where there is none."""
+    origin, members = get_origin(annotation), get_args(annotation)
+    if origin is None:
+        return _NAMES.get(annotation) if annotation.__hash__ else None
+    if origin is list:
+        inner = data_type_name(members[0])
+        return inner and f"list[{inner}]"
+    if origin is dict and members[0] is str:
+        inner = data_type_name(members[1])
+        return inner and f"dict[str, {inner}]"
+    if origin in (types.UnionType, Union) and len(members) == 2 and members[1] is type(None):
+        inner = data_type_name(members[0])
+        return inner and f"{inner} | None"
+    return None
+
+
+_CONTEXT: Final = re.compile(r"(^|\.)Context(\[.*\])?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Planning parameters and data parameters, each in the order declared; sources of data are still as written."""
+
+    planning: tuple[Variable, ...] = ()
+    data: tuple[DataParameter, ...] = ()
+    sources: Mapping[str, Source] | None = None
+
+
+NONE: Final = Parameters()
+
+
+def from_mapping(value: Mapping[str, Any] | Iterable[Any], types_: Types, place: Place) -> Parameters:
+    """Return the parameters that `value` gives: name → planning type, data type, or `DataParameter`.
+
+    A sequence of `Variable` and `DataParameter` is taken as well.
+    """
+    if not value and isinstance(value, list | tuple | dict):
+        return NONE
+    if isinstance(value, list | tuple):
+        value = {_own_name(item, place): item for item in value}
+    reader = _Reader(types_)
+    for name, annotation in mapping(value, "parameters", place).items():
+        reader.add(name.removeprefix("?"), annotation, inspect.Parameter.empty, place.within(name))
+    return reader.result()
+
+
+def from_signature(function: Callable[..., Any], types_: Types, place: Place, names: Mapping[str, Any]) -> Parameters:
+    """Return the parameters of `function` by its annotations; `names` are visible where it is defined."""
+    reader = _Reader(types_)
+    for parameter in signature(function, place).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise place.error(f"an action's function has no *{parameter.name}: its parameters must be known")
+        if not is_context(parameter):
+            annotation = _evaluated(parameter, function, types_, place, names)
+            reader.add(parameter.name, annotation, parameter.default, place)
+    return reader.result()
+
+
+def signature(function: Callable[..., Any], place: Place) -> inspect.Signature:
+    """Return the signature of `function`; raises an error where it has none."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        raise place.error(f"{shown(function)} is no function whose parameters are known") from None
+
+
+def is_context(parameter: inspect.Parameter) -> bool:
+    """Return whether `parameter` is the injected context: by its annotation, or named so without a planning type."""
+    annotation = parameter.annotation
+    if isinstance(annotation, str):
+        return _CONTEXT.search(annotation.strip()) is not None
+    if annotation is parameter.empty:
+        return parameter.name == "context"
+    return getattr(annotation, "__name__", "") == "Context"
+
+
+class _Reader:
+    def __init__(self, types_: Types) -> None:
+        self._types = types_
+        self._planning: dict[str, Variable] = {}
+        self._data: dict[str, DataParameter] = {}
+        self._sources: dict[str, Source] = {}
+
+    def add(self, name: str, annotation: Any, default: Any, place: Place) -> None:
+        if not is_name(name):
+            raise place.error(*cannot_name(name, "a parameter"))
+        if name in self._planning or name in self._data:
+            raise place.error(f"two parameters are named {name!r}")
+        if type(annotation) is str and annotation in self._types:
+            self._planning[name] = _variable(name, annotation)
+        elif isinstance(annotation, Variable):
+            types_ = self._types.resolve(annotation.types, place)
+            self._planning[name] = Variable(f"?{name}", types_)
+        elif isinstance(annotation, DataParameter):
+            self._add_data(name, replace(annotation, name=name), place)
+        elif (found := planning_types(annotation, self._types, place)) is not None:
+            if default is not inspect.Parameter.empty:
+                raise place.error(f"parameter {name!r} has a default, but search binds it")
+            self._planning[name] = Variable(f"?{name}", found)
+        else:
+            self._add_data(name, _data_parameter(name, annotation, default, place), place)
+
+    def _add_data(self, name: str, parameter: DataParameter, place: Place) -> None:
+        source: Any = parameter.source
+        if isinstance(source, Source):
+            self._sources[name] = source
+        elif source is not None:
+            self._sources[name] = Source(source.fact, source.path, source.approved)
+        if isinstance(parameter.annotation, str):
+            parameter = replace(parameter, annotation=_named_type(parameter.annotation, self._types, place))
+        self._data[name] = replace(parameter, source=None)
+
+    def result(self) -> Parameters:
+        return Parameters(tuple(self._planning.values()), tuple(self._data.values()), self._sources)
+
+
+@lru_cache(maxsize=16384)
+def _variable(name: str, type_: str) -> Variable:
+    """Return a variable; domains of many actions have few different ones."""
+    return Variable(f"?{name}", (type_,))
+
+
+def planning_types(annotation: Any, types_: Types, place: Place) -> tuple[str, ...] | None:
+    """Return the planning types that `annotation` gives, or None where it is the type of data."""
+    if isinstance(annotation, str):
+        if all(name.strip() in types_ for name in annotation.split("|")):
+            return types_.resolve(annotation, place)
+        if data_type(annotation) is not None:
+            return None
+        raise types_.unknown(annotation, place)
+    if annotation is object:
+        return (ROOT_TYPE,)
+    if isinstance(annotation, list | tuple) or (isinstance(annotation, type) and issubclass(annotation, Entity)):
+        return types_.resolve(annotation, place)
+    if get_origin(annotation) in (Union, types.UnionType):
+        members = get_args(annotation)
+        entities = [isinstance(member, type) and issubclass(member, Entity) for member in members]
+        if all(entities):
+            return types_.resolve(members, place)
+        if any(entities):
+            names = " | ".join(getattr(member, "__name__", str(member)) for member in members)
+            raise place.error(f"{names} mixes planning types with others", "search binds all of it or nothing")
+    return None
+
+
+def _named_type(name: str, types_: Types, place: Place) -> Any:
+    found = data_type(name)
+    if found is None:
+        raise types_.unknown(name, place)
+    return found
+
+
+def _own_name(item: Any, place: Place) -> str:
+    if isinstance(item, Variable | DataParameter):
+        return item.name
+    raise place.error(f"{shown(item)} is no parameter", "give a mapping: {'name': type}")
+
+
+def _data_parameter(name: str, annotation: Any, default: Any, place: Place) -> DataParameter:
+    """Return a data parameter whose source, if any, is still a `Source`."""
+    marks: list[Any] = []
+    if get_origin(annotation) is Annotated:
+        annotation, *marks = get_args(annotation)
+    if isinstance(default, Fixed):
+        raise place.error(f"FIXED is no default for {name!r}", "write Annotated[type, FIXED]")
+    if default is inspect.Parameter.empty:
+        default = REQUIRED
+    elif isinstance(default, Source) or _is_field(default):
+        marks.append(default)
+        default = REQUIRED
+    rest = [mark for mark in marks if not isinstance(mark, Source | Fixed)]
+    for field in filter(_is_field, rest):
+        default = _field_default(field, default, name, place)
+    return DataParameter(
+        name,
+        _annotated(annotation, rest),
+        default,
+        next((mark for mark in marks if isinstance(mark, Source)), None),  # type: ignore[arg-type]  # resolved later
+        any(isinstance(mark, Fixed) for mark in marks),
+        next((field.description for field in filter(_is_field, rest) if field.description), ""),
+    )
+
+
+def _annotated(annotation: Any, marks: list[Any]) -> Any:
+    """Return `annotation` with the marks that are not ours: limits that handlers check with pydantic."""
+    if isinstance(annotation, str):
+        annotation = data_type(annotation) or annotation
+    for mark in marks:
+        annotation = Annotated[annotation, mark]
+    return annotation
+
+
+def _is_field(value: Any) -> bool:
+    fields = sys.modules.get("pydantic.fields")
+    return fields is not None and isinstance(value, fields.FieldInfo)
+
+
+def _field_default(field: Any, default: Any, name: str, place: Place) -> Any:
+    if field.default_factory is not None:
+        raise place.error(f"data parameter {name!r} has a default_factory", "give a default, or none")
+    return default if field.is_required() else field.default
+
+
+def _evaluated(
+    parameter: inspect.Parameter, function: Callable[..., Any], types_: Types, place: Place, names: Mapping[str, Any]
+) -> Any:
+    """Return the annotation of `parameter` as a value, whether or not annotations are kept as text."""
+    text = parameter.annotation
+    if text is parameter.empty:
+        raise place.error(
+            f"parameter {parameter.name!r} has no annotation",
+            "annotate it with a planning type (search binds it) or any other (it is data)",
+        )
+    if not isinstance(text, str) or all(name.strip() in types_ for name in text.split("|")):
+        return text
+    visible: dict[str, Any] = getattr(function, "__globals__", {})
+    try:
+        return eval(text, visible, names)  # noqa: S307 - the author's own annotation, as Python itself would
+    except NameError as error:
+        unknown = error.name or text
+        near = did_you_mean(unknown, types_.parents) or did_you_mean(unknown, [*names, *visible])
+        raise place.error(
+            f"parameter {parameter.name!r} is annotated with the unknown name {unknown!r}", near
+        ) from None
+    except Exception as error:  # noqa: BLE001 - whatever an annotation raises is a mistake in it
+        raise place.error(f"the annotation {text!r} of {parameter.name!r} cannot be read: {error}") from None
+
+
+def check_handler(action: Action, handler: Callable[..., Any], types: Types, place: Place) -> None:
+    """Raise an error unless `handler` takes exactly the parameters of `action` (and, if it likes, a context)."""
+    planning = {variable.name.removeprefix("?"): variable for variable in action.parameters}
+    wanted = [*planning, *[parameter.name for parameter in action.data]]
+    taken = list(signature(handler, place).parameters.values())
+    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken)
+    named = {each.name: each for each in taken if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
+    what = f"the function bound to {action.signature}"
+    for parameter in named.values():
+        _check_parameter(parameter, wanted, what, place)
+        variable = planning.get(parameter.name)
+        annotation = parameter.annotation
+        if variable and isinstance(annotation, type) and issubclass(annotation, Entity):
+            given = (annotation.type_name,)
+            if annotation is not Entity and not types.overlap(given, variable.types):
+                raise place.error(
+                    f"{what} takes {parameter.name!r} as {given[0]!r}, but it is {either(variable.types)}"
+                )
+    for each in wanted:
+        if each not in named and not anything:
+            raise place.error(f"{what} does not take the parameter {each!r}", did_you_mean(each, named))
+
+
+def check_takes_some(action: Action, function: Callable[..., Any], place: Place) -> None:
+    """Raise an error unless `function` takes only a context, and parameters of `action`: all or some of them."""
+    wanted = [variable.name.removeprefix("?") for variable in action.parameters]
+    wanted += [parameter.name for parameter in action.data]
+    what = f"the check of {action.signature}"
+    for parameter in signature(function, place).parameters.values():
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise place.error(f"{what} takes {parameter.name!r} by position only; checks are called by name")
+        anything = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if parameter.default is parameter.empty and not (anything or parameter.name in wanted or is_context(parameter)):
+            near = did_you_mean(parameter.name, wanted) or f"the parameters are {', '.join(wanted) or 'none'}"
+            raise place.error(f"{what} takes {parameter.name!r}, which the action does not have", near)
+
+
+def _check_parameter(parameter: inspect.Parameter, wanted: list[str], what: str, place: Place) -> None:
+    if parameter.kind is parameter.POSITIONAL_ONLY:
+        raise place.error(f"{what} takes {parameter.name!r} by position only; handlers are called by name")
+    if parameter.name not in wanted and not is_context(parameter) and parameter.default is parameter.empty:
+        near = did_you_mean(parameter.name, wanted) or f"the parameters are {', '.join(wanted) or 'none'}"
+        raise place.error(f"{what} takes {parameter.name!r}, which the action does not have", near)

@@ -1,0 +1,524 @@
+"""From objects, facts and goals as authors write them to the immutable `Problem`, checked against its domain.
+
+What a problem allows and expects besides its goal: budgets, a deadline, and how likely unknown facts are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from typing import Any, Final, Protocol
+
+from planner.errors import InputError, did_you_mean
+from planner.garbage_collection import collector_paused
+from planner.language.declare.conditions import Conditions, Constraints, constraints_of
+from planner.language.declare.declarations import opened
+from planner.language.declare.fields import Place, count, decimal, either, number
+from planner.language.declare.marks import Condition, ObjectName, Patterns
+from planner.language.declare.syntax import NotationError, cannot_name, is_name, parse_atom, shown
+from planner.language.declare.vocabulary import Scope, Use
+from planner.lightweight import replace
+from planner.model import (
+    COST,
+    OPEN,
+    Action,
+    Atom,
+    DomainModel,
+    Formula,
+    Function,
+    Goal,
+    Metric,
+    Not,
+    Number,
+    Object,
+    Predicate,
+    Problem,
+    SoftGoal,
+    TypeHierarchy,
+)
+from planner.model.actions import has_open
+from planner.model.domain import kept_with_domain, resources
+from planner.model.formulas import exact_number
+from planner.model.problem import sealed
+from planner.model.unknown_facts import ROUNDING, hidden
+
+
+def budgets_of(value: Any, domain: DomainModel, place: Place) -> dict[str, Number]:
+    """Return how much a plan may cost, and use of each resource that actions of `domain` use."""
+    if not isinstance(value, Mapping):
+        raise place.error(f"budgets are a mapping from resources to numbers, not {shown(value)}")
+    known = (COST, *resources(domain))
+    found = {}
+    for name, amount in value.items():
+        here = place.within(name)
+        if name not in known:
+            near = did_you_mean(str(name), known) or f"there may be budgets of {', '.join(known)}"
+            raise here.error(f"a budget of {shown(name)}, which no action uses", near)
+        found[name] = number(amount, f"the budget of {name}", here)
+    return found
+
+
+def deadline_of(value: Any, place: Place) -> Number | None:
+    """Return a time in seconds, above 0."""
+    if value is None:
+        return None
+    seconds = decimal(value, "the deadline", place)
+    if seconds == 0:
+        raise place.error("the deadline is 0; it must be above 0", "it is in seconds")
+    return exact_number(seconds)
+
+
+class LikelyFacts(Protocol):
+    """What knows the facts of a problem."""
+
+    def pattern(self, value: Any, place: Place) -> Atom:
+        """Return a fact whose arguments may be open; raises an error at `place` for a mistake."""
+
+    def instances(self, pattern: Atom) -> Iterable[Atom]:
+        """Return the facts that `pattern` covers."""
+
+
+def likely_of(
+    value: Any, unknown: Iterable[Atom], stated: Container[Atom], facts: LikelyFacts, place: Place
+) -> dict[Atom, Decimal]:
+    """Return the probabilities of facts that a pattern of `unknown` covers.
+
+    In `value`, a pattern stands for all facts that it covers, but for those that are `stated`, or named themselves.
+    """
+    if not isinstance(value, Mapping):
+        raise place.error(f"'likely' is a mapping from unknown facts to probabilities, not {shown(value)}")
+    by_pattern: dict[Atom, Decimal] = {}
+    by_name: dict[Atom, Decimal] = {}
+    for key, chance in value.items():
+        here = place.within(key) if isinstance(key, str) else place
+        pattern = facts.pattern(key, here)
+        probability = _probability(chance, pattern, here)
+        if not any(_covers(each, pattern) for each in unknown):
+            cover = Atom(pattern.predicate, (OPEN,) * len(pattern.args))
+            hint = f"add it, or a pattern that covers it, to unknown: '{cover}'"
+            raise here.error(f"{pattern} is said to be likely, but is not declared unknown", hint)
+        found = by_pattern if has_open(pattern) else by_name
+        for fact in facts.instances(pattern):
+            if fact in found:
+                raise here.error(f"{fact} has two probabilities")
+            if fact not in stated:
+                found[fact] = probability
+            elif found is by_name:
+                raise here.error(f"{fact} is said to be likely, but is stated to hold", "leave out one of them")
+    return by_pattern | by_name
+
+
+def check_likely(problem: Problem, value: Mapping[Any, Any], facts: LikelyFacts, place: Place) -> None:
+    """Raise an error where facts of which only one can hold are said in `value` to be likelier than that, together."""
+    for variable in hidden(problem):
+        stated = [fact for fact in variable.facts if fact in problem.likely]
+        total = sum([Fraction(problem.likely[fact]) for fact in stated], Fraction(0))
+        if total > 1 + ROUNDING:
+            keys = [key for key in value if any(facts.pattern(key, place).matches(fact) for fact in stated)]
+            here = place.within(keys[-1]) if isinstance(keys[-1], str) else place
+            listed = ", ".join(map(str, stated))
+            message = f"only one of {listed} can hold, and their probabilities sum to {float(total):g}"
+            raise here.error(message, "let them sum to 1 at most")
+
+
+def _covers(pattern: Atom, other: Atom) -> bool:
+    """Return whether `pattern` covers all that `other` does."""
+    return pattern.matches(other) and all(
+        mine == OPEN for mine, theirs in zip(pattern.args, other.args, strict=True) if theirs == OPEN
+    )
+
+
+def _probability(value: Any, fact: Atom, place: Place) -> Decimal:
+    probability = decimal(value, f"the probability of {fact}", place)
+    if not 0 < probability < 1:
+        hint = "state what holds, and leave out what does not"
+        raise place.error(f"the probability of {fact} is {probability}; it must be between 0 and 1", hint)
+    return probability
+
+
+_SOFT: Final = "give a tuple of SoftGoal(condition, utility); () where nothing is wished for"
+GoalLike = Condition | Goal | Mapping[str, Any]
+"""A condition, or `{"hard": condition, "soft": {condition: utility}}`."""
+Facts = str | Atom | Iterable[str | Atom]
+
+
+class ProblemBuilder:
+    """Checks one problem against `domain`."""
+
+    def __init__(self, domain: DomainModel, objects: Mapping[str, Object], place: Place) -> None:
+        self._domain = domain
+        self._place = place
+        self._hierarchy = TypeHierarchy(domain.types)
+        constants = {each.name: each for each in domain.constants}
+        for name, each in objects.items():
+            if name in constants:
+                self._check_constant(constants[name], each)
+        self._objects = {**constants, **objects}
+        self._check_finished()
+        self._given = tuple(objects.values())
+        self._derived = domain.derived
+        self._allowed: dict[str, tuple[frozenset[str], ...]] = {}
+        self._members: dict[tuple[str, ...], frozenset[str]] = {}
+        self._unmentioned: list[Atom] = []
+        self._scope = Scope("the problem", {}, self._objects, creators=_created(domain))
+        self._conditions = Conditions(self._scope, domain.types)
+
+    def _check_finished(self) -> None:
+        """Raise where the domain's file leaves something to problems in PDDL, or names an object that is not there."""
+        unfinished = self._domain.unfinished
+        if unfinished.constraints or unfinished.preferences:
+            what = "constraints" if unfinished.constraints else "preferences in preconditions"
+            message = f"the file of the domain {self._domain.name!r} has {what}, which hold for problems in PDDL alone"
+            raise self._place.error(message, "write the problem in PDDL")
+        for name, (mention, *_) in unfinished.undeclared.items():
+            if name not in self._objects:
+                message = f"the domain names the object {name!r} at {mention.place}, and nothing declares it"
+                raise self._place.error(message, "add it to the objects")
+
+    def _check_constant(self, constant: Object, item: Object) -> None:
+        if constant.types != item.types:
+            given, known_as = either(item.types), either(constant.types)
+            raise self._place.within("objects", item.name).error(
+                f"object {item.name!r} is {given}, but the domain has it as a constant of type {known_as}"
+            )
+
+    def build(
+        self,
+        name: str,
+        initial: Facts,
+        goal: GoalLike,
+        *,
+        values: Mapping[Any, Any],
+        unknown: Patterns,
+        metric: Metric | str,
+        resolution: Decimal | None,
+        entities: Mapping[str, object],
+        ran: Iterable[str] = (),
+        likely: Mapping[Any, Any] | None = None,
+        constraints: Constraints = (),
+        budgets: Mapping[str, Any] | None = None,
+        deadline: Any = None,
+    ) -> Problem:
+        """Return the problem."""
+        if not is_name(name):
+            raise self._place.error(*cannot_name(name, "a problem"))
+        place = self._place
+        with collector_paused():
+            facts = self._facts(initial, place.within("initial"))
+        hidden = self._unknown(unknown, place.within("unknown"))
+        found = Problem(
+            name=name,
+            domain=self._domain,
+            objects=self._given,
+            initial=facts,
+            goal=self._goal(goal, place.within("goal")),
+            values=self._values(values, resolution, place.within("values")),
+            metric=_metric(metric, place.within("metric")),
+            unknown=hidden,
+            likely=likely_of(likely, hidden, frozenset(facts), self, place.within("likely")) if likely else {},
+            constraints=constraints_of(constraints, self, place.within("constraints")) if constraints else (),
+            budgets=budgets_of(budgets, self._domain, place.within("budgets")) if budgets else {},
+            deadline=deadline_of(deadline, place.within("deadline")),
+            ran=self._ran(ran, place.within("ran")),
+            entities=entities,
+            unmentioned=tuple(self._unmentioned),
+        )
+        if likely:
+            check_likely(found, likely, self, place.within("likely"))
+        return sealed(found)
+
+    def read_again(self, problem: Problem, fields: Collection[str]) -> Problem:
+        """Return `problem`, which was made without a reader, with texts in `fields` read and all their names looked up.
+
+        Raises `InputError` for what means nothing.
+        """
+        found: dict[str, Any] = {}
+        readers: dict[str, Callable[[Any, Place], Any]] = {
+            "initial": self._facts,
+            "goal": self._goal,
+            "values": lambda values, place: self._values(values, None, place),
+            "metric": _metric,
+            "unknown": self._unknown,
+            "constraints": lambda value, place: constraints_of(value, self, place),
+            "budgets": lambda value, place: budgets_of(value, self._domain, place),
+            "deadline": deadline_of,
+            "ran": self._ran,
+        }
+        for name in fields:
+            if name in readers:
+                found[name] = readers[name](getattr(problem, name), self._place.within(name))
+        if "initial" in fields:
+            found["unmentioned"] = (*problem.unmentioned, *self._unmentioned)
+        known = replace(problem, **found)
+        if "likely" in fields and problem.likely:
+            place = self._place.within("likely")
+            likely = likely_of(problem.likely, known.unknown, frozenset(known.initial), self, place)
+            known = replace(known, likely=likely)
+            check_likely(known, likely, self, place)
+        return sealed(known)
+
+    def condition(self, value: Condition, place: Place) -> Formula:
+        """Return a condition on the objects of the problem; raises an error at `place` for a mistake."""
+        before = len(self._scope.uses)
+        found = self._conditions.formula(value, place)
+        self._check_uses(before)
+        return found
+
+    def pattern(self, value: Any, place: Place) -> Atom:
+        """Return a fact whose arguments may be open; raises an error at `place` for a mistake."""
+        (found,) = self._unknown((value,), place)
+        return found
+
+    def instances(self, pattern: Atom) -> Iterator[Atom]:
+        """Yield the facts that `pattern` covers."""
+        columns = self._allowed.get(pattern.predicate) or self._columns(pattern.predicate)
+        values = [sorted(column) if arg == OPEN else (arg,) for arg, column in zip(pattern.args, columns, strict=True)]
+        return (Atom(pattern.predicate, row) for row in product(*values))
+
+    def step(self, pattern: Atom, place: Place) -> Atom:
+        """Return a pattern of steps: an action with objects, or `_` for any; its name alone leaves all open."""
+        action = self._domain.actions.get(pattern.predicate)
+        if action is not None and not pattern.args:
+            return opened(pattern, self._domain.actions)
+        return self._term(pattern, self._domain.actions, "action", place, may_open=True)
+
+    def _facts(self, initial: Facts, place: Place) -> tuple[Atom, ...]:
+        if isinstance(initial, str | Atom):
+            initial = (initial,)
+        if not isinstance(initial, Iterable):
+            raise place.error(f"{shown(initial)} are no facts", "give a list of atoms")
+        allowed, derived = self._allowed, self._derived
+        found = []
+        self._unmentioned.clear()
+        for index, item in enumerate(initial):
+            try:
+                fact = parse_atom(item) if isinstance(item, str) else item
+                columns = allowed.get(fact.predicate) or self._columns(fact.predicate)
+                args = fact.args
+                fits = len(columns) == len(args) and all(map(frozenset.__contains__, columns, args))
+            except (NotationError, KeyError, AttributeError, TypeError):
+                fits = False
+            if fits and fact.predicate not in derived:
+                found.append(_plain(fact))
+            elif not self._is_unmentioned(item):
+                found.append(self._fact(item, place.within(index)))
+        return tuple(found)
+
+    def _is_unmentioned(self, item: Any) -> bool:
+        """Return whether the domain knows nothing of the predicate of a fact, and no name near it; keep it then."""
+        try:
+            fact = parse_atom(item) if isinstance(item, str) else item
+        except NotationError:
+            return False
+        known = {**self._domain.predicates, **self._domain.actions}
+        if not isinstance(fact, Atom) or fact.predicate in known or did_you_mean(fact.predicate, known):
+            return False
+        if any(isinstance(each, str) and each.startswith("?") for each in fact.args):
+            return False
+        self._unmentioned.append(fact)
+        return True
+
+    def _columns(self, predicate: str) -> tuple[frozenset[str], ...]:
+        """Return, for each parameter of `predicate`, the objects that may stand there."""
+        parameters = self._domain.predicates[predicate].parameters
+        columns = tuple([self._members_of(parameter.types) for parameter in parameters])
+        self._allowed[predicate] = columns
+        return columns
+
+    def _members_of(self, types: tuple[str, ...]) -> frozenset[str]:
+        if types not in self._members:
+            is_a = self._hierarchy.is_a
+            self._members[types] = frozenset(name for name, each in self._objects.items() if is_a(each.types, types))
+        return self._members[types]
+
+    def _fact(self, item: Any, place: Place) -> Atom:
+        """Return a fact that the fast path did not take: one in PDDL notation, or a mistake."""
+        formula = self._conditions.formula((item,), place)
+        if isinstance(formula, Not):
+            raise place.error(f"{shown(str(formula))} is stated as a fact", "leave it out: what is not stated is false")
+        if not isinstance(formula, Atom):
+            raise place.error(f"a fact is an atom, not {shown(str(formula))}")
+        self._check_use(self._scope.uses[-1])
+        if formula.predicate in self._derived:
+            raise place.error(f"{formula} is derived and cannot be stated", "state what it is derived from")
+        return formula
+
+    def _mismatch(
+        self,
+        atom: Atom,
+        types: list[tuple[str, ...] | None],
+        declared: Predicate | Function | Action,
+        kind: str,
+        place: Place,
+    ) -> InputError | None:
+        if len(atom.args) != len(declared.parameters):
+            wanted = count(len(declared.parameters))
+            return place.error(f"{atom} gives {kind} {atom.predicate!r} {count(len(atom.args))}; it takes {wanted}")
+        for arg, given, parameter in zip(atom.args, types, declared.parameters, strict=True):
+            if given is not None and not self._related(given, parameter.types, arg):
+                return place.error(
+                    f"{arg!r} in {atom} is {either(given)}, but {kind} {atom.predicate!r} "
+                    f"takes {either(parameter.types)} there"
+                )
+        return None
+
+    def _related(self, given: tuple[str, ...], wanted: tuple[str, ...], arg: str) -> bool:
+        """Return whether an object is of a wanted type, or a quantified variable may be."""
+        is_a = self._hierarchy.is_a
+        if is_a(given, wanted) or not arg.startswith("?"):
+            return is_a(given, wanted)
+        return is_a(wanted, given) or any(is_a((each,), given) and is_a((each,), wanted) for each in self._domain.types)
+
+    def _check_uses(self, start: int = 0) -> None:
+        for use in self._scope.uses[start:]:
+            self._check_use(use)
+
+    def _check_use(self, use: Use) -> None:
+        name = use.atom.predicate
+        predicate = self._domain.predicates.get(name)
+        if predicate is None:
+            near = did_you_mean(name, self._domain.predicates) or "declare or use it there"
+            raise use.place.error(f"{use.atom}: domain {self._domain.name!r} has no predicate {name!r}", near)
+        mismatch = self._mismatch(use.atom, list(use.types), predicate, "predicate", use.place)
+        if mismatch:
+            raise mismatch
+
+    def _goal(self, value: GoalLike, place: Place) -> Goal:
+        hard, wishes = _goal_parts(value, place)
+        hard_place = place.within("hard") if isinstance(value, Mapping) else place
+        hard = self._conditions.formula(hard, hard_place)
+        soft = tuple([self._soft(each, utility, place.within("soft")) for each, utility in wishes])
+        self._check_uses()
+        return Goal(hard, soft)
+
+    def _soft(self, condition: Any, utility: Any, place: Place) -> SoftGoal:
+        here = place.within(condition) if isinstance(condition, str) else place
+        if condition is None:
+            raise here.error("the condition of a soft goal is None", "say what is wished for")
+        gain = number(utility, "the utility of a soft goal", here)
+        if gain == 0:
+            raise here.error("the utility of a soft goal is 0; it must be above 0")
+        return SoftGoal(self._conditions.formula(condition, here), gain)
+
+    def _values(self, values: Mapping[Any, Any], resolution: Decimal | None, place: Place) -> dict[Atom, Number]:
+        if not isinstance(values, Mapping):
+            raise place.error(f"values are a mapping from function terms to numbers, not {shown(values)}")
+        found = {}
+        for key, value in values.items():
+            here = place.within(key) if isinstance(key, str) else place
+            term = self._term(_function_term(key, here), self._domain.functions, "function", here)
+            if term in found:
+                raise here.error(f"{term} has two values")
+            found[term] = number(value, f"the value of {term}", here, resolution)
+        return found
+
+    def _unknown(self, value: Patterns, place: Place) -> tuple[Atom, ...]:
+        before = len(self._scope.uses)
+        found = self._conditions.patterns(value, place)
+        self._check_uses(before)
+        for pattern in found:
+            if pattern.predicate in self._derived:
+                raise place.error(f"{pattern} is derived and cannot be unknown", "say what it is derived from")
+        return found
+
+    def _ran(self, value: Any, place: Place) -> tuple[Atom, ...]:
+        """Return the ground actions that have run."""
+        if isinstance(value, str | Atom) or not isinstance(value, Iterable):
+            raise place.error(
+                f"{shown(value)} is no list of actions", "give those that have run: ['name(object, …)', …]"
+            )
+        return tuple([self._action(each, place) for each in value])
+
+    def _action(self, text: Any, place: Place) -> Atom:
+        """Return the ground action that `text` writes, or is."""
+        if not isinstance(text, str | Atom):
+            raise place.error(f"{shown(text)} is no action", "write 'name(object, …)'")
+        try:
+            action = text if isinstance(text, Atom) else parse_atom(text)
+        except NotationError as mistake:
+            raise place.error(mistake.problem, mistake.hint) from None
+        return self._term(action, self._domain.actions, "action", place)
+
+    def _term(self, term: Atom, known: Mapping[str, Any], kind: str, place: Place, *, may_open: bool = False) -> Atom:
+        """Return `term`, one of a function or action among those `known`, with objects that this takes."""
+        name = term.predicate
+        if name not in known:
+            raise place.error(f"{term}: domain {self._domain.name!r} has no {kind} {name!r}", did_you_mean(name, known))
+        term = self._scope.atom(term, place, bare=False, may_open=may_open, record=False)
+        mismatch = self._mismatch(term, [self._scope.types_of(arg) for arg in term.args], known[name], kind, place)
+        if mismatch:
+            raise mismatch
+        return term
+
+
+@kept_with_domain
+def _created(domain: DomainModel) -> dict[str, str]:
+    """Return what actions call the objects that they create, with the types."""
+    return {name.removeprefix("?"): kind for action in domain.actions.values() for name, kind in action.creates.items()}
+
+
+def _function_term(key: Any, place: Place) -> Atom:
+    if not isinstance(key, str | Atom):
+        raise place.error(f"{shown(key)} is no function term", "write name(object, …)")
+    try:
+        return parse_atom(key) if isinstance(key, str) else key
+    except NotationError as mistake:
+        raise place.error(mistake.problem, mistake.hint) from None
+
+
+def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Return the hard goal and the soft ones, as (condition, utility)."""
+    if value is None:
+        raise place.error("None is no goal", "write a condition; one that always holds is ()")
+    if isinstance(value, Goal):
+        return _hard_part(value, place), [(each.condition, each.utility) for each in _soft_parts(value, place)]
+    if not isinstance(value, Mapping):
+        return value, []
+    for key in value:
+        if key not in ("hard", "soft"):
+            raise place.error(f"a goal has no part {shown(key)}", did_you_mean(str(key), ("hard", "soft")))
+    soft = value.get("soft") or {}
+    pairs = list(soft.items()) if isinstance(soft, Mapping) else soft
+    if not isinstance(pairs, list) or not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
+        raise place.error(f"soft goals are a mapping from conditions to utilities, not {shown(soft)}")
+    return value.get("hard"), pairs
+
+
+def _hard_part(goal: Goal, place: Place) -> Any:
+    """Return the condition of `goal` that has to hold."""
+    given: Any = goal.hard
+    if given is None:
+        raise place.error("the condition of the goal is None", "write a condition; one that always holds is TRUE")
+    return given
+
+
+def _soft_parts(goal: Goal, place: Place) -> tuple[SoftGoal, ...]:
+    """Return the soft goals of `goal`."""
+    given: Any = goal.soft
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise place.error(f"{shown(given)} is no tuple of soft goals", _SOFT)
+    found = tuple(given)
+    for each in found:
+        if not isinstance(each, SoftGoal):
+            raise place.error(f"{shown(each)} is no soft goal", _SOFT)
+    return found
+
+
+def _plain(fact: Atom) -> Atom:
+    """Return `fact` with arguments that are plain strings."""
+    if all(type(arg) is str for arg in fact.args):
+        return fact
+    return Atom(fact.predicate, tuple([str(arg) if isinstance(arg, ObjectName) else arg for arg in fact.args]))
+
+
+def _metric(value: Metric | str, place: Place) -> Metric:
+    if isinstance(value, Metric):
+        return value
+    known = {each.name.lower(): each for each in Metric}
+    if not isinstance(value, str) or value not in known:
+        raise place.error(
+            f"unknown metric {shown(value)}", did_you_mean(str(value), known) or "it is 'cost' or 'length'"
+        )
+    return known[value]

@@ -1,0 +1,422 @@
+"""The planning types of a domain: names, parents, and the Python classes that stand for them.
+
+What predicates and functions take: as declared, or as their uses agree.
+
+Which names an atom may use where it stands, what they mean, and of which types they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from planner.errors import InputError, did_you_mean
+from planner.language.declare.fields import Place, count, either, mapping, plain
+from planner.language.declare.marks import Entity, ObjectName, TypeLike, parent_classes
+from planner.language.declare.syntax import cannot_name, is_name, shown
+from planner.lightweight import dataclass, field, replace
+from planner.model import OPEN, ROOT_TYPE, Atom, Object, TypeHierarchy, Variable
+
+DEEPEST: Final = 200
+
+
+class Types:
+    """The types declared so far."""
+
+    def __init__(self) -> None:
+        self.parents: dict[str, tuple[str, ...]] = {}
+        self._places: dict[str, Place] = {}
+        self._classes: dict[str, type[Entity]] = {}
+        self._hierarchy: TypeHierarchy | None = None
+        self._overlaps: dict[tuple[tuple[str, ...], tuple[str, ...]], bool] = {}
+
+    @classmethod
+    def of(cls, parents: Mapping[str, tuple[str, ...]]) -> Types:
+        """Return the types of a finished domain."""
+        found = cls()
+        found.parents.update(parents)
+        return found
+
+    @property
+    def hierarchy(self) -> TypeHierarchy:
+        """The types as a table, made anew when a type was added."""
+        if self._hierarchy is None:
+            self._hierarchy = TypeHierarchy(self.parents)
+        return self._hierarchy
+
+    def __contains__(self, name: str) -> bool:
+        return name == ROOT_TYPE or name in self.parents
+
+    @property
+    def classes(self) -> Mapping[str, type[Entity]]:
+        """The Python classes declared so far, by the names of their types."""
+        return self._classes
+
+    def declare(self, types: Mapping[str, tuple[str, ...]], place: Place) -> None:
+        """Add `types` (name → parents), which may refer to each other in any order."""
+        for name in types:
+            self._check_name(name, place)
+        known = {ROOT_TYPE, *self.parents, *types}
+        for name, parents in types.items():
+            for parent in parents:
+                if parent not in known:
+                    raise place.within(name).error(
+                        f"type {name!r} is below the unknown type {parent!r}", did_you_mean(parent, known)
+                    )
+        _check_order({**self.parents, **types}, place)
+        self.parents.update(types)
+        self._places.update({name: place.within(name) for name in types})
+        self._hierarchy = None
+        self._overlaps.clear()
+
+    def _check_name(self, name: str, place: Place) -> None:
+        if not is_name(name):
+            raise place.within(name).error(*cannot_name(name, "a type"))
+        if name == ROOT_TYPE:
+            raise place.within(name).error("the type 'object' is above all others and is not declared")
+        if name in self.parents:
+            raise place.within(name).error(f"type {name!r} is already declared at {self._places[name].location}")
+
+    def register(self, cls: type[Entity], place: Place) -> str:
+        """Return the type that `cls` stands for; declare it and its bases where they are new."""
+        if cls is Entity:
+            return ROOT_TYPE
+        name = cls.type_name
+        known = self._classes.get(name)
+        if known is not None and known is not cls:
+            raise place.error(
+                f"two classes are named {name!r}: {known.__module__}.{known.__qualname__} and "
+                f"{cls.__module__}.{cls.__qualname__}",
+                "name one of them otherwise: class …(Entity, type_name=…)",
+            )
+        if known is None:
+            parents = tuple([self.register(base, place) for base in parent_classes(cls)])
+            if name not in self.parents:
+                self.declare({name: parents}, place)
+            self._classes[name] = cls
+        return name
+
+    def resolve(self, value: TypeLike, place: Place) -> tuple[str, ...]:
+        """Return the names of the types that `value` gives; an error for one that is not declared."""
+        if isinstance(value, str):
+            if value in self:
+                return (value,)
+            names = tuple([part.strip() for part in value.split("|")])
+            for name in names:
+                if name not in self:
+                    raise self.unknown(name, place)
+            return names
+        if isinstance(value, type) and issubclass(value, Entity):
+            return (self.register(value, place),)
+        if isinstance(value, Iterable):
+            found = tuple([name for part in value for name in self.resolve(part, place)])
+            if found:
+                return found
+        raise place.error(
+            f"{shown(value)} is no planning type", "give the name of a type, or a class derived from Entity"
+        )
+
+    def variables(self, value: Any, what: str, place: Place) -> tuple[Variable, ...]:
+        """Return typed variables from a mapping: name, with or without `?`, → type."""
+        found = []
+        for key, type_ in mapping(value, what, place).items():
+            name = key.removeprefix("?")
+            if not is_name(name):
+                raise place.within(key).error(*cannot_name(name, "a parameter"))
+            found.append(Variable(f"?{name}", self.resolve(type_, place.within(key))))
+        return tuple(found)
+
+    def unknown(self, name: str, place: Place) -> InputError:
+        """Return the error for a type that is not declared."""
+        near = did_you_mean(name, self.parents)
+        return place.error(f"unknown type {name!r}", near or f"declare it: domain.type({name!r})")
+
+    def joined(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the lowest types above all of `names` that are not `object`; unrelated ones stay side by side."""
+        found: list[str] = []
+        for name in dict.fromkeys(names):
+            current = name
+            for other in tuple(found):
+                common = self._lowest_common(current, other)
+                if common is not None:
+                    found.remove(other)
+                    current = common
+            found.append(current)
+        return (ROOT_TYPE,) if ROOT_TYPE in found else tuple(found)
+
+    def _lowest_common(self, one: str, other: str) -> str | None:
+        above_one, above_other = self.hierarchy.ancestors(one), self.hierarchy.ancestors(other)
+        if other in above_one:
+            return other
+        if one in above_other:
+            return one
+        common = (above_one & above_other) - {ROOT_TYPE}
+        return max(sorted(common), key=lambda name: len(self.hierarchy.ancestors(name)), default=None)
+
+    def overlap(self, some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+        """Return whether something may belong to both: one type is above the other, or a declared one below both."""
+        known = self._overlaps.get((some, others))
+        if known is None:
+            known = self._overlaps[some, others] = self._overlap(some, others)
+        return known
+
+    def _overlap(self, some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+        is_a = self.hierarchy.is_a
+        if is_a(some, others) or is_a(others, some):
+            return True
+        return any(is_a((name,), some) and is_a((name,), others) for name in self.parents)
+
+
+def _check_order(parents: Mapping[str, tuple[str, ...]], place: Place) -> None:
+    """Refuse types below themselves, and chains that no hand has written."""
+    depth = {ROOT_TYPE: 0}
+    try:
+        for name in TopologicalSorter(parents).static_order():
+            depth[name] = 1 + max((depth[parent] for parent in parents.get(name, ())), default=0)
+            if depth[name] > DEEPEST:
+                raise place.within(name).error(f"type {name!r} is nested deeper than {DEEPEST} levels")
+    except CycleError as error:
+        name = error.args[1][0]
+        raise place.within(name).error(f"type {name!r} is below itself") from None
+
+
+Types_scope = tuple[str, ...]
+NO_NAMES: Final[frozenset[str]] = frozenset()
+
+
+class Use(NamedTuple):
+    """An atom as it was used, for what its predicate's parameters must be; `types` are None where left open."""
+
+    atom: Atom
+    types: tuple[Types_scope | None, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The parameters (`variables`, by name with `?`), and the objects, that may be arguments.
+
+    `owner` is what is declared, for messages. `data` and `created` are the names of data parameters and of objects
+    that the action creates; `creators` has what actions create and a problem cannot name, with the types. `uses`
+    collects what was resolved.
+    """
+
+    owner: str
+    variables: Mapping[str, Types_scope]
+    objects: Mapping[str, Object]
+    data: frozenset[str] = NO_NAMES
+    created: Mapping[str, Types_scope] = field(default_factory=dict)
+    uses: list[Use] = field(default_factory=list)
+    creators: Mapping[str, str] = field(default_factory=dict)
+
+    def inside(self, variables: Iterable[Variable]) -> Scope:
+        """Return the scope with the variables of a quantifier."""
+        more = {variable.name: variable.types for variable in variables}
+        return replace(self, variables={**self.variables, **more})
+
+    def with_created(self) -> Scope:
+        """Return the scope of effects, where the created objects exist."""
+        return replace(self, variables={**self.variables, **self.created}, created={}) if self.created else self
+
+    def atom(self, atom: Atom, place: Place, *, bare: bool, may_open: bool = False, record: bool = True) -> Atom:
+        """Return `atom` with its arguments resolved, and record its use.
+
+        `bare`: a name without `?` may mean a parameter, as in `name(arg, …)` but not in PDDL.
+        """
+        if not atom.args:
+            if record:
+                self.uses.append(Use(atom, (), place))
+            return atom
+        variables = self.variables
+        args = tuple(
+            [
+                arg if arg in variables else self.term(arg, atom, place, bare=bare, may_open=may_open)
+                for arg in atom.args
+            ]
+        )
+        resolved = Atom(atom.predicate, args)
+        if record:
+            self.uses.append(Use(resolved, tuple([self.types_of(arg) for arg in args]), place))
+        return resolved
+
+    def term(self, term: str, inside: object, place: Place, *, bare: bool, may_open: bool = False) -> str:
+        """Return what the argument `term` names: `?parameter`, an object, or `_`."""
+        if isinstance(term, ObjectName):
+            if term in self.objects:
+                return str(term)
+            raise place.error(f"{term.entity!r} in {inside} is no object of {self.owner}", "declare it as a constant")
+        if term in self.variables:
+            return term
+        if term == OPEN:
+            if may_open:
+                return term
+            raise place.error(
+                f"'_' leaves an argument of {inside} open, which only patterns may do "
+                f"(modifies, stale_with, unknown, after, senses, done)",
+                "name the object; a condition may also be a PDDL expression: (exists (?x - type) …)",
+            )
+        variable = f"?{term}" if bare else ""
+        if variable in self.variables:
+            if term in self.objects:
+                raise place.error(
+                    f"'{term}' in {inside} may be the parameter or the object of {self.owner}",
+                    f"write '{variable}' for the parameter, or rename one of them",
+                )
+            return variable
+        if term in self.objects:
+            return term
+        raise self._unknown(term, inside, place)
+
+    def types_of(self, term: str) -> Types_scope | None:
+        """Return the types of a resolved argument; None where it is open."""
+        return self.variables[term] if term in self.variables else self.objects[term].types if term != OPEN else None
+
+    def _unknown(self, term: Any, inside: object, place: Place) -> InputError:
+        if not isinstance(term, str):
+            return place.error(f"{term!r} in an atom is no name", "call the predicate with it, or give its name")
+        name = term.removeprefix("?")
+        if name in self.data:
+            return place.error(
+                f"'{name}' in {inside} is a data parameter of {self.owner}, which search does not bind",
+                "only parameters of planning types may be arguments of atoms",
+            )
+        if f"?{name}" in self.created:
+            return place.error(f"'{name}' in {inside} is created by {self.owner} and does not exist before it")
+        if f"?{name}" in self.variables:
+            return place.error(
+                f"'{term}' in {inside} is no object of {self.owner}", f"PDDL writes parameters '?{name}'"
+            )
+        if name in self.creators:
+            wanted = f"say what holds of it: (exists (?{name} - {self.creators[name]}) …)"
+            return place.error(f"'{term}' in {inside} is created by an action, and no object of {self.owner}", wanted)
+        mine = [variable.removeprefix("?") for variable in self.variables]
+        near = did_you_mean(name, [*mine, *self.objects])
+        what = "no parameter" if term != name else "neither a parameter nor an object" if mine else "no object"
+        if not near and mine:
+            near = f"the parameters are {', '.join(mine)}"
+        return place.error(f"'{term}' in {inside} is {what} of {self.owner}", near)
+
+
+def no_names(owner: str, objects: Mapping[str, Object]) -> Scope:
+    """Return a scope with objects only: that of facts and goals."""
+    return Scope(owner, {}, objects)
+
+
+Kind = TypeVar("Kind")
+
+
+class Signatures(Generic[Kind]):
+    """The parameters of all predicates (or all functions) of a domain; `make` gives one with its parameters."""
+
+    def __init__(self, kind: str, make: Callable[[str, tuple[Variable, ...]], Kind]) -> None:
+        self.kind = kind
+        self._make = make
+        self._declared: dict[str, tuple[tuple[Variable, ...], Place]] = {}
+        self._arities: dict[str, tuple[int, Place]] = {}
+        self._uses: dict[str, dict[tuple[tuple[str, ...] | None, ...], Use]] = {}
+        self._inferred: dict[str, Kind] = {}
+        self._changed: dict[str, None] = {}
+        """The names that were declared or used in a new way since `inferred` was called."""
+        self._types = 0
+        """How many types there were then."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arities
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arities)
+
+    def declare(self, name: str, parameters: tuple[Variable, ...], place: Place) -> None:
+        """Add a declared signature; an error where it was declared before, or used with another arity."""
+        if name in self._declared:
+            raise place.error(f"{self.kind} {name!r} is already declared at {self._declared[name][1].location}")
+        known = self._arities.get(name)
+        if known is not None and known[0] != len(parameters):
+            raise place.error(
+                f"{self.kind} {name!r} is declared with {count(len(parameters))}, "
+                f"but used with {known[0]} at {known[1].location}"
+            )
+        self._declared[name] = (parameters, place)
+        self._inferred.pop(name, None)
+        self._changed[name] = None
+        self._arities[name] = (len(parameters), place)
+
+    def check_arities(self, uses: Iterable[Use]) -> None:
+        """Raise an error for the first of `uses` whose number of arguments is not what is known."""
+        new: dict[str, tuple[int, Place]] = {}
+        for use in uses:
+            name, arity = use.atom.predicate, len(use.atom.args)
+            known = self._arities.get(name) or new.setdefault(name, (arity, use.place))
+            if known[0] != arity:
+                verb = "declared" if name in self._declared else "used"
+                raise use.place.error(
+                    f"{plain(use.atom)} gives {self.kind} {name!r} {count(arity)}, "
+                    f"but it is {verb} with {known[0]} at {known[1].location}"
+                )
+
+    def note(self, uses: Iterable[Use]) -> None:
+        """Remember `uses`, which `check_arities` has passed."""
+        for use in uses:
+            name = use.atom.predicate
+            if name not in self._arities:
+                self._arities[name] = (len(use.atom.args), use.place)
+            known = self._uses.get(name)
+            if known is None:
+                self._uses[name] = {use.types: use}
+                if name not in self._declared:
+                    self._inferred[name] = self._make(name, ())
+                if use.types:
+                    self._changed[name] = None
+            elif use.types not in known:
+                known[use.types] = use
+                self._changed[name] = None
+
+    def inferred(self, types: Types) -> Mapping[str, Kind]:
+        """Return those that are used and not declared; an error where a use fits no declaration.
+
+        Only what was declared or used in a new way since the last time is looked at, unless there are more types now.
+        """
+        if len(types.parents) > self._types:
+            self._changed.update(dict.fromkeys(self._uses))
+        for name in self._changed:
+            uses = self._uses.get(name, {})
+            if name in self._declared:
+                self._check_types(name, uses.values(), types)
+            else:
+                self._inferred[name] = self._make(name, _inferred(list(uses), types))
+        self._changed.clear()
+        self._types = len(types.parents)
+        return self._inferred
+
+    def _check_types(self, name: str, uses: Iterable[Use], types: Types) -> None:
+        parameters, place = self._declared[name]
+        for use in uses:
+            for number, (given, parameter) in enumerate(zip(use.types, parameters, strict=True)):
+                if given is not None and not types.overlap(given, parameter.types):
+                    raise use.place.error(
+                        f"argument {number + 1} of {plain(use.atom)} is of type {either(given)}, "
+                        f"but {self.kind} {name!r} takes {either(parameter.types)}, declared at {place.location}"
+                    )
+
+
+def _inferred(uses: Sequence[tuple[tuple[str, ...] | None, ...]], types: Types) -> tuple[Variable, ...]:
+    columns = [
+        types.joined([name for names in column if names is not None for name in names]) or (ROOT_TYPE,)
+        for column in zip(*uses, strict=True)
+    ]
+    return default_parameters(columns)
+
+
+def default_parameters(types: Sequence[tuple[str, ...]]) -> tuple[Variable, ...]:
+    """Return parameters named after their types, numbered where a type occurs twice: `?robot ?room1 ?room2`."""
+    bases = [names[0].lower() for names in types]
+    taken: set[str] = set()
+    found = []
+    for base, names in zip(bases, types, strict=True):
+        number = 1 if bases.count(base) > 1 else 0
+        while f"?{base}{number or ''}" in taken:
+            number += 1
+        taken.add(f"?{base}{number or ''}")
+        found.append(Variable(f"?{base}{number or ''}", names))
+    return tuple(found)

@@ -1,0 +1,264 @@
+"""From documents to domains and problems.
+
+From a validated domain document to declarations, each at its place in the file.
+
+From a validated problem document to a problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from planner.errors import DocumentError, Location, did_you_mean
+from planner.garbage_collection import collector_paused
+from planner.language.declare.declarations import Declarations, objects_of
+from planner.language.declare.fields import Place, resolution_of
+from planner.language.declare.marks import Outcome, Source, When
+from planner.language.declare.parameters import data_type, from_mapping
+from planner.language.declare.problem import ProblemBuilder
+from planner.language.declare.syntax import NotationError, parse_atom
+from planner.language.declare.vocabulary import Types
+from planner.language.documents.conditions import demand_of, to_default
+from planner.language.documents.schema import DomainDocument, ProblemDocument, document_error, hierarchies
+from planner.language.documents.text_formats import Document, json_positions, parse_json, parse_yaml, yaml_positions
+from planner.model import REQUIRED, Case, DataParameter, DomainModel, Problem
+from planner.problem_kinds import AnyDomain, AnyProblem
+
+if TYPE_CHECKING:
+    from planner.language.documents.schema import (
+        ActionDocument,
+        DataDocument,
+        DomainDocument,
+        ProblemDocument,
+        WhenDocument,
+    )
+
+
+def declarations_of(document: DomainDocument, place: Place) -> Declarations:
+    """Return the declarations of `document`; raises `DocumentError` at the first mistake."""
+    resolution = resolution_of(document.resolution, place.within("resolution"))
+    found = Declarations(document.domain, place.within("domain"), document.description, resolution)
+    types = document.types if isinstance(document.types, dict) else {name: ["object"] for name in document.types}
+    found.types.declare({name: tuple(parents) for name, parents in types.items()}, place.within("types"))
+    for name, type_ in document.constants.items():
+        found.constant(name, type_, place.within("constants", name))
+    for name, predicate in document.predicates.items():
+        here = place.within("predicates", name)
+        found.predicate(
+            name,
+            found.variables(predicate.parameters, here.within("parameters")),
+            here,
+            stale_with=predicate.stale_with,
+            tags_=predicate.tags,
+            description=predicate.description,
+        )
+    for name, function in document.functions.items():
+        here = place.within("functions", name)
+        found.function(name, found.variables(function.parameters, here.within("parameters")), here)
+    for name, action in document.actions.items():
+        _declare_action(found, name, action, place.within("actions", name))
+    for number, rule in enumerate(document.derived):
+        _declare_rule(found, rule, place.within("derived", number))
+    return found
+
+
+def _declare_rule(found: Declarations, rule: Any, place: Place) -> None:
+    try:
+        head = parse_atom(rule.head)
+    except NotationError as mistake:
+        raise place.within("head").error(mistake.problem, mistake.hint) from None
+    found.derive(head, rule.parameters, rule.condition, place)
+
+
+def _declare_action(found: Declarations, name: str, action: ActionDocument, place: Place) -> None:
+    here = place.within("parameters")
+    written = {
+        key: (value if len(value) > 1 else value[0] if value else "")
+        if isinstance(value, list)
+        else _data_parameter(key, value, here.within(key))
+        for key, value in action.parameters.items()
+    }
+    parameters = from_mapping(written, found.types, here)
+    whens = action.when if isinstance(action.when, list) else [action.when]
+    fields: Any = {
+        **{field: getattr(action, field) for field in _PLAIN},
+        "when": [_when(when) for when in whens],
+        "outcomes": [Outcome(each.probability, each.provides, each.modifies, each.name) for each in action.outcomes],
+        "cases": [Case(tuple(each.arguments), each.risk, tuple(each.outcomes)) for each in action.cases],
+    }
+    found.action(name, parameters, fields, place)
+
+
+_PLAIN = (
+    "requires", "provides", "modifies", "cost", "uses", "resolution", "after", "creates", "duration", "risk",
+    "senses", "tags", "description", "similes", "examples",
+)  # fmt: skip
+"""Fields that declarations take as documents have them."""
+
+
+def _when(when: WhenDocument) -> When:
+    return When(when.requires, when.provides, when.modifies, when.variables)
+
+
+def _data_parameter(name: str, data: DataDocument, place: Place) -> DataParameter:
+    annotation = data_type(data.type)
+    if annotation is None:
+        hint = "write a planning type, or one such as str, list[int], date | None"
+        raise place.within("type").error(f"{data.type!r} is no type of data", hint)
+    default = to_default(data.default, annotation, place) if "default" in data.model_fields_set else REQUIRED
+    source: Any = Source(data.source.fact, data.source.path, data.source.approved) if data.source else None
+    return DataParameter(name, annotation, default, source, data.fixed, data.description)
+
+
+def problem_of(document: ProblemDocument, domain: DomainModel, place: Place) -> Problem:
+    """Return the problem; raises `DocumentError` at the first mistake."""
+    types = Types.of(domain.types)
+    objects, _ = objects_of(document.objects, types, place.within("objects"))
+    goal: Any = document.goal
+    if not isinstance(goal, list):
+        soft = goal.soft
+        wishes = soft if isinstance(soft, dict) else [(each.condition, each.utility) for each in soft]
+        goal = {"hard": goal.hard, "soft": wishes}
+    here = place.within("constraints")
+    return ProblemBuilder(domain, objects, place).build(
+        document.problem,
+        document.initial,
+        goal,
+        values=document.values,
+        unknown=document.unknown,
+        likely=document.likely,
+        constraints=[demand_of(each, here.within(at)) for at, each in enumerate(document.constraints)],
+        budgets=document.budgets,
+        deadline=document.deadline,
+        ran=document.ran,
+        metric=document.metric,
+        resolution=resolution_of(document.resolution, place.within("resolution")) or domain.resolution,
+        entities={},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """What a file declares, in its order."""
+
+    domains: tuple[AnyDomain, ...] = ()
+    problems: tuple[AnyProblem, ...] = ()
+
+    @property
+    def classical_domains(self) -> tuple[DomainModel, ...]:
+        """The domains without tasks."""
+        return tuple([each for each in self.domains if isinstance(each, DomainModel)])
+
+
+def read_documents(source: str | Path, *, domain: AnyDomain | None = None) -> Documents:
+    """Return the domains and problems of a YAML or JSON file, or of a text that is one.
+
+    A text is told from a path by a line break or a brace. Problems whose domain is not in the same text are those of
+    `domain`. Those with tasks are hierarchical. Raises `DocumentError` with file, line and column.
+    """
+    with collector_paused():
+        return _read(_documents(source), domain)
+
+
+def _read(documents: list[Document], domain: AnyDomain | None) -> Documents:
+    kinds = [(document, _kind(document)) for document in documents]
+    domains: dict[str, AnyDomain] = {}
+    for document, kind in kinds:
+        if kind is DomainDocument:
+            model = _domain(_validated(document, DomainDocument), document.place)
+            if model.name in domains:
+                raise document.place.within("domain").error(f"two domains are named {model.name!r}")
+            domains[model.name] = model
+    problems: list[AnyProblem] = []
+    for document, kind in kinds:
+        if kind is ProblemDocument:
+            found = _validated(document, ProblemDocument)
+            problems.append(_problem(found, _domain_of(found, document, domains, domain), document.place))
+    return Documents(tuple(domains.values()), tuple(problems))
+
+
+def _domain(document: DomainDocument, place: Place) -> AnyDomain:
+    classical = declarations_of(document, place).model()
+    if not document.model_fields_set & {"tasks", "methods", "derived_methods"}:
+        return classical
+    return hierarchies("tasks and methods").domain_of(document, classical, place)
+
+
+def _problem(document: ProblemDocument, domain: AnyDomain, place: Place) -> AnyProblem:
+    if document.tasks is None and isinstance(domain, DomainModel):
+        return problem_of(document, domain, place)
+    return hierarchies("tasks").problem_of(document, domain, place)
+
+
+def _documents(source: str | Path) -> list[Document]:
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return _parse(source, "<text>", is_json=source.lstrip()[:1] in ("{", "["))
+    from planner.language.pddl.syntax import read_text
+
+    path = Path(source)
+    return _parse(read_text(path, DocumentError), str(path), is_json=path.suffix.lower() == ".json")
+
+
+def _parse(text: str, name: str, *, is_json: bool) -> list[Document]:
+    if is_json:
+        data = parse_json(text, name)
+        found = [Document(each, name, number, lambda: json_positions(text)) for number, each in enumerate(data)]
+    else:
+        data = parse_yaml(text, name)
+        found = [Document(each, name, number, lambda: yaml_positions(text, name)) for number, each in enumerate(data)]
+    kept = [document for document in found if document.data is not None]
+    if not kept:
+        raise DocumentError("the file is empty", Location(name), "it begins with 'domain: NAME' or 'problem: NAME'")
+    return kept
+
+
+def _kind(document: Document) -> type[DomainDocument | ProblemDocument]:
+    data = document.data
+    if not isinstance(data, Mapping):
+        raise document.place.error("a document is a mapping", "it begins with 'domain: NAME' or 'problem: NAME'")
+    if "problem" in data:
+        return ProblemDocument
+    if "domain" in data:
+        return DomainDocument
+    near = next(((key, hint) for key in data if (hint := did_you_mean(key, ("domain", "problem")))), None)
+    if near:
+        raise document.place.within(near[0]).error(f"a document has no key {near[0]!r}", near[1])
+    raise document.place.error("a document needs the key 'domain' or 'problem'")
+
+
+def _validated(document: Document, schema: type[Any]) -> Any:
+    try:
+        return schema.model_validate(document.data)
+    except ValidationError as error:
+        raise document_error(error, document, schema) from None
+
+
+def _domain_of(
+    problem: ProblemDocument, document: Document, domains: Mapping[str, AnyDomain], given: AnyDomain | None
+) -> AnyDomain:
+    known: dict[str, AnyDomain] = {**domains, **({given.name: given} if given else {})}
+    place = document.place.within("domain")
+    if problem.domain is None and len(known) == 1:
+        return next(iter(known.values()))
+    if problem.domain in known:
+        return known[problem.domain]
+    if not known:
+        raise place.error(
+            f"the domain of problem {problem.problem!r} is not in this file", "give its file before the problem's"
+        )
+    return _unknown_domain(problem, known, place)
+
+
+def _unknown_domain(problem: ProblemDocument, known: Iterable[str], place: Any) -> DomainModel:
+    names = ", ".join(known)
+    if problem.domain is None:
+        raise place.error(f"problem {problem.problem!r} does not say of which domain it is", f"one of {names}")
+    raise place.error(
+        f"problem {problem.problem!r} is of domain {problem.domain!r}, but what is given is {names}",
+        did_you_mean(problem.domain, known),
+    )

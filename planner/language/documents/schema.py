@@ -1,0 +1,498 @@
+"""The one schema of documents, in pydantic: what YAML and JSON may say, and JSON Schema for editors.
+
+Documents with tasks and methods: their syntax is in the schema, and another package makes models of them.
+
+The entry point `tasks` of the group `forethought.documents` leads to a module with the functions of `Hierarchies`.
+
+What pydantic finds wrong with a document, told as one clear sentence at its place.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from planner.errors import DocumentError, UnsupportedError, did_you_mean
+from planner.language.declare.fields import Place
+from planner.language.documents.text_formats import Document, DocumentPlace, Path
+from planner.model import DomainModel
+from planner.problem_kinds import AnyDomain, Named, OtherDomain, OtherProblem
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
+
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
+_NUMBER: Final = {"type": "number"}
+_TERM: Final = {"anyOf": [_NUMBER, _TEXT]}
+
+
+def _listed(value: Any) -> Any:
+    """Return one value as a list of one."""
+    return value if isinstance(value, list) else [value]
+
+
+def _number(value: Any) -> int | Decimal:
+    """Return a number as the readers give it: a float is left only of what is infinite or no number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise PydanticCustomError("kind", "expected a number")
+    if isinstance(value, float):
+        raise PydanticCustomError("kind", "expected a finite number")
+    return value
+
+
+def _term(value: Any) -> int | Decimal | str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise PydanticCustomError("kind", "expected a number or a function such as distance(a, b)")
+    return _number(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        advice = "" if isinstance(value, list | dict) or value is None else ": put quotes around it"
+        raise PydanticCustomError("kind", "expected a text{advice}", {"advice": advice})
+    return value
+
+
+Text = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT)]
+Texts = Annotated[list[Text], BeforeValidator(_listed), WithJsonSchema(_TEXTS)]
+Number = Annotated[Any, PlainValidator(_number), WithJsonSchema(_NUMBER)]
+Terms = Annotated[
+    list[Annotated[Any, PlainValidator(_term), WithJsonSchema(_TERM)]],
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [_NUMBER, _TEXT, {"type": "array", "items": _TERM}]}),
+]
+
+
+class _Part(BaseModel):
+    """A mapping in a document: no unknown keys; a key without a value counts as left out."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, value: Any) -> Any:
+        if isinstance(value, dict) and any(each is None for each in value.values()):
+            return {key: each for key, each in value.items() if each is not None}
+        return {} if value is None else value
+
+
+def _shape(value: Any) -> str:
+    """Return which way of writing was chosen where there are several."""
+    return "mapping" if isinstance(value, dict | BaseModel) else "list"
+
+
+Types = Annotated[Annotated[dict[Text, Texts], Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]
+Parameters = Annotated[
+    Annotated[dict[Text, Texts], Tag("mapping")] | Annotated[list[Texts], Tag("list")], Discriminator(_shape)
+]
+
+
+class _Signature(_Part):
+    parameters: Parameters = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_list(cls, value: Any) -> Any:
+        return {"parameters": value} if isinstance(value, list) else value
+
+
+class PredicateDocument(_Signature):
+    """A predicate: its parameters (name → type, or types alone), and what makes its facts stale."""
+
+    stale_with: Texts = []
+    tags: Texts = []
+    description: Text = ""
+
+
+class FunctionDocument(_Signature):
+    """A static numeric function, for costs."""
+
+
+class FromDocument(_Part):
+    """Where a data parameter's value comes from: the step that provides `fact`, its result's field at `path`.
+
+    With `approved`, an agent lets text from there reach an irreversible step without asking anybody.
+    """
+
+    fact: Text
+    path: Text = ""
+    approved: bool = False
+
+
+class DataDocument(BaseModel):
+    """A parameter that search ignores and execution fills."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    type: Text = "str"
+    default: Any = None
+    source: FromDocument | None = Field(default=None, alias="from")
+    fixed: bool = False
+    description: Text = ""
+
+
+class WhenDocument(_Part):
+    """An effect under a condition, for all objects of `variables` (name → type)."""
+
+    requires: Texts = []
+    provides: Texts = []
+    modifies: Texts = []
+    variables: dict[Text, Texts] = {}
+
+
+class OutcomeDocument(_Part):
+    """One of the results that an action may have."""
+
+    probability: Number
+    provides: Texts = []
+    modifies: Texts = []
+    name: Text = ""
+
+
+class CaseDocument(_Part):
+    """What is likely where the arguments of an action are these objects; `_` stands for any."""
+
+    arguments: Texts
+    risk: Number = 0
+    outcomes: list[Number] = []
+
+
+class ActionDocument(_Part):
+    """An action."""
+
+    parameters: dict[
+        Text,
+        Annotated[Annotated[DataDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)],
+    ] = {}
+    requires: Texts = []
+    provides: Texts = []
+    modifies: Texts = []
+    when: Annotated[
+        Annotated[WhenDocument, Tag("mapping")] | Annotated[list[WhenDocument], Tag("list")], Discriminator(_shape)
+    ] = []
+    cost: Terms = [1]
+    uses: dict[Text, Terms] = {}
+    resolution: Number | None = None
+    after: Texts = []
+    creates: dict[Text, Text] = {}
+    duration: Number | None = None
+    risk: Number = 0
+    outcomes: list[OutcomeDocument] = []
+    cases: list[CaseDocument] = []
+    senses: Texts = []
+    tags: Texts = []
+    description: Text = ""
+    similes: Texts = []
+    examples: Texts = []
+
+
+class DerivedDocument(_Part):
+    """A rule: `head` holds wherever `condition` does."""
+
+    head: Text
+    parameters: dict[Text, Texts] = {}
+    condition: Texts
+
+
+class NetworkDocument(_Part):
+    """Tasks to be done: `name(arg, …)` or `label: name(arg, …)`, one after the other.
+
+    With `ordered: false` they may be done in any order, with `ordering` in that of pairs of labels or texts `a < b`.
+    """
+
+    subtasks: Texts = []
+    ordered: bool | None = None
+    ordering: list[Texts] | None = None
+    constraints: Texts = []
+    parameters: dict[Text, Texts] = {}
+
+
+class TaskDocument(_Part):
+    """A compound task, which methods do."""
+
+    parameters: dict[Text, Texts] = {}
+    description: Text = ""
+
+
+class MethodDocument(NetworkDocument):
+    """One way to do `task`, where `requires` holds: by its subtasks."""
+
+    task: Text
+    requires: Texts = []
+    description: Text = ""
+
+
+class DomainDocument(_Part):
+    """A domain: what can be, and what can be done."""
+
+    domain: Text
+    description: Text = ""
+    resolution: Number | None = None
+    types: Types = {}
+    constants: dict[Text, Texts] = {}
+    predicates: dict[Text, PredicateDocument] = {}
+    functions: dict[Text, FunctionDocument] = {}
+    actions: dict[Text, ActionDocument] = {}
+    derived: list[DerivedDocument] = []
+    tasks: dict[Text, TaskDocument] = {}
+    methods: dict[Text, MethodDocument] = {}
+    derived_methods: bool = False
+
+
+class SoftDocument(_Part):
+    """A soft goal, where conditions repeat and so cannot be keys."""
+
+    condition: Texts
+    utility: Number
+
+
+class GoalDocument(_Part):
+    """What must hold at the end, and what would be good to have (condition → utility)."""
+
+    hard: Texts = []
+    soft: Annotated[
+        Annotated[dict[Text, Number], Tag("mapping")] | Annotated[list[SoftDocument], Tag("list")],
+        Discriminator(_shape),
+    ] = {}
+
+
+class DoneDocument(_Part):
+    """A step: `action(args…)` with `_` for any object, or the action's name alone."""
+
+    done: Text
+
+
+Happening = Annotated[Annotated[DoneDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]
+
+
+class AtMostDocument(_Part):
+    """How many times something may happen."""
+
+    times: Number
+    what: Happening
+
+
+class BeforeDocument(_Part):
+    """What has to have happened `first`, whenever something happens `then`."""
+
+    first: Happening
+    then: Happening
+
+
+class NeverAfterDocument(_Part):
+    """What may not happen any more, after something has happened."""
+
+    what: Happening
+    after: Happening
+
+
+class ConstraintDocument(_Part):
+    """A constraint on the way to the goal, by one of its kinds; with a `utility`, a wish."""
+
+    always: Happening | None = None
+    sometime: Happening | None = None
+    never: Happening | None = None
+    at_most: AtMostDocument | None = None
+    before: BeforeDocument | None = None
+    never_after: NeverAfterDocument | None = None
+    mandatory: Text | None = None
+    forbidden: Text | None = None
+    utility: Number | None = None
+
+
+class ProblemDocument(_Part):
+    """A problem of a domain, which stands in the same file or is given beside it."""
+
+    problem: Text
+    domain: Text | None = None
+    objects: dict[Text, Texts] = {}
+    initial: Texts = []
+    goal: Annotated[Annotated[GoalDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)] = []
+    values: dict[Text, Number] = {}
+    resolution: Number | None = None
+    unknown: Texts = []
+    likely: dict[Text, Number] = {}
+    constraints: list[ConstraintDocument] = []
+    budgets: dict[Text, Number] = {}
+    deadline: Number | None = None
+    ran: Texts = []
+    metric: Text = "cost"
+    tasks: (
+        Annotated[Annotated[NetworkDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]
+        | None
+    ) = None
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a document: a domain, a problem, or a list of these.
+
+    A value may be left empty, and signatures may be lists of types, as the reader takes them.
+    """
+    schema = TypeAdapter(DomainDocument | ProblemDocument | list[DomainDocument | ProblemDocument]).json_schema()
+    parts = schema["$defs"]
+    for name, part in parts.items():
+        required = part.get("required", ())
+        for key, value in part.get("properties", {}).items():
+            parts[name]["properties"][key] = value if key in required else _or_empty(value)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A domain or problem of Forethought",
+        **schema,
+    }
+
+
+_SIGNATURES: Final = frozenset(f"#/$defs/{each.__name__}" for each in (PredicateDocument, FunctionDocument))
+
+
+def _or_empty(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a value that may be left empty, and so may those of a mapping."""
+    values = schema.get("additionalProperties")
+    if isinstance(values, dict) and "$ref" in values:
+        lists = [{"type": "array", "items": _TEXTS}] if values["$ref"] in _SIGNATURES else []
+        schema = {**schema, "additionalProperties": {"anyOf": [values, *lists, {"type": "null"}]}}
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+GROUP: Final = "forethought.documents"
+
+
+class Hierarchies(Protocol):
+    """What makes models of documents with tasks and methods, and documents of models."""
+
+    def domain_of(self, document: DomainDocument, classical: DomainModel, place: Place) -> OtherDomain:
+        """Return the domain, whose classical part is made already; raises `DocumentError` at the first mistake."""
+
+    def problem_of(self, document: ProblemDocument, domain: AnyDomain, place: Place) -> OtherProblem:
+        """Return the problem; raises `DocumentError` at the first mistake."""
+
+    def documents_of(self, item: Named, *, domain: bool) -> list[dict[str, Any]]:
+        """Return a domain, or a problem with its domain or without, as plain data; raises `UnsupportedError`."""
+
+
+def hierarchies(what: str) -> Hierarchies:
+    """Return what reads and writes hierarchies; raises `UnsupportedError` for `what` where nothing installed does."""
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP, name="tasks"):
+        found: Hierarchies = entry.load()
+        return found
+    raise UnsupportedError(f"{what} in a document", "install all packages of forethought")
+
+
+_EXPECTED = {
+    "model_type": "expected a mapping",
+    "dict_type": "expected a mapping",
+    "list_type": "expected a list",
+    "bool_type": "expected true or false",
+    "bool_parsing": "expected true or false",
+}
+
+
+def document_error(error: ValidationError, document: Document, schema: type[BaseModel]) -> DocumentError:
+    """Return the first of the mistakes in `error`, unknown keys before others."""
+    mistakes = error.errors(include_url=False)
+    mistake = next((each for each in mistakes if each["type"] == "extra_forbidden"), mistakes[0])
+    return told(mistake, document, schema)[1]
+
+
+def told(mistake: ErrorDetails, document: Document, schema: type[BaseModel]) -> tuple[Path, DocumentError]:
+    """Return where in `document` a single mistake is, and the error for it."""
+    path, missing = _path(mistake["loc"], document.data)
+    place = DocumentPlace(document, path)
+    what = _shown(path)
+    if mistake["type"] == "extra_forbidden":
+        known = _keys(schema, mistake["loc"][:-1])
+        hint = did_you_mean(str(path[-1]), known) or f"the keys are {', '.join(known)}"
+        return path, place.error(f"{_shown(path[:-1])} has no key {path[-1]!r}", hint)
+    if mistake["type"] == "missing":
+        return path, place.error(f"{what} lacks the key {missing!r}")
+    if mistake["input"] is None and _is_cut(path):
+        return path, place.error(f"{what}: between braces a comma ends the value", 'quote it: "price(a, b)"')
+    reason = _EXPECTED.get(mistake["type"], mistake["msg"])
+    if mistake["type"] == "list_type" and mistake["loc"][-1] == "list":
+        reason = "expected a mapping, or a list of them"
+    expected, _, hint = reason.partition(": ")
+    return path, place.error(f"{what}: found {_found(mistake['input'])}, {expected}", hint or None)
+
+
+def _path(steps: tuple[str | int, ...], data: Any) -> tuple[Path, str | int | None]:
+    """Return the path in `data` that pydantic's `steps` take, and the key at its end if `data` lacks it.
+
+    Steps that only say which way of writing was tried are left out.
+    """
+    path: list[str | int] = []
+    for step in steps:
+        is_key = isinstance(data, dict) and step in data
+        if is_key or (isinstance(data, list) and isinstance(step, int) and step < len(data)):
+            data = data[step]
+            path.append(step)
+    last = steps[-1] if steps else None
+    return tuple(path), None if path and path[-1] == last else last
+
+
+def _is_cut(path: Path) -> bool:
+    """Return whether the key at the end of `path` is the rest of an atom that a comma has cut in two."""
+    key = path[-1] if path else 0
+    return isinstance(key, str) and key.count(")") > key.count("(")
+
+
+def _keys(schema: type[BaseModel], steps: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that the part of `schema` at pydantic's `steps` takes."""
+    from pydantic import BaseModel as Model
+
+    found: Any = schema
+    for step in steps:
+        fields = {field.alias or name: field for name, field in found.model_fields.items()}
+        if step in fields:
+            found = _inner_model(fields[str(step)], Model) or found
+    return [field.alias or name for name, field in found.model_fields.items()]
+
+
+def _inner_model(field: Any, model: type) -> Any:
+    """Return the model inside a field's annotation, however it is wrapped."""
+    stack = [field.annotation]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, type) and issubclass(each, model):
+            return each
+        stack.extend(getattr(each, "__args__", ()))
+    return None
+
+
+def _shown(path: Path) -> str:
+    """Return a path as people write it: `actions.move.requires[2]`."""
+    text = "".join(f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".") or "the document"
+
+
+def _found(value: Any) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if value else "false"
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case str():
+            return f"the text {value!r}" if len(value) <= 40 else f"the text {value[:39] + '…'!r}"
+    return f"the number {value}"

@@ -1,0 +1,347 @@
+"""From domains and problems to documents that read back as the same.
+
+Plain data as YAML or JSON text: exact decimals, short lists on one line, and texts in quotes where needed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, Final
+
+from planner.errors import UnsupportedError
+from planner.language.declare.parameters import data_type_name
+from planner.language.declare.syntax import is_atom_name
+from planner.language.declare.vocabulary import default_parameters
+from planner.language.documents.conditions import Notation, constraint_document, from_default
+from planner.language.documents.schema import hierarchies
+from planner.model import (
+    ROOT_TYPE,
+    TRUE,
+    Action,
+    Atom,
+    Axiom,
+    Case,
+    CostFunction,
+    CostTerm,
+    DataParameter,
+    DomainModel,
+    Goal,
+    Metric,
+    Object,
+    Outcome,
+    Predicate,
+    Problem,
+    Variable,
+    When,
+)
+from planner.model.domain import refuse_unfinished
+from planner.problem_kinds import AnyDomain, AnyProblem
+
+WIDTH: Final = 110
+_PLAIN: Final = re.compile(r"[A-Za-z][\w.-]*\Z", re.ASCII)
+_OTHERWISE: Final = frozenset({"true", "false", "null"}) | frozenset({"yes", "no", "on", "off", "y", "n"})
+"""Words that mean something else to readers of YAML 1.2 or 1.1."""
+_UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+
+
+def to_yaml(documents: Iterable[dict[str, Any]]) -> str:
+    """Return `documents` as YAML 1.2."""
+    return "---\n".join("".join(f"{line}\n" for line in _mapping(document, "")) for document in documents)
+
+
+def _mapping(value: dict[str, Any], indent: str) -> Iterable[str]:
+    for key, each in value.items():
+        yield from _entry(f"{indent}{_scalar(key)}:", each, indent)
+
+
+def _entry(head: str, value: Any, indent: str) -> Iterable[str]:
+    """Yield the lines of `head`, which ends in a colon or is a dash, with its value."""
+    flow = _flow(value)
+    if not isinstance(value, dict | list) or not value or (len(head) + len(flow) < WIDTH and _is_short(value)):
+        yield f"{head} {flow}"
+        return
+    yield head
+    if isinstance(value, dict):
+        yield from _mapping(value, indent + "  ")
+    else:
+        for each in value:
+            first, *others = _entry(f"{indent}  -", each, indent + "  ")
+            yield first if not others else f"{first} {others.pop(0).lstrip()}"
+            yield from others
+
+
+def _is_short(value: Any) -> bool:
+    """Return whether `value` reads well on one line: it holds no mapping of mappings or lists."""
+    if isinstance(value, dict):
+        return all(not isinstance(each, dict | list) for each in value.values())
+    return all(not isinstance(each, dict) for each in value)
+
+
+def _flow(value: Any) -> str:
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{_scalar(key)}: {_flow(each)}" for key, each in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(_flow, value)) + "]"
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        return value if _PLAIN.match(value) and value.lower() not in _OTHERWISE else _quoted(value)
+    return _number(value)
+
+
+def _quoted(text: str) -> str:
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def _number(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case Decimal():
+            return format(value, "f")
+    return repr(value)
+
+
+def to_json(value: Any, indent: str = "") -> str:
+    """Return `value` as JSON."""
+    inside = indent + "  "
+    match value:
+        case dict() if value:
+            lines = [f"{inside}{json.dumps(key)}: {to_json(each, inside)}" for key, each in value.items()]
+        case list() if any(isinstance(each, dict | list) for each in value) or len(repr(value)) > WIDTH:
+            lines = [f"{inside}{to_json(each, inside)}" for each in value]
+        case list():
+            return "[" + ", ".join(map(to_json, value)) + "]"
+        case str() | dict():
+            return json.dumps(value)
+        case _:
+            return _number(value)
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return opening + "\n" + ",\n".join(lines) + f"\n{indent}{closing}"
+
+
+def write_yaml(item: AnyDomain | AnyProblem, *, domain: bool = True) -> str:
+    """Return `item` as YAML 1.2: a problem after its domain, or without it where `domain` is false.
+
+    Raises `UnsupportedError` for what only Python can hold: costs that it computes, and types of data without a name.
+    Handlers are left out.
+    """
+    return to_yaml(documents_of(item, domain=domain))
+
+
+def write_json(item: AnyDomain | AnyProblem, *, domain: bool = True) -> str:
+    """Return `item` as JSON: one object, or the list of domain and problem; see `write_yaml`."""
+    documents = documents_of(item, domain=domain)
+    return to_json(documents if len(documents) > 1 else documents[0]) + "\n"
+
+
+def documents_of(item: AnyDomain | AnyProblem, *, domain: bool) -> list[dict[str, Any]]:
+    """Return `item` as plain data: mappings, lists, texts and numbers."""
+    if isinstance(item, DomainModel):
+        return [domain_document(item)]
+    if not isinstance(item, Problem):
+        return hierarchies(f"'{item.name}', which is no classical problem,").documents_of(item, domain=domain)
+    return [*([domain_document(item.domain)] if domain else []), problem_document(item)]
+
+
+def domain_document(domain: DomainModel) -> dict[str, Any]:
+    """Return the document of `domain`."""
+    refuse_unfinished(domain, "in a document", with_objects=True)
+    constants = frozenset(each.name for each in domain.constants)
+    for name in (*domain.predicates, *domain.functions, *domain.actions):
+        if not is_atom_name(name):
+            raise UnsupportedError(f"the name {name!r} in a document", "it is a word of conditions: rename it")
+    return without_defaults(
+        {
+            "domain": domain.name,
+            "description": domain.description,
+            "types": {name: _one(parents) for name, parents in domain.types.items()},
+            "constants": _objects(domain.constants),
+            "predicates": {name: _predicate(each, constants) for name, each in domain.predicates.items()},
+            "functions": {name: {"parameters": _signature(each.parameters)} for name, each in domain.functions.items()},
+            "actions": {name: _action(each, constants) for name, each in domain.actions.items()},
+            "derived": [_rule(each, constants) for each in domain.axioms],
+        }
+    )
+
+
+def problem_document(problem: Problem) -> dict[str, Any]:
+    """Return the document of `problem`, which names its domain."""
+    write = Notation((), ())
+    return without_defaults(
+        {
+            "problem": problem.name,
+            "domain": problem.domain.name,
+            "objects": _objects(problem.objects),
+            "initial": list(map(str, problem.initial)),
+            "goal": _goal(problem.goal, write),
+            "values": {str(term): value for term, value in problem.values.items()},
+            "unknown": list(map(str, problem.unknown)),
+            "likely": {str(fact): chance for fact, chance in problem.likely.items()},
+            "constraints": [constraint_document(each, write) for each in problem.constraints],
+            "budgets": dict(problem.budgets),
+            "deadline": problem.deadline,
+            "ran": list(map(str, problem.ran)),
+            "metric": "length" if problem.metric is Metric.LENGTH else None,
+        }
+    )
+
+
+def _goal(goal: Goal, write: Notation) -> Any:
+    if not goal.soft:
+        return write.formula(goal.hard)
+    conditions = [write.single(each.condition) for each in goal.soft]
+    soft: Any = dict(zip(conditions, (each.utility for each in goal.soft), strict=True))
+    if len(soft) < len(conditions):
+        pairs = zip(conditions, goal.soft, strict=True)
+        soft = [{"condition": text, "utility": each.utility} for text, each in pairs]
+    return without_defaults({"hard": write.formula(goal.hard), "soft": soft})
+
+
+def _predicate(predicate: Predicate, constants: frozenset[str]) -> dict[str, Any]:
+    write = Notation([each.name for each in predicate.parameters], constants)
+    return without_defaults(
+        {
+            "parameters": _signature(predicate.parameters),
+            "stale_with": write.patterns(predicate.stale_with),
+            "tags": sorted(predicate.tags),
+            "description": predicate.description,
+        }
+    )
+
+
+def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
+    before = Notation([each.name for each in action.parameters], constants)
+    after = before.inside(action.creates)
+    parameters = variables_document(action.parameters)
+    parameters.update({each.name: _data(each, action, before) for each in action.data})
+    cost = _amount(action.cost, action, before)
+    return without_defaults(
+        {
+            "description": action.description,
+            "parameters": parameters,
+            "requires": before.formula(action.requires),
+            "provides": after.literals(action.provides),
+            "modifies": before.patterns(action.modifies),
+            "when": [_when(each, before, action) for each in action.when],
+            "cost": None if cost == 1 else cost,
+            "uses": {name: _amount(terms, action, before) for name, terms in action.uses.items()},
+            "after": before.patterns(action.after),
+            "creates": {name.removeprefix("?"): type_ for name, type_ in action.creates.items()},
+            "duration": action.duration,
+            "risk": action.risk or None,
+            "outcomes": [_outcome(each, after) for each in action.outcomes],
+            "cases": [_case(each) for each in action.cases],
+            "senses": before.patterns(action.senses),
+            "tags": sorted(action.tags),
+            "similes": list(action.similes),
+            "examples": list(action.examples),
+        },
+        keep=("cost", "duration"),
+    )
+
+
+def _when(when: When, before: Notation, action: Action) -> dict[str, Any]:
+    inner = before.inside(each.name for each in when.variables)
+    return without_defaults(
+        {
+            "variables": variables_document(when.variables),
+            "requires": inner.formula(when.requires),
+            "provides": inner.inside(action.creates).literals(when.provides),
+            "modifies": inner.patterns(when.modifies),
+        }
+    )
+
+
+def _case(case: Case) -> dict[str, Any]:
+    found = {"arguments": list(case.arguments), "risk": case.risk or None, "outcomes": list(case.outcomes)}
+    return without_defaults(found)
+
+
+def _outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:
+    return without_defaults(
+        {
+            "probability": outcome.probability,
+            "name": outcome.name,
+            "provides": after.literals(outcome.provides),
+            "modifies": after.patterns(outcome.modifies),
+        }
+    )
+
+
+def _amount(terms: tuple[CostTerm, ...], action: Action, write: Notation) -> Any:
+    found = [_term(term, action, write) for term in terms]
+    return found[0] if len(found) == 1 else found
+
+
+def _term(term: CostTerm, action: Action, write: Notation) -> Any:
+    if isinstance(term, CostFunction):
+        hint = "give the costs as values of a function, such as cost(a, b)"
+        raise UnsupportedError(f"a cost of {action.name!r} that Python computes, in a document", hint)
+    if not isinstance(term, Atom):
+        return term
+    return write.atom(term) if term.args else f"{term.predicate}()"
+
+
+def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str, Any]:
+    owner = f"data parameter {parameter.name!r} of {action.name!r}"
+    name = data_type_name(parameter.annotation)
+    if name is None:
+        raise UnsupportedError(f"the type {parameter.annotation!r} of {owner} in a document", "use a type with a name")
+    found: dict[str, Any] = {"type": name}
+    if parameter.has_default:
+        found["default"] = from_default(parameter.default, parameter.annotation, owner)
+    if parameter.source is not None:
+        source = parameter.source
+        told = {"fact": write.atom(source.fact), "path": source.path, "approved": source.approved or None}
+        found["from"] = without_defaults(told)
+    if parameter.fixed:
+        found["fixed"] = True
+    return found | without_defaults({"description": parameter.description})
+
+
+def _rule(axiom: Axiom, constants: frozenset[str]) -> dict[str, Any]:
+    write = Notation([each.name for each in axiom.parameters], constants)
+    head = Atom(axiom.predicate, tuple([each.name.removeprefix("?") for each in axiom.parameters]))
+    return {
+        "head": str(head),
+        **without_defaults({"parameters": variables_document(axiom.parameters)}),
+        "condition": write.formula(axiom.condition) if axiom.condition != TRUE else [],
+    }
+
+
+def _signature(parameters: tuple[Variable, ...]) -> Any:
+    """Return types alone where the parameters are named after them, else names and types."""
+    if parameters == default_parameters([each.types for each in parameters]):
+        return [_one(each.types) for each in parameters]
+    return variables_document(parameters)
+
+
+def variables_document(variables: tuple[Variable, ...]) -> dict[str, Any]:
+    """Return names and types."""
+    return {each.name.removeprefix("?"): _one(each.types) for each in variables}
+
+
+def _objects(objects: tuple[Object, ...]) -> dict[str, Any]:
+    return {each.name: _one(each.types) for each in objects}
+
+
+def _one(types: tuple[str, ...]) -> Any:
+    return types[0] if len(types) == 1 else list(types) if types else [ROOT_TYPE]
+
+
+def without_defaults(document: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return `document` without what is empty; what is listed in `keep` only where it is None."""
+    return {
+        key: value
+        for key, value in document.items()
+        if value is not None and (key in keep or isinstance(value, int) or value)
+    }

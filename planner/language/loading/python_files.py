@@ -1,0 +1,251 @@
+"""Python files: executed, and searched for the domains and problems that they leave behind.
+
+Domains that distributions ship, found by the entry point group `forethought.domains`.
+
+An entry point leads to a module with `domain()` (a `Domain` or `DomainModel`) and `problems()` (a mapping from names
+to problems, made when looked up).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, TypeVar
+
+from planner.errors import DeclarationError, ForethoughtError, InputError, Location, did_you_mean
+from planner.language.declare import Domain
+from planner.language.pddl.syntax import read_text
+from planner.model import DomainModel, Problem
+from planner.problem_kinds import AnyDomain, AnyProblem, Declarer, is_other_domain, is_other_problem
+
+Value = TypeVar("Value")
+
+
+class PythonSource:
+    """A Python file, or one name in it (`path:name`), which may also be a function without parameters."""
+
+    def __init__(self, path: Path, attribute: str | None = None) -> None:
+        self._path = path
+        self._attribute = attribute
+        self.name = f"{path}:{attribute}" if attribute else str(path)
+
+    @cached_property
+    def _left(self) -> dict[str, Any]:
+        """What the file leaves behind, by name."""
+        return vars(execute(self._path))
+
+    def values(self, kind: type[Value]) -> list[Value]:
+        """Return the values of a type that the file leaves behind, each once."""
+        return list({id(value): value for value in self._left.values() if isinstance(value, kind)}.values())
+
+    @cached_property
+    def _names(self) -> dict[str, Any]:
+        names = self._left
+        if self._attribute is None:
+            return names
+        if self._attribute not in names:
+            public = [name for name in names if not name.startswith("_")]
+            near = did_you_mean(self._attribute, public)
+            raise InputError(f"the file has no name {self._attribute!r}", Location(str(self._path)), near)
+        return {self._attribute: self._called(names[self._attribute])}
+
+    def _called(self, value: Any) -> Any:
+        if callable(value) and not isinstance(value, Domain | Declarer):
+            with told_as_input(self._path):
+                return value()
+        return value
+
+    @cached_property
+    def _problems(self) -> dict[str, AnyProblem]:
+        """Problems under the names that they have, or those of their variables where names repeat."""
+        found: dict[str, AnyProblem] = {}
+        for variable, value in self._names.items():
+            if (isinstance(value, Problem) or is_other_problem(value)) and not any(
+                value is each for each in found.values()
+            ):
+                found[value.name if value.name not in found else variable] = value
+        return found
+
+    def domain(self) -> AnyDomain:
+        """Return the one domain of the file: one declared in Python, a finished model, or that of its problems.
+
+        Of other kinds than the classical one come first: what they are declared on may stand beside them.
+        """
+        found = {name: value for name, value in self._names.items() if _is_of_another_kind(value)} or {
+            name: value for name, value in self._names.items() if isinstance(value, Domain | DomainModel)
+        }
+        distinct = {id(value): name for name, value in reversed(found.items())}
+        if not found and "domain" in self._names:
+            value = self._called(self._names["domain"])
+            return model_of(value, self.name)
+        if not found and self._problems:
+            return model_of(next(iter(self._problems.values())), self.name)
+        if not found:
+            hint = "it needs a value made with Domain(…), or a Problem"
+            raise InputError("the file leaves no domain behind", Location(str(self._path)), hint)
+        if len(distinct) > 1:
+            names = ", ".join(sorted(distinct.values()))
+            hint = f"name one: {self._path}:{min(distinct.values())}"
+            raise InputError(f"the file has several domains: {names}", Location(str(self._path)), hint)
+        with told_as_input(self._path):
+            return model_of(next(iter(found.values())), self.name)
+
+    def problems(self) -> Mapping[str, AnyProblem]:
+        """Return the problems of the file, in the order of their variables."""
+        if self._problems:
+            return self._problems
+        maker = self._names.get("problems")
+        found = self._called(maker) if callable(maker) else maker
+        return found if isinstance(found, Mapping) else {}
+
+
+def _is_of_another_kind(value: object) -> bool:
+    return isinstance(value, Declarer) or is_other_domain(value)
+
+
+def model_of(value: Any, name: str) -> AnyDomain:
+    """Return the model of what should be a domain."""
+    found: AnyDomain
+    if isinstance(value, Domain | Declarer):
+        return value.model
+    if isinstance(value, DomainModel) or is_other_domain(value):
+        found = value
+        return found
+    if isinstance(value, Problem) or is_other_problem(value):
+        found = value.domain
+        return found
+    raise InputError(f"{name} gives {type(value).__name__}, which is no domain", hint="return Domain(…)")
+
+
+def execute(path: Path) -> ModuleType:
+    """Return the module that the file at `path` is, executed anew; a mistake in it is an `InputError` at its line.
+
+    What the file prints goes to stderr: stdout is for results.
+    """
+    if path.name == "__init__.py":
+        return _import_package(path)
+    name = _module_name(path)
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    text = read_text(path, DeclarationError)
+    sys.modules[name] = module
+    with told_as_input(path), _importable(path.parent), redirect_stdout(sys.stderr):
+        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - the user names the file
+    return module
+
+
+def _module_name(path: Path) -> str:
+    """Return a name for the module of a file, which no other module has."""
+    return f"forethought_file_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
+
+
+def _import_package(path: Path) -> ModuleType:
+    name, folder = _module_name(path), path.parent
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(folder)])
+    if spec is None or spec.loader is None:
+        raise InputError("the folder cannot be imported", Location(str(folder)))
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    with told_as_input(path), redirect_stdout(sys.stderr):
+        spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Let the file import its neighbours while it is executed, as Python itself does."""
+    entry = str(folder.resolve())
+    sys.path.insert(0, entry)
+    try:
+        yield
+    finally:
+        if entry in sys.path:
+            sys.path.remove(entry)
+
+
+@contextmanager
+def told_as_input(path: Path) -> Iterator[None]:
+    """Turn whatever the user's file raises into an `InputError` at the line of the file."""
+    try:
+        yield
+    except (ForethoughtError, MemoryError):
+        raise
+    except SyntaxError as error:
+        place = Location(error.filename or str(path), error.lineno, error.offset)
+        raise DeclarationError(f"this is no Python: {error.msg}", place) from None
+    except (Exception, SystemExit) as error:
+        place = _place(error, path)
+        raise DeclarationError(f"the file raises {_described(error)}", place) from error
+
+
+def _place(error: BaseException, path: Path) -> Location:
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path) or Path(frame.filename) == path.resolve()
+    ]
+    return Location(str(path), lines[-1] if lines else None)
+
+
+def _described(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+GROUP: Final = "forethought.domains"
+
+
+def shipped_names() -> list[str]:
+    """Return the names of all shipped domains, sorted."""
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
+
+
+class ShippedSource:
+    """A shipped domain."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @cached_property
+    def _module(self) -> Any:
+        entries = {entry.value: entry for entry in entry_points(group=GROUP) if entry.name == self.name}
+        if len(entries) > 1:
+            places = " and ".join(sorted(entries))
+            raise InputError(f"the domain name {self.name!r} is ambiguous: it leads to {places}")
+        return _loaded(*entries.values())
+
+    def domain(self) -> AnyDomain:
+        """Return the domain."""
+        return model_of(self._call("domain"), f"domain() of {self.name}")
+
+    def problems(self) -> Mapping[str, AnyProblem]:
+        """Return its problems by name."""
+        found = self._call("problems")
+        if not isinstance(found, Mapping):
+            raise InputError(f"problems() of {self.name} gives {type(found).__name__}, not a mapping from names")
+        return found
+
+    def _call(self, name: str) -> Any:
+        function = getattr(self._module, name, None)
+        if not callable(function):
+            raise InputError(f"the shipped domain {self.name!r} has no function {name}()")
+        with told_as_input(_file(self._module)):
+            return function()
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    try:
+        return entry.load()
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"the shipped domain {entry.name!r} cannot be imported from {entry.value}: {error}") from error
+
+
+def _file(module: Any) -> Path:
+    return Path(str(getattr(module, "__file__", None) or module))

@@ -1,0 +1,428 @@
+"""Actions and derived predicates.
+
+Effects: trees flattened to literals, conditional and universal effects, and cost terms.
+
+Effects of which one of several comes about, and the outcomes that an action has of them.
+
+Outcomes of the model have no conditions. An action with `(probabilistic 0.4 (when (armed ?x) (broken)))` becomes two
+versions of which always one can be done: the first where `(armed ?x)` holds, with the outcome, and the other where it
+does not. Effects of PPDDL are defined by Younes and Littman (2004, "PPDDL1.0").
+
+What files declare before they use it: objects, predicates and functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import prod
+
+from planner.language.pddl import syntax
+from planner.language.pddl.conditions import (
+    check_length,
+    has_preferences,
+    is_flat,
+    is_number,
+    read_condition,
+    read_precondition,
+    subtree,
+)
+from planner.language.pddl.sections import read_name, read_number, read_parts
+from planner.language.pddl.syntax import Source, Tree, counted, quote, ungrouped, unsupported, warn
+from planner.language.pddl.vocabulary import Scope, Types, Vocabulary, typed_list, widened
+from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
+from planner.model import (
+    OPEN,
+    ROOT_TYPE,
+    TRUE,
+    Action,
+    Atom,
+    Axiom,
+    CostTerm,
+    Equals,
+    Formula,
+    Function,
+    Literal,
+    Not,
+    Object,
+    Outcome,
+    Predicate,
+    Variable,
+    When,
+)
+from planner.model.actions import Stated
+from planner.model.formulas import conjunction
+
+if TYPE_CHECKING:
+    from planner.language.pddl.uncertain_effects import Choice, Option, Part
+
+TOTAL_COST: Final = "total-cost"
+_CHANCES: Final = frozenset({"oneof", "probabilistic"})
+"""Effects of which one of several comes about."""
+
+
+@dataclass(slots=True)
+class Effects:
+    """What the effects of one action come to, in the order in which they are written."""
+
+    provides: list[Literal] = field(default_factory=list)
+    when: list[_Branch] = field(default_factory=list)
+    cost: list[CostTerm] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+    """For each effect of which one of several comes about, these."""
+
+    def conditional(self) -> tuple[When, ...]:
+        """Return the conditional and universal effects that have any literal."""
+        return tuple(
+            [
+                When(conjunction(branch.conditions), tuple(branch.literals), (), branch.variables)
+                for branch in self.when
+                if branch.literals
+            ]
+        )
+
+
+@dataclass(slots=True)
+class _Branch:
+    """Literals under conditions, for all objects of variables; the outermost has neither."""
+
+    literals: list[Literal]
+    conditions: tuple[Formula, ...] = ()
+    variables: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the effects of one action; `derived` are the predicates that no effect may write."""
+
+    words: Vocabulary
+    derived: frozenset[str]
+    found: Effects
+
+    def read(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        if not tree:
+            return
+        head = tree[0]
+        if head.__class__ is not str:
+            raise self.words.source.error(f"found {quote(tree)}, expected an effect", tree, None, ungrouped(tree))
+        if head in self.words.arities and (head not in _KEYWORDS or is_flat(tree)):
+            branch.literals.append(self._atom(tree, scope))
+        elif head in _READERS:
+            _READERS[head](self, tree, scope, branch)
+        elif head in _CHANCES:
+            self._chance(tree, scope, branch)
+        elif head in syntax.EFFECTS and not is_flat(tree):
+            raise unsupported(self.words.source, syntax.EFFECTS[head], tree)
+        else:
+            self._refuse_conditions(tree)
+            branch.literals.append(self._atom(tree, scope))
+
+    def _chance(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        """Read an effect of several of which one comes about: `(oneof a b)`, `(probabilistic 0.3 a 0.7 b)`."""
+        from planner.language.pddl import uncertain_effects
+
+        is_weighed = tree[0] == "probabilistic"
+        if len(tree) == 1:
+            example = "(probabilistic 0.3 (p) 0.7 (q))" if is_weighed else "(oneof (p) (q))"
+            message = f"found {quote(tree)} without parts, expected effects of which one comes about"
+            raise self.words.source.error(message, tree, None, f"such as '{example}'")
+        options: list[Option] = []
+        for index in range(2, len(tree) + 1, 2) if is_weighed else range(1, len(tree)):
+            parts, choices = self._option(tree, index, scope, branch)
+            options += uncertain_effects.read_options(self.words.source, tree, index, parts, choices)
+        self.found.choices.append(uncertain_effects.choice(self.words.source, tree, options))
+        if prod(map(len, self.found.choices)) > uncertain_effects.MOST_OUTCOMES:
+            raise unsupported(self.words.source, syntax.MANY_OUTCOMES, tree)
+
+    def _option(self, tree: Tree, index: int, scope: Scope, branch: _Branch) -> tuple[list[Part], list[Choice]]:
+        """Return what the effect at item `index` of `tree` comes to where `branch` does."""
+        inner = Effects()
+        start = _Branch([], branch.conditions, branch.variables) if branch.conditions or branch.variables else None
+        inner.when += [start] if start else []
+        _Reader(self.words, self.derived, inner).read(
+            self._effect(tree, index), scope, start or _Branch(inner.provides)
+        )
+        written = [_Branch(inner.provides), *inner.when]
+        if inner.cost:
+            raise unsupported(self.words.source, syntax.COST_OF_OUTCOME, tree)
+        parts = [
+            (conjunction(each.conditions), tuple(self._retracted(each, tree) if each.variables else each.literals))
+            for each in written
+            if each.literals
+        ]
+        return parts, inner.choices
+
+    def _retracted(self, branch: _Branch, tree: Tree) -> Iterator[Literal]:
+        """Yield the universal deletes of `branch` with open arguments; raises where it says anything else of all."""
+        types = {variable.name: variable.types for variable in branch.variables}
+        for literal in branch.literals:
+            atom = literal.part if isinstance(literal, Not) else None
+            if branch.conditions or not isinstance(atom, Atom) or not self._covers_all(atom, types):
+                raise unsupported(self.words.source, syntax.UNIVERSAL_CHANCE, tree)
+            yield Not(atom.substitute(dict.fromkeys(types, OPEN)))
+
+    def _covers_all(self, atom: Atom, types: Mapping[str, tuple[str, ...]]) -> bool:
+        """Return whether `atom` is any fact of its pattern: its variables of `types` stand for all that there are."""
+        declared = self.words.predicates.get(atom.predicate)
+        if declared is None or any(atom.args.count(name) != 1 for name in types):
+            return False
+        pairs = zip(declared.parameters, atom.args, strict=True)
+        return all(self.words.types.hierarchy.is_a(each.types, types[arg]) for each, arg in pairs if arg in types)
+
+    def _refuse_conditions(self, tree: Tree) -> None:
+        if tree[0] in ("or", "imply", "exists", "="):
+            message = f"found {quote(tree)}, expected an effect: {quote(tree[0])} belongs to conditions"
+            raise self.words.source.error(
+                message, tree, None, "say it in ':precondition' or before the effect of a 'when'"
+            )
+
+    def _atom(self, tree: Tree, scope: Scope) -> Atom:
+        if tree[0] in self.derived:
+            message = f"the derived predicate {quote(tree[0])} is written by an effect"
+            raise self.words.source.error(message, tree, None, "write what it is derived from")
+        return self.words.atom(tree, scope)
+
+    def _effect(self, tree: Tree, index: int) -> Tree:
+        return subtree(self.words.source, tree, index, "an effect")
+
+    def and_(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        for index in range(1, len(tree)):
+            self.read(self._effect(tree, index), scope, branch)
+
+    def not_(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        atom = subtree(self.words.source, tree, 1, "an atom")
+        check_length(self.words.source, tree, 2, "'not'")
+        if not atom or not isinstance(atom[0], str) or (atom[0] in _KEYWORDS and not is_flat(atom)):
+            message = f"found {quote(atom)} under 'not' in an effect, expected an atom"
+            raise self.words.source.error(message, atom, None, "delete each atom on its own: '(not (atom …))'")
+        branch.literals.append(Not(self._atom(atom, scope)))
+
+    def forall(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        variables = self.words.types.variables(subtree(self.words.source, tree, 1, "variables"))
+        effect = self._effect(tree, 2)
+        check_length(self.words.source, tree, 3, "'forall'")
+        inner, renamed = widened(scope, variables)
+        self.read(effect, inner, self._branch(branch.conditions, (*branch.variables, *renamed)))
+
+    def when(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        condition = subtree(self.words.source, tree, 1, "a condition")
+        effect = self._effect(tree, 2)
+        check_length(self.words.source, tree, 3, "'when'")
+        formula = read_condition(condition, self.words, scope)
+        if formula == TRUE:
+            self.read(effect, scope, branch)
+        else:
+            self.read(effect, scope, self._branch((*branch.conditions, formula), branch.variables))
+
+    def _branch(self, conditions: tuple[Formula, ...], variables: tuple[Variable, ...]) -> _Branch:
+        branch = _Branch([], conditions, variables)
+        self.found.when.append(branch)
+        return branch
+
+    def increase(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        source = self.words.source
+        if len(tree) != 3:
+            message = f"'increase' has {counted(len(tree) - 1, 'argument')} here, expected 2"
+            raise source.error(message, tree, None, "write '(increase (total-cost) 1)'")
+        if tree[1] not in ([TOTAL_COST], TOTAL_COST):
+            raise unsupported(source, syntax.NUMERIC_EFFECT, tree)
+        if branch.literals is not self.found.provides:
+            raise unsupported(source, syntax.CONDITIONAL_COST, tree)
+        self.found.cost.extend(self._terms(tree, 2, scope))
+
+    def _terms(self, tree: Tree, index: int, scope: Scope) -> list[CostTerm]:
+        """Return the terms that are summed in item `index` of `tree`."""
+        item = tree[index]
+        if isinstance(item, str):
+            if is_number(item):
+                return [read_number(self.words.source, tree, index)]
+            function = self.words.functions.get(item)
+            if function is None or function.parameters:
+                message = f"found {quote(item)}, expected a number or a function in parentheses"
+                raise self.words.source.error(message, tree, index)
+            return [Atom(item)]
+        if item[:1] == ["+"]:
+            return [term for place in range(1, len(item)) for term in self._terms(item, place, scope)]
+        if item and item[0] in ("-", "*", "/"):
+            raise unsupported(self.words.source, syntax.COST_ARITHMETIC, item)
+        return [self.words.function_term(item, scope)]
+
+
+def read_effects(tree: Tree, words: Vocabulary, scope: Scope, derived: frozenset[str]) -> Effects:
+    """Return what the effect `tree` says, nested conditions and quantifiers joined.
+
+    Raises `PddlError` for what is no effect, `UnsupportedError` for effects beyond the ADL level and action costs.
+    """
+    found = Effects()
+    _Reader(words, derived, found).read(tree, scope, _Branch(found.provides))
+    return found
+
+
+_READERS: Final[dict[str, Callable[[_Reader, Tree, Scope, _Branch], None]]] = {
+    "and": _Reader.and_,
+    "not": _Reader.not_,
+    "forall": _Reader.forall,
+    "when": _Reader.when,
+    "increase": _Reader.increase,
+}
+_KEYWORDS: Final = frozenset(_READERS) | frozenset(syntax.EFFECTS) | _CHANCES
+
+
+def read_objects(section: Tree, types: Types, known: Mapping[str, Object]) -> dict[str, Object]:
+    """Return the objects that `section` declares; one that it or `known` has already is of both types."""
+    found: dict[str, Object] = {}
+    for name, kinds, index in typed_list(types.source, section, 1, "an object"):
+        types.check(kinds, section, index)
+        if name[0] == "?":
+            raise types.source.error(f"found the variable {quote(name)}, expected an object", section, index)
+        before = found.get(name) or known.get(name)
+        if before is None or before.types == kinds:
+            found[name] = Object(name, kinds)
+        else:
+            both = tuple(dict.fromkeys((*before.types, *kinds)))
+            found[name] = Object(name, tuple(kind for kind in both if kind != ROOT_TYPE))
+    return found
+
+
+def read_predicates(sections: list[Tree], types: Types) -> dict[str, Predicate]:
+    """Return the predicates that `sections` declare; `=` is known anyway."""
+    found: dict[str, Predicate] = {}
+    for section in sections:
+        for index in range(1, len(section)):
+            name, variables = read_head(types, section, index, "a predicate")
+            if name != "=":
+                _check_same(types.source, found.get(name), variables, section[index])
+                found.setdefault(name, Predicate(name, variables))
+    return found
+
+
+def read_functions(sections: list[Tree], types: Types) -> dict[str, Function]:
+    """Return the functions that `sections` declare; `total-cost` is the sum of costs, and none of them."""
+    found: dict[str, Function] = {}
+    for section in sections:
+        for index in _function_heads(types.source, section):
+            name, variables = read_head(types, section, index, "a function")
+            if name != TOTAL_COST:
+                _check_same(types.source, found.get(name), variables, section[index])
+                found.setdefault(name, Function(name, variables))
+    return found
+
+
+def _function_heads(source: Source, section: Tree) -> Iterator[int]:
+    """Yield where functions are declared in `section`: all items but `- number`."""
+    items = iter(range(1, len(section)))
+    for index in items:
+        if section[index] != "-":
+            yield index
+            continue
+        index = next(items, len(section))  # noqa: PLW2901 - the type is the next item, and the loop skips it
+        kind = section[index] if index < len(section) else None
+        if kind != "number":
+            if isinstance(kind, str):
+                raise unsupported(source, syntax.OBJECT_FUNCTION, section, index)
+            raise source.error(f"found {quote(kind)} after '-', expected 'number'", section, index)
+
+
+def _check_same(
+    source: Source, known: Predicate | Function | None, variables: tuple[Variable, ...], tree: Tree
+) -> None:
+    if known is not None and [each.types for each in known.parameters] != [each.types for each in variables]:
+        raise source.error(f"{quote(known.name)} is declared twice, with other parameters", tree, None, "remove one")
+
+
+def read_head(
+    types: Types, section: Tree, index: int, what: str, *, twice: bool = True
+) -> tuple[str, tuple[Variable, ...]]:
+    """Return the name and the parameters at item `index` of `section`; their names may repeat where `twice`."""
+    tree = subtree(types.source, section, index, what)
+    if not tree or not isinstance(tree[0], str) or tree[0][0] in "?:":
+        raise types.source.error(f"found {quote(tree)}, expected {what} with its parameters", section, index)
+    return tree[0], types.variables(tree, 1, twice=twice)
+
+
+_KEYS: Final = {
+    ":parameters": "variables",
+    ":vars": "variables",
+    ":precondition": "a condition",
+    ":effect": "an effect",
+}
+_WITHOUT_MEANING: Final = frozenset({":comment", ":documentation", ":name"})
+
+
+def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple[list[Action], tuple[Stated, ...]]:
+    """Return the action that the section `tree` declares, and the preferences of its precondition.
+
+    Where outcomes have conditions, there is a version of it for each case, all of one name. No effect of it may write a
+    predicate of `derived`. `:vars` of PDDL 1.2 are parameters like the others.
+    """
+    source = words.source
+    name = read_name(source, tree, "an action")
+    words.owner = f"action {name}"
+    parts = read_parts(source, tree, 2, _KEYS, f"the action {quote(name)}", ignored=_WITHOUT_MEANING)
+    declared = [variable for key in (":parameters", ":vars") for variable in words.types.variables(parts.get(key, []))]
+    scope = {variable.name: variable for variable in declared}
+    if len(scope) < len(declared):
+        raise source.error("a variable of ':vars' is a parameter already", parts[":vars"], None, "rename one")
+    precondition, effect = parts.get(":precondition"), parts.get(":effect")
+    requires, preferences = _precondition(precondition or [], words, scope, name)
+    effects = Effects() if effect is None else read_effects(effect, words, scope, derived)
+    when, cost = effects.conditional(), tuple(effects.cost)
+    action = Action(name, tuple(declared), requires, tuple(effects.provides), when=when, cost=cost)
+    if not effects.choices:
+        return [action], preferences
+    from planner.language.pddl import uncertain_effects
+
+    if len(uncertain_effects.conditions_of(effects.choices)) > uncertain_effects.MOST_CONDITIONS:
+        raise unsupported(source, syntax.MANY_CONDITIONS, tree)
+    return [
+        _version(action, *each) for each in uncertain_effects.versions(action.provides, effects.choices)
+    ], preferences
+
+
+def _version(action: Action, demand: Formula, outcomes: tuple[Outcome, ...]) -> Action:
+    """Return `action` where `demand` holds, of which these `outcomes` may come."""
+    requires = action.requires if demand == TRUE else conjunction([action.requires, demand])
+    several = outcomes if len(outcomes) > 1 else ()
+    intended = outcomes[0]
+    return replace(action, requires=requires, provides=intended.provides, modifies=intended.modifies, outcomes=several)
+
+
+def _precondition(tree: Tree, words: Vocabulary, scope: Scope, name: str) -> tuple[Formula, tuple[Stated, ...]]:
+    if not has_preferences(tree, words):
+        return read_condition(tree, words, scope), ()
+    hard, preferences = read_precondition(tree, words, scope)
+    message = f"the precondition of the action {quote(name)} has preferences"
+    warn(words.source, tree, None, f"{message}: a step that breaks one costs what the metric says")
+    return conjunction(hard), preferences
+
+
+def derived_name(tree: Tree) -> str:
+    """Return the predicate that the section `tree` derives, or "" where it is not well-formed."""
+    match tree:
+        case [_, [str(name), *_], *_]:
+            return name
+        case _:
+            return ""
+
+
+def read_axiom(tree: Tree, words: Vocabulary) -> Axiom:
+    """Return the rule in the section `tree`: `(:derived (predicate variables…) condition)`."""
+    name, variables = read_head(words.types, tree, 1, "a derived predicate", twice=True)
+    words.owner = f"derived {name}"
+    words.check_predicate(name, len(variables), tree[1])
+    condition = subtree(words.source, tree, 2, "a condition")
+    check_length(words.source, tree, 3, f"the rule for {quote(name)}")
+    scope, _ = widened({}, variables)
+    written = read_condition(condition, words, scope)
+    return Axiom(name, variables, conjunction([written, *_same(words, tree, variables)]))
+
+
+def _same(words: Vocabulary, tree: Tree, variables: tuple[Variable, ...]) -> list[Equals]:
+    """Return that variables of a head are the same which it names twice, and the model has once each."""
+    named = {each for each in tree[1] if isinstance(each, str)}
+    found = []
+    for variable in variables:
+        if variable.name not in named:
+            first = variable.name.rpartition("-")[0]
+            warn(words.source, tree[1], None, f"{quote(first)} stands twice in the head: both are the same object")
+            found.append(Equals(first, variable.name))
+    return found

@@ -1,0 +1,298 @@
+"""Conditions: from trees to formulas.
+
+PDDL 3's constraints and preferences (Gerevini, Haslum, Long, Saetti and Dimopoulos, 2009), as the model has them.
+
+`forall` over constraints and preferences is written out over the objects of the problem (`instances`); each instance of
+a preference is a wish of its own, as the metric counts them. What a preference is worth, the metric says.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from planner.language.pddl import syntax
+from planner.language.pddl.syntax import Source, Tree, counted, quote, ungrouped, unsupported
+from planner.language.pddl.vocabulary import Scope, Types, Vocabulary, widened
+from planner.lightweight import Final, dataclass, replace
+from planner.model import (
+    TRUE,
+    And,
+    Constraint,
+    ConstraintKind,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Or,
+    Variable,
+)
+from planner.model.actions import Stated
+from planner.model.formulas import substitute
+
+_NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+
+
+def read_condition(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
+    """Return the formula that `tree` is; `()` is always true.
+
+    Raises `PddlError` for what is no condition or names what is not known, `UnsupportedError` for conditions beyond the
+    ADL level.
+    """
+    if not tree:
+        return TRUE
+    head = tree[0]
+    if head.__class__ is not str:
+        raise words.source.error(f"found {quote(tree)}, expected a condition", tree, None, ungrouped(tree))
+    if head in words.arities and (head not in _KEYWORDS or is_flat(tree)):
+        return words.atom(tree, scope)
+    reader = _READERS.get(head) or _READERS.get(head.lower())
+    if reader is not None:
+        return reader(tree, words, scope)
+    if head in syntax.CONDITIONS and not is_flat(tree):
+        raise unsupported(words.source, syntax.CONDITIONS[head], tree)
+    if head == "when" and not is_flat(tree):
+        message = f"found {quote(tree)}, expected a condition: 'when' belongs to effects"
+        raise words.source.error(message, tree, None, "use 'imply'")
+    return words.atom(tree, scope)
+
+
+def is_number(word: str) -> bool:
+    """Return whether `word` is a number as PDDL writes them."""
+    if word[:1] not in "+-.0123456789":
+        return False
+    if word.isascii() and word.isdigit():
+        return True
+    import re
+
+    return re.fullmatch(_NUMBER, word, re.IGNORECASE | re.ASCII) is not None
+
+
+def is_flat(tree: Tree) -> bool:
+    """Return whether `tree` has only words and is no empty `(and)` or `(or)`: then it may be an atom."""
+    return all(item.__class__ is str for item in tree) and (len(tree) > 1 or tree[0] not in ("and", "or"))
+
+
+def subtree(source: Source, tree: Tree, index: int, what: str) -> Tree:
+    """Return the item `index` of `tree`, which has to be a list."""
+    if index >= len(tree):
+        raise source.error(f"found the end of {quote(tree)}, expected {what}", tree, len(tree), "add it")
+    item = tree[index]
+    if not isinstance(item, list):
+        message = f"found {quote(item)}, expected {what} in parentheses"
+        raise source.error(message, tree, index, f"write '({item})'" if item[0] not in ":?" else None)
+    return item
+
+
+def check_length(source: Source, tree: Tree, length: int, what: str) -> None:
+    """Raise unless `tree` has `length` items; `what` says what follows its first."""
+    if len(tree) > length:
+        hint = "join conditions with '(and …)'"
+        raise source.error(f"found {quote(tree[length])} after the end of {what}", tree, length, hint)
+
+
+def _parts(tree: Tree, words: Vocabulary, scope: Scope) -> tuple[Formula, ...]:
+    source = words.source
+    return tuple(
+        [read_condition(subtree(source, tree, index, "a condition"), words, scope) for index in range(1, len(tree))]
+    )
+
+
+def _and(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
+    return And(_parts(tree, words, scope))
+
+
+def _or(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
+    return Or(_parts(tree, words, scope))
+
+
+def _not(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
+    part = subtree(words.source, tree, 1, "a condition")
+    check_length(words.source, tree, 2, "'not'")
+    return Not(read_condition(part, words, scope))
+
+
+def _imply(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
+    premise = subtree(words.source, tree, 1, "a condition")
+    conclusion = subtree(words.source, tree, 2, "a second condition")
+    check_length(words.source, tree, 3, "'imply'")
+    return Imply(read_condition(premise, words, scope), read_condition(conclusion, words, scope))
+
+
+def _quantified(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
+    variables = words.types.variables(subtree(words.source, tree, 1, "variables"))
+    part = subtree(words.source, tree, 2, "a condition")
+    check_length(words.source, tree, 3, f"{quote(tree[0])}")
+    inner, renamed = widened(scope, variables)
+    quantifier = Forall if tree[0].lower() == "forall" else Exists
+    return quantifier(renamed, read_condition(part, words, inner))
+
+
+def _equals(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
+    if any(isinstance(item, list) or (is_number(item) and not words.unresolved) for item in tree[1:]):
+        raise unsupported(words.source, syntax.NUMERIC_COMPARISON, tree)
+    if len(tree) != 3:
+        message = f"'=' has {counted(len(tree) - 1, 'argument')} here, expected 2"
+        raise words.source.error(message, tree, None, "write '(= a b)'")
+    left, right = words.terms(tree, scope)
+    return Equals(left, right)
+
+
+_READERS: Final[dict[str, Callable[[Tree, Vocabulary, Scope], Formula]]] = {
+    "and": _and,
+    "or": _or,
+    "not": _not,
+    "imply": _imply,
+    "forall": _quantified,
+    "exists": _quantified,
+    "=": _equals,
+}
+_KEYWORDS: Final = frozenset(_READERS) | frozenset(syntax.CONDITIONS)
+
+
+def parse_condition(text: str, *, source: str = "<condition>") -> Formula:
+    """Return the formula that `text` writes as one PDDL expression, such as `(or (ready ?x) (done ?x))`.
+
+    Names are taken as they are written and none is looked up; a variable that hides another gets a new name.
+
+    Raises `PddlError` for what is no condition, `UnsupportedError` for what is beyond the ADL level.
+    """
+    document = Source(text, source, keep_case=True)
+    if not document.expressions:
+        raise document.error("found nothing, expected a condition", document.expressions, 0, "'()' is always true")
+    tree = subtree(document, document.expressions, 0, "a condition")
+    check_length(document, document.expressions, 1, "the condition")
+    words = Vocabulary(document, Types(document, {}, unresolved=True), {}, {}, {}, unresolved=True)
+    return read_condition(tree, words, {})
+
+
+Wanted = Formula | Constraint
+"""What shall hold at the end, or on the way."""
+
+
+def has_preferences(tree: Tree, words: Vocabulary) -> bool:
+    """Return whether `tree`, a goal, states preferences."""
+    if not tree:
+        return False
+    if _is_word(tree, "preference", words):
+        return True
+    inner = [part for part in tree[1:] if isinstance(part, list)] if tree[0] in ("and", "forall") else ()
+    return any(has_preferences(part, words) for part in inner)
+
+
+def read_goal(tree: Tree, words: Vocabulary) -> Iterator[Stated]:
+    """Yield the parts of a goal with preferences; raises as `read_condition` does."""
+    return _Reader(words, lambda part, scope: read_condition(part, words, scope)).read(tree, {}, (), "")
+
+
+def read_precondition(tree: Tree, words: Vocabulary, scope: Scope) -> tuple[list[Formula], tuple[Stated, ...]]:
+    """Return what the precondition `tree`, which has preferences, demands, and its preferences."""
+    reader = _Reader(words, lambda part, inner: read_condition(part, words, inner))
+    stated = list(reader.read(tree, scope, (), ""))
+    hard = [
+        Forall(each.variables, each.wanted) if each.variables else each.wanted
+        for each in stated
+        if not each.preference and not isinstance(each.wanted, Constraint)
+    ]
+    return hard, tuple([each for each in stated if each.preference])
+
+
+def read_constraints(section: Tree, words: Vocabulary) -> Iterator[Stated]:
+    """Yield what `(:constraints …)` states; raises as `read_condition` does."""
+    tree = subtree(words.source, section, 1, "constraints")
+    check_length(words.source, section, 2, "the constraints")
+    return _Reader(words, lambda part, scope: _constraint(part, words, scope)).read(tree, {}, (), "")
+
+
+def instances(stated: Iterable[Stated], words: Vocabulary) -> Iterator[Stated]:
+    """Yield what is `stated`, each once for all objects that its variables stand for."""
+    for each in stated:
+        names = [variable.name for variable in each.variables]
+        extents = [[name for name in words.objects if name in words.extent(one.types)] for one in each.variables]
+        for objects in itertools.product(*extents):
+            yield Stated(_bound(each.wanted, dict(zip(names, objects, strict=True))), each.preference)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    words: Vocabulary
+    leaf: Callable[[Tree, Scope], Wanted]
+
+    def read(self, tree: Tree, scope: Scope, around: tuple[Variable, ...], name: str) -> Iterator[Stated]:
+        """Yield what `tree` states; `around` are the variables of the `forall`s around it."""
+        source = self.words.source
+        if not tree:
+            return
+        if tree[0] == "and" and not is_flat(tree) and not name:
+            for index in range(1, len(tree)):
+                yield from self.read(subtree(source, tree, index, "a condition"), scope, around, name)
+        elif tree[0] == "forall" and not is_flat(tree) and not name:
+            yield from self._forall(tree, scope, around)
+        elif _is_word(tree, "preference", self.words) and not name:
+            yield from self._preference(tree, scope, around)
+        else:
+            yield Stated(self.leaf(tree, scope), name, around)
+
+    def _forall(self, tree: Tree, scope: Scope, around: tuple[Variable, ...]) -> Iterator[Stated]:
+        words = self.words
+        variables = words.types.variables(subtree(words.source, tree, 1, "variables"))
+        part = subtree(words.source, tree, 2, "a condition")
+        check_length(words.source, tree, 3, "'forall'")
+        inner, renamed = widened(scope, variables)
+        yield from self.read(part, inner, (*around, *renamed), "")
+
+    def _preference(self, tree: Tree, scope: Scope, around: tuple[Variable, ...]) -> Iterator[Stated]:
+        source = self.words.source
+        named = len(tree) > 1 and isinstance(tree[1], str)
+        part = subtree(source, tree, 2 if named else 1, "a condition")
+        check_length(source, tree, 3 if named else 2, "'preference'")
+        yield from self.read(part, scope, around, tree[1] if named else " ")
+
+
+def _is_word(tree: Tree, word: str, words: Vocabulary) -> bool:
+    """Return whether `tree` begins with this `word` of PDDL, and not with a predicate that is called so."""
+    return bool(tree) and tree[0] == word and not (word in words.arities and is_flat(tree))
+
+
+def _bound(wanted: Wanted, binding: Mapping[str, str]) -> Wanted:
+    if not binding:
+        return wanted
+    if not isinstance(wanted, Constraint):
+        return substitute(wanted, binding)
+    what, other = wanted.what, wanted.other
+    assert isinstance(what, Formula)
+    second = substitute(other, binding) if isinstance(other, Formula) else None
+    return replace(wanted, what=substitute(what, binding), other=second)
+
+
+def _constraint(tree: Tree, words: Vocabulary, scope: Scope) -> Wanted:
+    """Return one constraint without preferences in it."""
+    head = tree[0]
+    if head == "at" and tree[1:2] == ["end"]:
+        condition = subtree(words.source, tree, 2, "a condition")
+        check_length(words.source, tree, 3, "'at end'")
+        return read_condition(condition, words, scope)
+    if not isinstance(head, str) or head not in _PARTS:
+        if isinstance(head, str) and head in syntax.CONDITIONS:
+            raise unsupported(words.source, syntax.CONSTRAINT, tree, None, head)
+        hint = ungrouped(tree) or f"constraints are {', '.join(_PARTS)}"
+        raise words.source.error(f"found {quote(tree)}, expected a constraint", tree, None, hint)
+    parts = _PARTS[head]
+    read = [
+        read_condition(subtree(words.source, tree, index, "a condition"), words, scope) for index in range(1, parts + 1)
+    ]
+    check_length(words.source, tree, parts + 1, quote(head))
+    match head:
+        case "always":
+            return Constraint(ConstraintKind.ALWAYS, read[0])
+        case "sometime":
+            return Constraint(ConstraintKind.SOMETIME, read[0])
+        case "at-most-once":
+            return Constraint(ConstraintKind.AT_MOST, read[0])
+    return Constraint(ConstraintKind.BEFORE, read[1], read[0])
+
+
+_PARTS: Final[Mapping[str, int]] = {"always": 1, "sometime": 1, "at-most-once": 1, "sometime-before": 2}
+"""The constraints that are read, and how many conditions each has."""

@@ -1,0 +1,132 @@
+"""Domain files: sections to the domain of the model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from planner.garbage_collection import collector_paused
+from planner.language.pddl import syntax
+from planner.language.pddl.actions import (
+    derived_name,
+    read_action,
+    read_axiom,
+    read_functions,
+    read_objects,
+    read_predicates,
+)
+from planner.language.pddl.conditions import read_constraints
+from planner.language.pddl.sections import Definition, free_name, read_definition
+from planner.language.pddl.syntax import Source, quote, read_text, unsupported, warn
+from planner.language.pddl.vocabulary import Types, Vocabulary, read_types
+from planner.lightweight import Final, replace
+from planner.model import Action, DomainModel, Object
+from planner.model.actions import Stated
+from planner.model.domain import Unfinished
+
+SECTIONS: Final = (
+    ":requirements",
+    ":types",
+    ":constants",
+    ":predicates",
+    ":functions",
+    ":action",
+    ":derived",
+    ":constraints",
+)
+WITHOUT_MEANING: Final = frozenset({":invariant", ":irrelevant", ":replaceable", ":extends", ":domain-variables"})
+"""Sections that say nothing about which plans there are: they restate what follows from the actions (DKEL), or belong
+to languages before PDDL 2.1."""
+
+
+def read_domain(path: str | os.PathLike[str]) -> DomainModel:
+    """Return the domain in the file at `path`; raises what `parse_domain` raises."""
+    return parse_domain(read_text(path), os.fspath(path))
+
+
+@collector_paused()
+def parse_domain(text: str, source: str = "<string>") -> DomainModel:
+    """Return the domain that `text` defines; `source` names it in messages. All names become lower-case.
+
+    An action costs the sum of its increases of `(total-cost)`, nothing where there is none; the problem's metric says
+    whether costs count. What `:requirements` says changes nothing. Predicates and functions are declared by their first
+    use where their section is missing.
+
+    Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
+    """
+    definition = read_definition(Source(text, source), "domain", SECTIONS, WITHOUT_MEANING)
+    return classical_domain(definition)[0]
+
+
+def classical_domain(definition: Definition, *, last_counts: bool = False) -> tuple[DomainModel, Vocabulary]:
+    """Return the domain that the sections of `definition` declare, and what conditions over it may name.
+
+    Sections of other kinds are left alone. Of several actions of one name, each is kept, or only the last where
+    `last_counts`.
+    """
+    types = Types(definition.source, read_types(definition.source, definition.all(":types")))
+    constants: dict[str, Object] = {}
+    for section in definition.all(":constants"):
+        constants |= read_objects(section, types, constants)
+    words = _vocabulary(definition, types, constants)
+    actions, preferences, versions = _actions(definition, words, last_counts=last_counts)
+    axioms = tuple([read_axiom(tree, words) for tree in definition.all(":derived")])
+    objects = tuple(constants.values())
+    predicates, functions = words.predicates, words.functions
+    unfinished = Unfinished(constraints=tuple(_constraints(definition, words)), preferences=preferences)
+    model = DomainModel(definition.name, types.declared, objects, predicates, functions, actions, axioms)
+    model = replace(model, unfinished=unfinished, versions=versions, misplaced=words.misplaced)
+    return with_undeclared(model, words), words
+
+
+def with_undeclared(domain: DomainModel, words: Vocabulary) -> DomainModel:
+    """Return `domain` with the objects that `words` found to be named and not declared."""
+    if not words.undeclared:
+        return domain
+    undeclared = {name: tuple(found) for name, found in words.undeclared.items()}
+    return replace(domain, unfinished=replace(domain.unfinished, undeclared=undeclared))
+
+
+def _constraints(definition: Definition, words: Vocabulary) -> Iterator[Stated]:
+    for section in definition.all(":constraints"):
+        warn(words.source, section, None, "the domain's constraints are taken as constraints of each of its problems")
+        yield from read_constraints(section, words)
+
+
+def _vocabulary(definition: Definition, types: Types, constants: dict[str, Object]) -> Vocabulary:
+    predicates, functions = definition.all(":predicates"), definition.all(":functions")
+    return Vocabulary(
+        definition.source,
+        types,
+        read_predicates(predicates, types),
+        constants,
+        read_functions(functions, types),
+        inferred=not predicates,
+        functions_inferred=not functions,
+        undeclared={},
+    )
+
+
+def _actions(
+    definition: Definition, words: Vocabulary, *, last_counts: bool
+) -> tuple[dict[str, Action], dict[str, tuple[Stated, ...]], dict[str, str]]:
+    """Return the actions by name, the preferences of their preconditions, and which are versions of which."""
+    derived = frozenset(map(derived_name, definition.all(":derived")))
+    found: dict[str, Action] = {}
+    preferences: dict[str, tuple[Stated, ...]] = {}
+    versions: dict[str, str] = {}
+    trees = definition.all(":action")
+    read = [read_action(tree, words, derived) for tree in trees]
+    taken = {action.name for (action, *_), _ in read}
+    for tree, ((first, *others), preferred) in zip(trees, read, strict=True):
+        if others and last_counts:
+            raise unsupported(words.source, syntax.OUTCOMES_OF_TASKS, tree)
+        name = first.name if last_counts or first.name not in found else free_name(first.name, taken)
+        if first.name in found:
+            which = "only this one counts" if last_counts else f"this one is read as {quote(name)}"
+            warn(words.source, tree, 1, f"the action {quote(tree[1])} is declared twice; {which}")
+        names = [name, *(free_name(f"{name}-otherwise", taken) for _ in others)]
+        found |= {own: replace(each, name=own) for own, each in zip(names, (first, *others), strict=True)}
+        preferences |= dict.fromkeys(names, preferred)
+        versions |= dict.fromkeys(names[1:], name)
+    return found, {name: preferred for name, preferred in preferences.items() if preferred}, versions

@@ -1,0 +1,339 @@
+"""Problems as PDDL for other planners, on the lowest level that will do, and their plans back.
+
+declared problem → plain ADL → (lifted or ground) STRIPS → plain types → integer costs → legal names → text
+
+The ground task as a STRIPS problem without variables, for domains that lifted STRIPS cannot say.
+
+Uncertain actions in the form that PPDDL has words for: `probabilistic` effects (Younes and Littman, 2004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from typing import Literal
+
+from planner.compilations.adl import to_adl
+from planner.compilations.cost_tables import in_integers, with_tables, without_costs, without_needless_costs
+from planner.compilations.object_creation.placeholders import refuse_creation
+from planner.compilations.types_as_predicates import with_plain_types
+from planner.errors import PlanError, UnsupportedError
+from planner.language.pddl.names import Names, renamed
+from planner.language.pddl.plans import read_plan
+from planner.language.pddl.sections import free_name
+from planner.language.pddl.writer import refuse_unsayable, split_common, write_domain, write_problem
+from planner.lightweight import Final, replace
+from planner.limits import Budget, LimitReached
+from planner.model import (
+    OPEN,
+    TRUE,
+    Action,
+    Atom,
+    DomainModel,
+    Equals,
+    Formula,
+    Goal,
+    Metric,
+    Not,
+    Number,
+    Outcome,
+    Predicate,
+    Problem,
+    When,
+)
+from planner.model import Literal as Literal_grounded
+from planner.model.formulas import atoms_in, conjunction, walk
+from planner.plan import Plan, Step
+from planner.task.ground_task import GroundAction, Task
+
+_HINT = "export it with level 'adl'"
+
+
+def grounded(problem: Problem, budget: Budget) -> tuple[Problem, Mapping[str, Step]]:
+    """Return the ground task of `problem` as a problem whose facts and actions have no arguments, and its map back.
+
+    The map says which step each of its actions stands for. Raises `UnsupportedError` where the task has conditional
+    effects or axioms, which STRIPS does not know, and `LimitReached` where `budget` does not suffice.
+    """
+    from planner.grounding.ground import ground
+
+    task = ground(problem, budget)
+    _check(task)
+    facts, goal = (_facts(task), task.goal) if task.unreachable_goal is None else (["unreachable goal"], (0,))
+    taken: set[str] = set()
+    names = [free_name(" ".join([each.step.action, *each.step.arguments]), taken) for each in task.actions]
+    actions = {name: _action(name, each, facts, problem.metric) for name, each in zip(names, task.actions, strict=True)}
+    domain = DomainModel(problem.domain.name, predicates={name: Predicate(name) for name in facts}, actions=actions)
+    initial = tuple([Atom(facts[number]) for number in task.initial])
+    wanted = Goal(conjunction([Atom(facts[number]) for number in goal]))
+    steps = {name: each.step for name, each in zip(names, task.actions, strict=True)}
+    return Problem(problem.name, domain, (), initial, wanted, {}, problem.metric), steps
+
+
+def _check(task: Task) -> None:
+    if task.has_axioms:
+        raise UnsupportedError("derived predicates, or conditions that have to be derived, in STRIPS", _HINT)
+    for action in task.actions:
+        if action.conditional:
+            raise UnsupportedError(f"conditional effects in STRIPS, as {action.step} has them", _HINT)
+
+
+def _facts(task: Task) -> list[str]:
+    """Return a name for each fact of `task`."""
+    taken: set[str] = set()
+    return [free_name(_words(fact), taken) for fact in task.facts]
+
+
+def _words(fact: Atom | Not) -> str:
+    if isinstance(fact, Not):
+        return f"not {_words(fact.part)}" if isinstance(fact.part, Atom | Not) else str(fact)
+    return " ".join([fact.predicate, *fact.args])
+
+
+def _action(name: str, action: GroundAction, facts: list[str], metric: Metric) -> Action:
+    cost = (action.step.cost,) if metric is Metric.COST else ()
+    provides: list[Literal_grounded] = [Atom(facts[number]) for number in action.adds]
+    provides += [Not(Atom(facts[number])) for number in action.deletes]
+    requires = conjunction([Atom(facts[number]) for number in action.precondition])
+    return Action(name, requires=requires, provides=tuple(provides), cost=cost)
+
+
+Level = Literal["strips", "adl"]
+
+_PROOF_SECONDS: Final = 10.0
+"""How long may be spent to prove that items have one value, before lifted STRIPS is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """`source` as two PDDL texts; `written` is the problem that they say, under their names.
+
+    `level` is the lowest that they keep to. Costs in the files are `resolution` times those of `source`.
+    """
+
+    domain: str
+    problem: str
+    level: Level
+    resolution: int
+    source: Problem = field(repr=False)
+    written: Problem = field(repr=False)
+    _actions: Mapping[str, str] = field(repr=False)
+    _objects: Mapping[str, str] = field(repr=False)
+    _ground: Mapping[str, Step] = field(repr=False)
+    _costs: dict[str, Callable[[tuple[str, ...]], Number]] = field(default_factory=dict, repr=False)
+
+    def map_back(self, step: Step) -> Step:
+        """Return the step of `source` that `step` of the files is, with its cost in `source`.
+
+        Raises `PlanError` for actions and objects that the files do not have.
+        """
+        name = self._actions.get(step.action.lower())
+        if name is None:
+            raise PlanError(f"the exported problem has no action '{step.action}'")
+        if self._ground:
+            ground = self._ground[name]
+            return Step(ground.action, ground.arguments, self._cost(ground.action, ground.arguments))
+        missing = [word for word in step.arguments if word.lower() not in self._objects]
+        if missing:
+            raise PlanError(f"the exported problem has no object '{missing[0]}'")
+        arguments = tuple([self._objects[word.lower()] for word in step.arguments])
+        return Step(name, arguments, self._cost(name, arguments))
+
+    def read_plan(self, text: str, source: str = "<string>") -> Plan:
+        """Return the plan for `self.source` that another planner wrote for the files; raises `PlanError`."""
+        steps = read_plan(text, self.written, source).steps
+        return Plan(tuple(map(self.map_back, steps)), self.source)
+
+    def _cost(self, name: str, arguments: tuple[str, ...]) -> Number:
+        if name not in self._costs:
+            from planner.grounding.action_tables import cost_picker
+
+            self._costs[name] = cost_picker(self.source.domain.actions[name], self.source)
+        return self._costs[name](arguments)
+
+
+def export(problem: Problem, level: Level | None = None, *, costs: bool = True, budget: Budget | None = None) -> Export:
+    """Return `problem` as PDDL that Fast Downward, unified-planning and, on the level "strips", pyperplan take.
+
+    Hard constraints become conditions and effects, as few planners read them. Risks and outcomes become `probabilistic`
+    effects of PPDDL, which hardly any classical planner reads. Without a `level`, the lowest that says it with
+    variables. With "strips", ground where nothing else will do. Without `costs` they are left out, for planners that do
+    not know them; they are also where every action costs 1.
+
+    Raises `UnsupportedError` for what the level, or PDDL, cannot say, and `LimitReached` where `budget` does not
+    suffice for grounding.
+    """
+    from planner.compilations.adl import to_adl
+    from planner.compilations.constraints import without_constraints
+
+    refuse_creation(problem.domain, "in PDDL")
+    hard = all(each.utility is None for each in problem.constraints)
+    is_uncertain = any(action.is_uncertain for action in problem.domain.actions.values())
+    if is_uncertain and level == "strips":
+        raise UnsupportedError("uncertain outcomes in STRIPS", "leave out the level, or ask for 'adl'")
+    whole = to_plain_outcomes(problem) if is_uncertain else problem
+    kept = _with_constants(without_constraints(whole)) if problem.constraints and hard else whole
+    refuse_unsayable(kept)
+    budget = budget or Budget()
+    plain = kept if is_uncertain else to_adl(kept)
+    plain = with_tables(without_needless_costs(plain), budget) if costs else without_costs(plain)
+    has_costs = plain.metric is Metric.COST
+    strips = _lifted_strips(plain, budget) if level != "adl" and not is_uncertain else None
+    steps: Mapping[str, Step] = {}
+    if strips is None and level == "strips":
+        strips, steps = grounded(plain, budget)
+    chosen, factor = in_integers(with_plain_types(strips or plain))
+    names = Names.of(chosen)
+    written = renamed(chosen, names)
+    return Export(
+        write_domain(written.domain, costs=has_costs),
+        write_problem(written, costs=has_costs),
+        "strips" if strips is not None else "adl",
+        factor,
+        problem,
+        written,
+        {word: name for name, word in names.actions.items()},
+        {word: name for name, word in names.objects.items()},
+        steps,
+    )
+
+
+def _with_constants(problem: Problem) -> Problem:
+    """Return `problem` with the objects that its actions speak of as constants of its domain."""
+    formulas = [part for action in problem.domain.actions.values() for part in _conditions_and_effects(action)]
+    named = {term for formula in formulas for atom in atoms_in(formula) for term in atom.args}
+    equal = [part for formula in formulas for part in walk(formula) if isinstance(part, Equals)]
+    named |= {term for part in equal for term in (part.left, part.right)}
+    moved = tuple([each for each in problem.objects if each.name in named])
+    objects = tuple([each for each in problem.objects if each.name not in named])
+    domain = replace(problem.domain, constants=(*problem.domain.constants, *moved))
+    return replace(problem, domain=domain, objects=objects)
+
+
+def _conditions_and_effects(action: Action) -> Iterator[Formula]:
+    yield action.requires
+    for effect in action.effects:
+        yield effect.requires
+        yield from effect.provides
+
+
+def _lifted_strips(problem: Problem, budget: Budget) -> Problem | None:
+    """Return `problem` as lifted STRIPS, or None where that will not do."""
+    from planner.compilations.strips import retraction_patterns, to_strips
+
+    patterns = retraction_patterns(problem)
+    if not patterns:
+        return to_strips(problem)
+    from planner.grounding.single_valued_items import single_valued
+
+    limit = _PROOF_SECONDS if budget.remaining is None else min(_PROOF_SECONDS, budget.remaining)
+    try:
+        proved = single_valued(problem, patterns, Budget(limit, budget.memory_limit, budget.cancel))
+    except LimitReached:
+        return to_strips(problem)
+    return to_strips(problem, [pattern for pattern, single in proved.items() if single])
+
+
+_EXACT: Final = 60
+"""Digits that the product of two probabilities has at most; each has up to 28."""
+_DOCUMENTS: Final = "YAML and JSON documents say it (--to yaml)"
+
+
+def to_plain_outcomes(problem: Problem) -> Problem:
+    """Return `problem` in plain ADL, but for outcomes: these provide literals, and modify open patterns only.
+
+    A risk becomes an outcome that changes nothing. The intended outcome of each action comes first. Raises
+    `UnsupportedError` for probabilities that depend on arguments, and where outcomes differ in conditional effects.
+    """
+    if not any(action.is_uncertain for action in problem.domain.actions.values()):
+        return to_adl(problem)
+    from planner.compilations.determinization import with_outcomes
+
+    if problem.constraints:
+        raise UnsupportedError("constraints beside uncertain outcomes, in PDDL", _DOCUMENTS)
+    most = max(len(action.outcomes) for action in problem.domain.actions.values())
+    variants = [to_adl(with_outcomes(problem, number)) for number in range(max(most, 1))]
+    actions = {
+        name: _with_plain_outcomes(action, [each.domain.actions[name] for each in variants])
+        for name, action in problem.domain.actions.items()
+    }
+    return replace(variants[0], domain=replace(variants[0].domain, actions=actions))
+
+
+def find_unlikely(domain: DomainModel) -> list[str]:
+    """Return the actions that intend an outcome which is not the likeliest of those that change anything.
+
+    PDDL does not say which outcome is intended: our reader, for one, takes the likeliest.
+    """
+    found = []
+    for action in domain.actions.values():
+        pairs = zip(action.outcomes, split_common(action.outcomes)[1] if action.outcomes else (), strict=True)
+        intended = [each.probability for each in action.outcomes if _is_intended(each, action)]
+        others = [
+            each.probability
+            for each, rest in pairs
+            if not _is_intended(each, action) and (rest.provides or rest.modifies)
+        ]
+        if intended and others and max(others) > intended[0]:
+            found.append(action.name)
+    return found
+
+
+def _is_intended(outcome: Outcome, action: Action) -> bool:
+    return (outcome.provides, outcome.modifies) == (action.provides, action.modifies)
+
+
+def _with_plain_outcomes(action: Action, variants: Sequence[Action]) -> Action:
+    """Return `action`, which is the action in `variants` where it comes out in the way of their number."""
+    if not action.is_uncertain:
+        return variants[0]
+    if action.cases:
+        raise UnsupportedError(f"probabilities of '{action.name}' that depend on its arguments, in PDDL", _DOCUMENTS)
+    ways = variants[: max(len(action.outcomes), 1)]
+    always = [tuple([each for each in way.when if not _is_retraction(each)]) for way in ways]
+    if any(each != always[0] for each in always) or (action.risk and always[0]):
+        construct = f"uncertain outcomes of '{action.name}' beside conditional effects that are not part of them all"
+        raise UnsupportedError(f"{construct}, in PDDL", _DOCUMENTS)
+    outcomes = _outcomes(action, ways)
+    return replace(variants[0], provides=outcomes[0].provides, when=always[0], risk=Decimal(0), outcomes=outcomes)
+
+
+def _outcomes(action: Action, ways: Sequence[Action]) -> tuple[Outcome, ...]:
+    """Return the outcomes, the intended one first, and that nothing changes last where there is a risk."""
+    shares = [each.probability for each in action.outcomes] or [Decimal(1)]
+    intended = [_is_intended(each, action) for each in action.outcomes]
+    with localcontext() as context:
+        context.prec = _EXACT
+        found = [
+            Outcome(share * (1 - action.risk), way.provides, tuple(map(_pattern, filter(_is_retraction, way.when))))
+            for share, way in zip(shares, ways, strict=True)
+        ]
+    first = intended.index(True) if True in intended else 0
+    nothing = [Outcome(action.risk)] if action.risk else []
+    return (found[first], *found[:first], *found[first + 1 :], *nothing)
+
+
+def _is_retraction(effect: When) -> bool:
+    """Return whether `effect` retracts all facts of one pattern, whatever holds."""
+    match effect.requires, effect.provides:
+        case required, (Not(Atom() as atom),) if required == TRUE and effect.variables:
+            return all(atom.args.count(variable.name) == 1 for variable in effect.variables)
+    return False
+
+
+def _pattern(effect: When) -> Atom:
+    """Return the pattern of the facts that `effect` retracts."""
+    (literal,) = effect.provides
+    assert isinstance(literal, Not)
+    assert isinstance(literal.part, Atom)
+    return literal.part.substitute({variable.name: OPEN for variable in effect.variables})
+
+
+def determinize(domain: DomainModel) -> DomainModel:
+    """Return `domain` with the intended outcome of each action alone: its single-outcome determinization.
+
+    Source: Yoon, Fern and Givan (2007, "FF-Replan").
+    """
+    certain = {name: replace(action, outcomes=(), risk=Decimal(0), cases=()) for name, action in domain.actions.items()}
+    return replace(domain, actions=certain)

@@ -1,0 +1,204 @@
+"""Plans in the competition's format: `(move r1 a b)` a line, `; cost = 5` at the end.
+
+Steps as plans write them: an action's name and its arguments.
+
+Names as plans write them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from planner.compilations.object_creation.placeholders import for_steps
+from planner.errors import InputError, Location, PlanError
+from planner.language.pddl.names import Names
+from planner.language.pddl.syntax import counted, nearest, quote
+from planner.language.pddl.writer import number
+from planner.lightweight import Final, dataclass
+from planner.model import Number, Problem
+from planner.model.domain import creates_objects
+from planner.plan import Plan, Step, name_as_written
+from planner.validation.action_versions import choose_versions
+
+
+class Lookup:
+    """Finds names by what a plan calls them: exactly, else in any case, else as `export` writes them.
+
+    `written` has what each name is exported as, and `kind` is what messages call them.
+    """
+
+    def __init__(self, written: Mapping[str, str], kind: str) -> None:
+        self._kind = kind
+        self._exact = written
+        self._folded: dict[str, list[str]] = {}
+        for name in written:
+            self._folded.setdefault(name.lower(), []).append(name)
+        for name, word in written.items():
+            self._folded.setdefault(word, [name])
+
+    def has(self, word: str) -> bool:
+        """Return whether `word` is a name as it stands."""
+        return word in self._exact
+
+    def find(self, word: str, place: Location) -> str:
+        """Return the name that `word` means; raise where there is none, or more than one."""
+        if word in self._exact:
+            return word
+        found = self._folded.get(word.lower(), [])
+        if len(found) == 1:
+            return found[0]
+        if found:
+            choices = _either(found)
+            raise PlanError(f"the {self._kind} {quote(word)} may be {choices}", place, "write it as it is declared")
+        hint = nearest(word, self._exact) or "check that the plan belongs to this problem"
+        raise PlanError(f"the problem has no {self._kind} {quote(word)}", place, hint)
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(map(quote, names))
+
+
+Word = tuple[str, Location]
+"""A word and its place."""
+
+
+class StepReader:
+    """Turns words into steps; `actions` and `objects` have what each of these is exported as."""
+
+    def __init__(self, problem: Problem, actions: Mapping[str, str], objects: Mapping[str, str]) -> None:
+        self._problem = problem
+        self._actions = Lookup(actions, "action")
+        self._objects = Lookup(objects, "object")
+        self._costs: dict[str, Callable[[tuple[str, ...]], Number]] = {}
+
+    def read(self, words: Sequence[Word]) -> Step:
+        """Return the step that `words`, one at least, are, with its exact cost.
+
+        Raises `PlanError` where the problem has no such action or object, or the action another number of arguments.
+        """
+        name = self._actions.find(*words[0])
+        place = words[0][1]
+        action = self._problem.domain.actions[name]
+        if len(words) - 1 != len(action.parameters):
+            message = f"'{name}' has {counted(len(words) - 1, 'argument')} here, expected {len(action.parameters)}"
+            raise PlanError(message, place, f"it is declared as {action.signature}")
+        arguments = self.objects(words[1:])
+        return Step(name, arguments, self._cost(name, arguments, place))
+
+    def objects(self, words: Sequence[Word]) -> tuple[str, ...]:
+        """Return the objects that `words` mean. Raises `PlanError` where there is none."""
+        return tuple([self._objects.find(*word) for word in words])
+
+    def _cost(self, name: str, arguments: tuple[str, ...], place: Location) -> Number:
+        if name not in self._costs:
+            from planner.grounding.action_tables import cost_picker
+
+            self._costs[name] = cost_picker(self._problem.domain.actions[name], self._problem)
+        try:
+            return self._costs[name](arguments)
+        except InputError as error:
+            raise PlanError(error.message, place, error.hint) from None
+
+
+_COMMENT: Final = re.compile(r";.*")
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_TIME: Final = re.compile(r"\s*(?:step\s+)?\d+(?:\.\d*)?\s*[:.)]", re.IGNORECASE)
+_STEP: Final = re.compile(r"\s*\(([^()]*)\)\s*(?:\[[^\]]*\]\s*)?")
+_DURATION: Final = re.compile(r"\[[^\]]*\]\s*$")
+_WORD: Final = re.compile(r"[^\s();]+")
+
+
+def write_plan(plan: Plan) -> str:
+    """Return `plan` as text; names that are no PDDL words are written as `export` writes them."""
+    writer = _Words(plan.problem)
+    steps = [
+        " ".join((writer.action(step.action), *map(writer.object, step.arguments)))
+        for step in name_as_written(plan.steps, plan.problem)
+    ]
+    return "".join(f"({step})\n" for step in steps) + f"; cost = {number(plan.cost)}\n"
+
+
+def read_plan(text: str, problem: Problem, source: str = "<string>") -> Plan:
+    """Return the plan for `problem` that `text` writes; each step with its exact cost.
+
+    Upper and lower case, comments, blank lines and the times and durations that other planners print do not matter.
+    Raises `PlanError` for lines that are no steps, for actions and objects that the problem does not have, and for
+    wrong numbers of arguments. Whether the plan works is for the validator to say. Of several actions that plans
+    call by one name, the one is meant that can be done.
+    """
+    lines = _COMMENT.sub("", text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")).splitlines()
+    names = Names.of(problem)
+    whole = problem
+    if creates_objects(problem.domain):
+        actions = Lookup(names.actions, "action")
+        read = _Reader(source, lambda words: Step(actions.find(*words[0]), tuple([word for word, _ in words[1:]])))
+        whole = for_steps(problem, read.all(lines))
+        names = Names.of(whole)
+    reader = _Reader(source, StepReader(whole, names.actions, names.objects).read)
+    return Plan(choose_versions(tuple(reader.all(lines)), whole), problem)
+
+
+@dataclass(slots=True)
+class _Words:
+    """How the names of a problem are written in plans."""
+
+    problem: Problem
+    names: Names | None = None
+
+    def action(self, name: str) -> str:
+        return name if _WORD.fullmatch(name) else self._legal().actions[name]
+
+    def object(self, name: str) -> str:
+        return name if _WORD.fullmatch(name) else self._legal().objects[name]
+
+    def _legal(self) -> Names:
+        self.names = self.names or Names.of(self.problem)
+        return self.names
+
+
+class _Reader:
+    """Reads lines; `read` makes steps of their words."""
+
+    def __init__(self, source: str, read: Callable[[Sequence[Word]], Step]) -> None:
+        self._source = source
+        self._read = read
+
+    def all(self, lines: Iterable[str]) -> Iterator[Step]:
+        """Yield the steps on `lines`."""
+        for count, line in enumerate(lines, start=1):
+            yield from self.steps(line, count)
+
+    def steps(self, line: str, count: int) -> Iterator[Step]:
+        """Yield the steps on `line`, which is number `count`."""
+        time = _TIME.match(line)
+        position = time.end() if time else 0
+        while line[position:].strip():
+            match = _STEP.match(line, position)
+            if match is not None:
+                yield self._step(match[1], count, match.start(1) + 1)
+                position = match.end()
+            elif time is not None and position == time.end() and "(" not in line:
+                words = _DURATION.sub("", line[position:])
+                yield self._step(words, count, position + 1)
+                position = len(line)
+            else:
+                raise self._no_step(line, position, count)
+
+    def _no_step(self, line: str, position: int, count: int) -> PlanError:
+        column = position + len(line[position:]) - len(line[position:].lstrip()) + 1
+        found = quote(line[position:].strip())
+        hint = (
+            "each line is one step in parentheses"
+            if "(" not in line[position:]
+            else "close the parenthesis on the same line"
+        )
+        place = Location(self._source, count, column)
+        return PlanError(f"found {found}, expected a step such as '(move a b)'", place, hint)
+
+    def _step(self, text: str, count: int, column: int) -> Step:
+        place = Location(self._source, count, column)
+        words = [(word[0], Location(self._source, count, column + word.start())) for word in _WORD.finditer(text)]
+        if not words:
+            raise PlanError("found an empty step, expected an action with its arguments", place, "name the action")
+        return self._read(words)

@@ -1,0 +1,500 @@
+"""Problem files: sections to the problem of the model.
+
+What a domain file leaves to the files of problems: objects, constraints, and what preferences of steps are worth.
+
+Initial states: by far the longest part of most files, so facts are checked by the column, not one by one.
+
+Metrics: what a plan costs, and what its preferences are worth.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from planner.errors import PddlError, UnsupportedError
+from planner.garbage_collection import collector_paused
+from planner.language.pddl import syntax
+from planner.language.pddl.actions import TOTAL_COST, read_objects
+from planner.language.pddl.conditions import (
+    check_length,
+    has_preferences,
+    instances,
+    is_number,
+    read_condition,
+    read_constraints,
+    read_goal,
+    subtree,
+)
+from planner.language.pddl.domains import read_domain
+from planner.language.pddl.sections import Definition, free_name, read_definition, read_number
+from planner.language.pddl.syntax import Source, Tree, nearest, quote, read_text, unsupported, warn, warn_at
+from planner.language.pddl.vocabulary import Types, Vocabulary, wrong_type
+from planner.lightweight import Final, dataclass, field, replace
+from planner.model import (
+    Action,
+    And,
+    Atom,
+    DomainModel,
+    Formula,
+    Goal,
+    Metric,
+    Not,
+    Number,
+    Object,
+    Problem,
+    SoftGoal,
+    Variable,
+)
+from planner.model.actions import Constraint, Stated
+from planner.model.domain import Unfinished
+from planner.model.formulas import conjunction, exact_number
+from planner.model.problem import sealed
+
+MOST_PREFERENCES: Final = 6
+"""Counted preferences of one action: each doubles the number of actions that stand for it."""
+
+
+def with_constants(domain: DomainModel, types: Types, known: Mapping[str, Object]) -> DomainModel:
+    """Return `domain` with those of the objects `known` as constants that it names without declaring them.
+
+    Raises `PddlError` where there is no such object, or it is of another type than where it is named.
+    """
+    moved = []
+    for name, mentions in domain.unfinished.undeclared.items():
+        place = mentions[0].place
+        if name not in known:
+            hint = nearest(name, known) or "declare it in ':constants', or in the problem's ':objects'"
+            raise PddlError(f"the object {quote(name)} is not declared", place, hint)
+        for mention in mentions:
+            if mention.types and not types.hierarchy.is_a(known[name].types, mention.types):
+                message = wrong_type(name, known[name].types, mention.types, mention.role)
+                raise PddlError(message, mention.place, "use another object, or correct its type")
+        warn_at(place, f"the domain names the object {quote(name)}, which only the problem declares")
+        moved.append(known[name])
+    return replace(domain, constants=(*domain.constants, *moved))
+
+
+def with_counted_preferences(domain: DomainModel, worth: Mapping[str, Number], words: Vocabulary) -> DomainModel:
+    """Return `domain` with an action for each set of preferences that a step may break, at the price that it pays.
+
+    Preferences that the metric does not count are left out. Plans call all these actions by the name of the file's.
+    """
+    actions: dict[str, Action] = {}
+    versions = dict(domain.versions)
+    taken = set(domain.actions)
+    for name, action in domain.actions.items():
+        counted = [each for each in domain.unfinished.preferences.get(name, ()) if worth.get(each.preference)]
+        for version in _versions(action, list(instances(counted, words)), worth, taken):
+            actions[version.name] = version
+            if version.name != name:
+                versions[version.name] = domain.versions.get(name, name)
+    return replace(domain, actions=actions, versions=versions) if len(actions) > len(domain.actions) else domain
+
+
+def _versions(
+    action: Action, preferences: list[Stated], worth: Mapping[str, Number], taken: set[str]
+) -> Iterable[Action]:
+    """Yield `action` for each set of `preferences` that its steps may break, the empty set first."""
+    if len(preferences) > MOST_PREFERENCES:
+        construct = f"{len(preferences)} counted preferences in the precondition of '{action.name}'"
+        raise UnsupportedError(construct, f"at most {MOST_PREFERENCES} are counted")
+    for broken in itertools.product((False, True), repeat=len(preferences)):
+        pairs = list(zip(preferences, broken, strict=True))
+        requires = [_as_demanded(each.wanted, is_broken=is_broken) for each, is_broken in pairs]
+        names = [each.preference for each, is_broken in pairs if is_broken]
+        yield replace(
+            action,
+            name=_name(action.name, names, taken) if names else action.name,
+            requires=conjunction([action.requires, *requires]) if requires else action.requires,
+            cost=(*action.cost, *(worth[name] for name in names)),
+        )
+
+
+def _as_demanded(wanted: Formula | Constraint, *, is_broken: bool) -> Formula:
+    assert not isinstance(wanted, Constraint)
+    return Not(wanted) if is_broken else wanted
+
+
+def _name(action: str, preferences: list[str], taken: set[str]) -> str:
+    """Return a new name for `action` where it breaks `preferences`, and add it to `taken`."""
+    return free_name(f"{action}-without-{'-'.join(preferences)}", taken)
+
+
+def read_initial(
+    sections: list[Tree], words: Vocabulary, derived: frozenset[str]
+) -> tuple[tuple[Atom, ...], dict[Atom, Number], tuple[Atom, ...]]:
+    """Return the facts of the `:init` sections, each once and in their order, and the values of the functions.
+
+    The last are facts and functions of which the domain knows nothing, unless a name near theirs is declared.
+
+    `(not …)` says what is so anyway, unless the fact is stated as well: that is an error.
+    """
+    reader = _Reader(words, derived)
+    for section in sections:
+        reader.read(section)
+    return reader.facts(sections), reader.values, tuple(reader.unmentioned)
+
+
+class _Reader:
+    """Sorts entries into facts by predicate, values, and negated facts."""
+
+    def __init__(self, words: Vocabulary, derived: frozenset[str]) -> None:
+        self.values: dict[Atom, Number] = {}
+        self.unmentioned: list[Atom] = []
+        self._words = words
+        self._derived = derived
+        self._by_predicate: dict[str, list[Tree]] = {name: [] for name in words.predicates if name != "not"}
+        self._negated: dict[tuple[str, ...], Tree] = {}
+        self._no_facts: set[int] = set()
+
+    def read(self, section: Tree) -> None:
+        """Take what `section` states; its facts are left in their order for `facts`."""
+        by_predicate = self._by_predicate
+        for index in range(1, len(section)):
+            entry = section[index]
+            try:
+                rows = by_predicate[entry[0]]
+            except (KeyError, TypeError, IndexError):
+                rows = None
+            if rows is None or entry.__class__ is str:
+                self._other(section, index)
+            else:
+                rows.append(entry)
+
+    def facts(self, sections: list[Tree]) -> tuple[Atom, ...]:
+        """Check the facts that were read and return them."""
+        for name, rows in self._by_predicate.items():
+            if rows:
+                self._check_columns(name, rows)
+        entries = itertools.chain.from_iterable(section[1:] for section in sections)
+        unique = dict.fromkeys([tuple(entry) for entry in entries if id(entry) not in self._no_facts])
+        for row, tree in self._negated.items():
+            if row in unique:
+                message = f"{quote(list(row))} is stated, and its negation as well"
+                raise self._words.source.error(message, tree, None, "remove one")
+        return tuple([Atom(row[0], row[1:]) for row in unique])
+
+    def _check_columns(self, name: str, rows: list[Tree]) -> None:
+        """Raise where one of `rows`, all of predicate `name`, has arguments that do not fit."""
+        parameters = self._words.predicates[name].parameters
+        if name in self._derived:
+            message = f"the derived predicate {quote(name)} is in the initial state"
+            raise self._words.source.error(message, rows[0], None, "state what it is derived from")
+        try:
+            columns = list(zip(*rows, strict=True))[1:]
+            if len(columns) == len(parameters) and all(map(self._fits, columns, parameters)):
+                return
+        except (TypeError, ValueError):
+            pass
+        for row in rows:
+            self._refuse(row)
+            self._words.atom(row, {})
+
+    def _fits(self, column: tuple[str, ...], parameter: Variable) -> bool:
+        return self._words.extent(parameter.types).issuperset(column)
+
+    def _other(self, section: Tree, index: int) -> None:
+        """Take an entry that is no atom of a declared predicate, or raise."""
+        source, entry = self._words.source, section[index]
+        if not isinstance(entry, list) or not entry or not isinstance(entry[0], str):
+            hint = f"write '({entry})'" if isinstance(entry, str) else "write facts side by side, such as '(ready a)'"
+            raise source.error(f"found {quote(entry)}, expected a fact", section, index, hint)
+        match entry:
+            case ["=", *_]:
+                self._value(entry)
+                self._no_facts.add(id(entry))
+            case ["not", [str(name), *args] as atom] if self._is_unmentioned(name, args):
+                self._take_unmentioned(atom)
+                self._no_facts.add(id(entry))
+            case ["not", [str(), *_] as atom]:
+                self._words.atom(atom, {})
+                self._negated.setdefault(tuple(atom), atom)
+                self._no_facts.add(id(entry))
+            case [str(name), *args] if self._is_unmentioned(name, args):
+                self._take_unmentioned(entry)
+                self._no_facts.add(id(entry))
+            case _:
+                self._refuse(entry)
+                self._words.atom(entry, {})
+
+    def _is_unmentioned(self, name: str, args: list[Tree]) -> bool:
+        """Return whether nothing in the domain is called `name`, or nearly so, and the entry can be a fact."""
+        if name[0] in "?:" or is_number(name) or name in syntax.INITIAL or name in ("at", "and", "=", TOTAL_COST):
+            return False
+        known = [*self._words.predicates, *self._words.functions]
+        return name not in known and all(isinstance(each, str) for each in args) and not nearest(name, known)
+
+    def _take_unmentioned(self, tree: Tree) -> None:
+        """Keep the fact `tree`, of which the domain knows nothing; raise where it has a variable."""
+        for index, term in enumerate(tree):
+            if term[0] == "?":
+                message = f"the variable {quote(term)} is not bound"
+                raise self._words.source.error(message, tree, index, "name an object")
+        self.unmentioned.append(Atom(tree[0], tuple(tree[1:])))
+
+    def _refuse(self, entry: Tree) -> None:
+        """Raise where `entry` is a construct beyond the ADL level."""
+        match entry:
+            case ["at", str(time), [*_]] if is_number(time):
+                raise unsupported(self._words.source, syntax.TIMED_FACT, entry)
+            case [str(word), *_, [*_]] if word in syntax.INITIAL:
+                raise unsupported(self._words.source, syntax.INITIAL[word], entry)
+
+    def _value(self, entry: Tree) -> None:
+        """Take `(= (function object…) number)`."""
+        source = self._words.source
+        if len(entry) != 3:
+            message = f"found {quote(entry)}, expected a value such as '(= (distance a b) 3)'"
+            raise source.error(message, entry)
+        term = entry[1] if isinstance(entry[1], list) else [entry[1]]
+        if (
+            term
+            and all(isinstance(each, str) for each in (term[0], entry[2]))
+            and self._is_unmentioned(term[0], term[1:])
+        ):
+            self._take_unmentioned(term)
+            return
+        value = read_number(source, entry, 2)
+        if entry[1] in ([TOTAL_COST], TOTAL_COST):
+            return
+        atom = self._function_term(entry)
+        if self.values.setdefault(atom, value) != value:
+            message = f"{quote(entry[1])} has a second value; the first is {self.values[atom]}"
+            raise source.error(message, entry, None, "remove one")
+
+    def _function_term(self, entry: Tree) -> Atom:
+        """Return the term whose value `entry` states; parentheses may be missing where it has no arguments."""
+        if isinstance(entry[1], list):
+            return self._words.function_term(entry[1], {})
+        function = self._words.functions.get(entry[1])
+        if function is None or function.parameters:
+            hint = nearest(entry[1], self._words.functions)
+            raise self._words.source.error(f"found {quote(entry[1])}, expected a function", entry, 1, hint)
+        return Atom(entry[1])
+
+
+_EXAMPLE = "'(:metric minimize (total-cost))'"
+CONSTANT = ""
+"""The term of a sum that multiplies nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a metric says: how plans are counted, whether costs count at all, and what each preference is worth."""
+
+    metric: Metric
+    costs: bool = True
+    worth: Mapping[str, Number] = field(default_factory=dict)
+
+
+def read_metric(definition: Definition) -> Weights:
+    """Return what the metric of a problem says; without one, plans are counted by their length.
+
+    Raises `PddlError` for what is no metric, `UnsupportedError` for other metrics than sums of the total cost and of
+    violated preferences.
+    """
+    section = definition.one(":metric")
+    match section:
+        case None:
+            return Weights(Metric.LENGTH)
+        case [_, "minimize", [str(name)] | str(name)] if name == TOTAL_COST:
+            return Weights(Metric.COST)
+        case [_, "maximize", ["reward"] | "reward"]:
+            warn(definition.source, section, None, "the reward is left out: what counts is that the goal is reached")
+            return Weights(Metric.LENGTH)
+        case [_, "minimize" | "maximize", list(tree)]:
+            return _weights(definition, section, tree)
+        case [_, "minimize" | "maximize", _]:
+            raise unsupported(definition.source, syntax.METRIC, section)
+        case [_, str(word), *_] if word not in ("minimize", "maximize"):
+            hint = nearest(word, ("minimize", "maximize"))
+            message = f"found {quote(word)}, expected 'minimize'"
+            raise definition.source.error(message, section, 1, hint)
+        case _:
+            raise definition.source.error(f"found {quote(section)}, expected {_EXAMPLE}", section)
+
+
+def _weights(definition: Definition, section: Tree, tree: Tree) -> Weights:
+    terms = _sum(tree)
+    if terms is None:
+        raise unsupported(definition.source, syntax.METRIC, section)
+    sign = 1 if section[1] == "minimize" else -1
+    found = {name: sign * weight for name, weight in terms.items() if name != CONSTANT and weight}
+    cost = found.pop(TOTAL_COST, Decimal(0))
+    worth = {name.removeprefix("!"): weight / (cost or 1) for name, weight in found.items()}
+    exact = all(value * (cost or 1) == found[f"!{name}"] for name, value in worth.items())
+    if cost < 0 or any(value < 0 for value in worth.values()) or not exact or not found:
+        raise unsupported(definition.source, syntax.METRIC, section)
+    return Weights(Metric.COST, bool(cost), {name: exact_number(value) for name, value in worth.items()})
+
+
+def _sum(tree: Tree | str) -> dict[str, Decimal] | None:
+    """Return the terms of a linear expression: the total cost, preferences (after `!`), and the constant."""
+    match tree:
+        case str(word) if is_number(word):
+            return {CONSTANT: Decimal(word)}
+        case str(name) | [str(name)] if name == TOTAL_COST:
+            return {TOTAL_COST: Decimal(1)}
+        case ["is-violated", str(name)]:
+            return {f"!{name}": Decimal(1)}
+        case ["+" | "-" as sign, *parts] if parts:
+            return _added([_sum(part) for part in parts], sign == "-")
+        case ["*", *parts] if parts:
+            return _product([_sum(part) for part in parts])
+    return None
+
+
+def _added(parts: list[dict[str, Decimal] | None], minus: bool) -> dict[str, Decimal] | None:
+    found: dict[str, Decimal] = {}
+    for number, part in enumerate(parts):
+        if part is None:
+            return None
+        sign = -1 if minus and (number or len(parts) == 1) else 1
+        for name, weight in part.items():
+            found[name] = found.get(name, Decimal(0)) + sign * weight
+    return found
+
+
+def _product(parts: list[dict[str, Decimal] | None]) -> dict[str, Decimal] | None:
+    found: dict[str, Decimal] = {CONSTANT: Decimal(1)}
+    for part in parts:
+        if part is None:
+            return None
+        if set(found) > {CONSTANT} and set(part) > {CONSTANT}:
+            return None
+        constant, other = (found, part) if set(found) == {CONSTANT} else (part, found)
+        if set(constant) != {CONSTANT}:
+            return None
+        found = {name: weight * constant[CONSTANT] for name, weight in other.items()}
+    return found
+
+
+SECTIONS: Final = (":domain", ":objects", ":init", ":goal", ":constraints", ":metric")
+WITHOUT_MEANING: Final = frozenset({":requirements", ":length", ":situation", ":irrelevant", ":goal-reward"})
+"""Sections that say nothing about which plans there are: hints to some planner, or what the domain says already."""
+
+
+def read(domain: str | os.PathLike[str], problem: str | os.PathLike[str]) -> Problem:
+    """Return the problem in two PDDL files; raises what `parse_domain` and `parse_problem` raise."""
+    return read_problem(problem, read_domain(domain))
+
+
+def read_problem(path: str | os.PathLike[str], domain: DomainModel) -> Problem:
+    """Return the problem for `domain` in the file at `path`; raises what `parse_problem` raises."""
+    return parse_problem(read_text(path), domain, os.fspath(path))
+
+
+@collector_paused()
+def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> Problem:
+    """Return the problem for `domain` that `text` defines; `source` names it in messages. Names become lower-case.
+
+    With `(:metric minimize (total-cost))` plans cost what their actions do, without a metric their length. Constraints
+    and preferences are those of PDDL 3; a preference is worth what the metric says, and nothing without it.
+
+    Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
+    """
+    definition = read_definition(Source(text, source), "problem", SECTIONS, WITHOUT_MEANING)
+    if not definition.all(":goal"):
+        hint = "add '(:goal (and …))'"
+        raise definition.source.error("the problem has no goal", definition.tree, len(definition.tree), hint)
+    return classical_problem(definition, domain)[0]
+
+
+def classical_problem(
+    definition: Definition, domain: DomainModel, *, same_name: bool = True
+) -> tuple[Problem, Vocabulary]:
+    """Return the problem that the sections of `definition` state, and what conditions in it may name.
+
+    Sections of other kinds are left alone; without a goal, it is always true. The domain that the problem names has to
+    have the name of `domain` where `same_name`.
+    """
+    _check_domain(definition, domain, same_name=same_name)
+    types = Types(definition.source, domain.types)
+    constants = {constant.name: constant for constant in domain.constants}
+    objects = _objects(definition, types, constants)
+    if domain.unfinished.undeclared:
+        domain = with_constants(domain, types, {**constants, **objects})
+        constants = {constant.name: constant for constant in domain.constants}
+        objects = {name: item for name, item in objects.items() if name not in constants}
+    words = Vocabulary(definition.source, types, dict(domain.predicates), constants | objects, dict(domain.functions))
+    initial, values, unmentioned = read_initial(definition.all(":init"), words, domain.derived)
+    weights = read_metric(definition)
+    goal, constraints = _demands(definition, words, weights, domain.unfinished)
+    domain = domain if weights.costs else without_action_costs(domain)
+    if domain.unfinished.is_any:
+        domain = replace(with_counted_preferences(domain, weights.worth, words), unfinished=Unfinished())
+    stated = Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, weights.metric)
+    stated = replace(stated, unmentioned=unmentioned) if unmentioned else stated
+    return sealed(replace(stated, constraints=constraints) if constraints else stated), words
+
+
+def _check_domain(definition: Definition, domain: DomainModel, *, same_name: bool) -> None:
+    section = definition.one(":domain")
+    match section:
+        case [_, str(name)]:
+            if name == domain.name.lower() or not same_name:
+                return
+            hint = "give the domain and the problem that belong together"
+            message = f"this problem is for the domain {quote(name)}, not for {quote(domain.name)}"
+            raise definition.source.error(message, section, 1, hint)
+        case None:
+            message, tree = "the problem does not name its domain", definition.tree
+        case _:
+            message, tree = f"found {quote(section)}, expected '(:domain {domain.name})'", section
+    raise definition.source.error(message, tree, None, f"add '(:domain {domain.name})'")
+
+
+def _objects(definition: Definition, types: Types, constants: dict[str, Object]) -> dict[str, Object]:
+    """Return the objects that are no constants already."""
+    found: dict[str, Object] = {}
+    for section in definition.all(":objects"):
+        for name, item in read_objects(section, types, found).items():
+            if name not in constants:
+                found[name] = item
+            elif not set(item.types) <= types.above(constants[name].types):
+                kinds = " ".join(constants[name].types)
+                message = f"the object {quote(name)} is a constant of the domain, of type {quote(kinds)}"
+                raise types.source.error(message, section, section.index(name), "give it that type, or another name")
+    return found
+
+
+def _demands(
+    definition: Definition, words: Vocabulary, weights: Weights, unfinished: Unfinished
+) -> tuple[Goal, tuple[Constraint, ...]]:
+    """Return what must hold at the end and on the way, and what would be good to hold, by its worth."""
+    templates = [*_goal(definition, words), *unfinished.constraints]
+    for section in definition.all(":constraints"):
+        templates += read_constraints(section, words)
+    in_preconditions = [each for found in unfinished.preferences.values() for each in found]
+    known = {each.preference for each in (*templates, *in_preconditions) if each.preference}
+    stated = list(instances(templates, words))
+    for name in weights.worth:
+        if name not in known:
+            message = f"the metric speaks of the preference {quote(name)}, and there is none"
+            raise definition.source.error(message, definition.all(":metric")[0], None, nearest(name, known))
+    hard = [each.wanted for each in stated if not each.preference]
+    soft = [(each.wanted, weights.worth.get(each.preference, 0)) for each in stated if each.preference]
+    goals = [each for each in hard if not isinstance(each, Constraint)]
+    wishes = tuple([SoftGoal(each, worth) for each, worth in soft if worth and not isinstance(each, Constraint)])
+    ways = [each for each in hard if isinstance(each, Constraint)]
+    ways += [replace(each, utility=worth) for each, worth in soft if worth and isinstance(each, Constraint)]
+    return Goal(goals[0] if len(goals) == 1 else And(tuple(goals)), wishes), tuple(ways)
+
+
+def _goal(definition: Definition, words: Vocabulary) -> Iterable[Stated]:
+    section = definition.one(":goal")
+    if section is None:
+        return ()
+    condition = subtree(definition.source, section, 1, "a condition")
+    check_length(definition.source, section, 2, "the goal")
+    if has_preferences(condition, words):
+        return read_goal(condition, words)
+    return (Stated(read_condition(condition, words, {})),)
+
+
+def without_action_costs(domain: DomainModel) -> DomainModel:
+    """Return `domain` with actions that cost nothing, as where a metric leaves out the total cost."""
+    return replace(domain, actions={name: replace(each, cost=()) for name, each in domain.actions.items()})

@@ -1,0 +1,405 @@
+"""Text to nested lists of words, and from any list in them back to its line and column.
+
+Reading is two C-speed passes over the text and one short loop. Words carry no positions: where an error needs one,
+the tree is walked and the text is split a second time, counting words. That makes errors a little slower and
+everything else as fast as Python allows.
+
+The text of a PDDL file, whatever wrote it: UTF-8 with or without a mark, UTF-16 with one, Latin-1; and why not.
+
+What PDDL can say beyond the ADL level, by the word that says it: refused by name, with who would take it.
+
+What is read as the field's other tools read it, though PDDL or HDDL say otherwise: with a warning, each time.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+
+from planner.errors import InputError, Location, PddlError, UnsupportedError, did_you_mean
+from planner.lightweight import Any, Final
+
+Tree = list[Any]
+"""A parenthesised list: its items are words (`str`) and further trees."""
+
+MAX_DEPTH: Final = 100
+"""How deep parentheses may nest. What walks formulas later may recurse, so the bound is set here, once."""
+
+SECTIONS: Final = frozenset(
+    {":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived", ":domain"}
+    | {":objects", ":init", ":goal", ":metric", ":durative-action", ":constraints", ":axiom"}
+    | {":task", ":method", ":htn"}
+)
+"""Words that start a section at the second level, and so betray a parenthesis that was left open before them."""
+
+_KEYS: Final = frozenset(
+    {":parameters", ":precondition", ":effect", ":task"}
+    | {":subtasks", ":tasks", ":ordered-subtasks", ":ordered-tasks", ":ordering"}
+)
+"""Words that stand at the third level, for the same purpose."""
+
+_WORD: Final = r"[()]|\?[^\s()?]*|[^\s()?]+"
+_COMMENT: Final = r";[^\n\r]*"
+_LINE_END: Final = r"\r\n|\r|\n"
+_LONGEST_QUOTE: Final = 60
+_MANY: Final = 2_000
+
+
+class Source:
+    """A text, its name for messages, and its tree (`expressions`: what stands side by side at the top).
+
+    Raises `PddlError` where parentheses do not match or nest deeper than `MAX_DEPTH`.
+    """
+
+    __slots__ = ("expressions", "name", "text")
+
+    def __init__(self, text: str, name: str, *, keep_case: bool = False) -> None:
+        self.text = text
+        self.name = name
+        words = _split(text if keep_case else text.lower())
+        self.expressions: Tree = []
+        try:
+            _nest(words, self.expressions)
+        except _NestingError:
+            raise self._nesting_error(words) from None
+
+    def error(self, message: str, tree: Tree, index: int | None = None, hint: str | None = None) -> PddlError:
+        """Return an error at `tree`, or at its item `index` (one past the last: at its closing parenthesis)."""
+        return PddlError(message, self.location(tree, index), hint)
+
+    def location(self, tree: Tree, index: int | None = None) -> Location:
+        """Return where `tree`, or its item `index`, is written."""
+        return self._place(self._number(tree, index))
+
+    def _place(self, number: int) -> Location:
+        import re
+
+        blank = re.sub(_COMMENT, lambda comment: " " * len(comment[0]), self.text)
+        words = enumerate(re.finditer(_WORD, blank))
+        offset = next((word.start() for count, word in words if count == number), len(blank))
+        ends = [end.end() for end in re.compile(_LINE_END).finditer(self.text, 0, offset)]
+        return Location(self.name, len(ends) + 1, offset - (ends[-1] if ends else 0) + 1)
+
+    def _number(self, wanted: Tree, index: int | None) -> int:
+        """Return which word of the text starts `wanted`, or its item `index`."""
+        number = 0
+        stack: list[tuple[Tree, Iterator[tuple[int, Any]]]] = [(self.expressions, enumerate(self.expressions))]
+        while stack:
+            tree, items = stack[-1]
+            for position, item in items:
+                if (item is wanted and index is None) or (tree is wanted and position == index):
+                    return number
+                number += 1
+                if isinstance(item, list):
+                    stack.append((item, enumerate(item)))
+                    break
+            else:
+                if tree is wanted:
+                    return number
+                number += 1
+                stack.pop()
+        return number
+
+    def _nesting_error(self, words: list[str]) -> PddlError:
+        """Return what is wrong with the parentheses of `words`, at the one to blame."""
+        opened: list[int] = []
+        first: tuple[int, int] | None = None
+        for number, word in enumerate(words):
+            if word == ")" and not opened:
+                return self._surplus(number, first)
+            if word == ")":
+                start = opened.pop()
+                first = first or (None if opened else (start, number))
+            elif word in _KEYS and len(opened) > 2:
+                return self._unclosed(opened[-1], f"still open where {quote(word)} stands at", number)
+            elif word == "(":
+                follower = words[number + 1] if number + 1 < len(words) else ""
+                if len(opened) > 1 and follower in SECTIONS:
+                    return self._unclosed(opened[-1], f"still open where '({follower}' starts at", number)
+                opened.append(number)
+                if len(opened) > MAX_DEPTH:
+                    message = f"parentheses nest deeper than {MAX_DEPTH} levels"
+                    return PddlError(message, self._place(number), "write the formula flatter")
+        return self._unclosed(opened[-1], "still open at the end,", len(words))
+
+    def _unclosed(self, opened: int, complaint: str, number: int) -> PddlError:
+        place = self._place(number)
+        message = f"this '(' is never closed: it is {complaint} line {place.line}"
+        return PddlError(message, self._place(opened), "add ')' where it should end")
+
+    def _surplus(self, number: int, first: tuple[int, int] | None) -> PddlError:
+        if first is None:
+            return PddlError("found ')' where no '(' is open", self._place(number), "remove it")
+        start, end = (self._place(each) for each in first)
+        known = f"the '(' of line {start.line} was closed already at line {end.line}, column {end.column}"
+        return PddlError(f"found ')' where no '(' is open: {known}", self._place(number), "remove one of them")
+
+
+class _NestingError(Exception):
+    """The parentheses do not match, or nest too deep."""
+
+
+def _split(text: str) -> list[str]:
+    """Return the words of `text`; a variable starts one, even where no space is before it, as in `(truck?t)`.
+
+    Equal words are one string: that saves memory, and the hashing and comparing of whoever works with them.
+    """
+    if ";" in text:
+        lines = text.replace("\r", "\n").split("\n")
+        text = "\n".join([line[: line.find(";")] if ";" in line else line for line in lines])
+    words = text.replace("(", " ( ").replace(")", " ) ").replace("?", " ?").split()
+    one_of_each: dict[str, str] = {}
+    return list(map(one_of_each.setdefault, words, words))
+
+
+def _nest(words: list[str], current: Tree) -> None:
+    """Append what `words` say to the list `current`."""
+    stack: list[Tree] = []
+    for word in words:
+        if word == "(":
+            child: Tree = []
+            current.append(child)
+            stack.append(current)
+            current = child
+            if len(stack) > MAX_DEPTH:
+                raise _NestingError
+        elif word != ")":
+            current.append(word)
+        elif stack:
+            current = stack.pop()
+        else:
+            raise _NestingError
+    if stack:
+        raise _NestingError
+
+
+def quote(item: Tree | str | None) -> str:
+    """Return `item` as messages show it: in quotes, and cut where it is long."""
+    if item is None:
+        return "nothing"
+    text = item if isinstance(item, str) else _flat(item)
+    return f"'{text}'" if len(text) <= _LONGEST_QUOTE else f"'{text[:_LONGEST_QUOTE]}…'"
+
+
+def _flat(tree: Tree) -> str:
+    """Return `tree` as text, no longer than need be."""
+    text = "("
+    stack = [iter(tree)]
+    while stack and len(text) <= _LONGEST_QUOTE:
+        for item in stack[-1]:
+            text += "(" if isinstance(item, list) else f"{item} "
+            if isinstance(item, list):
+                stack.append(iter(item))
+            break
+        else:
+            text = f"{text.rstrip()}) "
+            stack.pop()
+    return text.rstrip()
+
+
+def counted(number: int, word: str) -> str:
+    """Return `number` and `word`, which is in the plural unless it is 1."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def ungrouped(tree: Tree) -> str | None:
+    """Return how to mend `tree` where it begins with a list and a word was expected; None where it does not."""
+    if not tree or isinstance(tree[0], str):
+        return None
+    return "join several with '(and …)'" if len(tree) > 1 else "remove one pair of parentheses"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return "did you mean …?" for `name`; among very many names only those that begin and end alike are compared."""
+    names = list(known)
+    if len(names) > _MANY:
+        names = [each for each in names if each[:1] == name[:1] and abs(len(each) - len(name)) < 3]
+    return did_you_mean(name, names[:_MANY])
+
+
+_MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+MOST_BYTES: Final = 1 << 28
+"""Longer files are no text that somebody wrote, and would take all memory."""
+_PART: Final = 1 << 20
+
+
+def read_text(path: str | os.PathLike[str], error: type[InputError] = PddlError) -> str:
+    """Return the text of the file at `path`.
+
+    Raises `error` where there is no such file, where it may not be read, and where it holds no text.
+    """
+    place = Location(os.fspath(path))
+    try:
+        data = read_bytes(path)
+    except FileNotFoundError:
+        raise error("there is no such file", place, _nearest_file(path)) from None
+    except IsADirectoryError:
+        raise error("this is a folder, and a file was expected", place, "name a file inside it") from None
+    except PermissionError:
+        raise error("the file may not be read", place, "give yourself permission to read it") from None
+    except (OSError, ValueError) as problem:
+        raise error(f"the file cannot be read: {problem}", place) from None
+    try:
+        if data is None:
+            raise _TooLongError  # noqa: TRY301 - as below
+        return _decode(data)
+    except _TooLongError:
+        message = f"the file has more than {MOST_BYTES >> 20} MiB"
+        raise error(message, place, "domains, problems and plans are shorter") from None
+    except UnicodeDecodeError as problem:
+        raise error(f"the file is damaged: {problem}", place) from None
+    except _NotTextError as problem:
+        raise error(f"the file is binary: it has a zero byte at offset {problem}", place, "name a text file") from None
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes | None:
+    """Return what the file at `path` holds, up to its first part with a zero byte; None for more than `MOST_BYTES`.
+
+    It is read part by part: between two, a limit or a signal may end the work, whatever never ends.
+    """
+    data = bytearray()
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a path object would cost more
+        while part := file.read(_PART):
+            data += part
+            if len(data) > MOST_BYTES:
+                return None
+            if b"\0" in part and not data.startswith(tuple(_MARKS)):
+                break
+    return bytes(data)
+
+
+class _TooLongError(Exception):
+    """The file is longer than any text that is read."""
+
+
+class _NotTextError(Exception):
+    """The data has a zero byte."""
+
+
+def _decode(data: bytes) -> str:
+    for mark, encoding in _MARKS.items():
+        if data.startswith(mark):
+            return data.decode(encoding)
+    if b"\0" in data:
+        raise _NotTextError(data.index(b"\0"))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _nearest_file(name: str | os.PathLike[str]) -> str | None:
+    from pathlib import Path
+
+    path = Path(name)
+    try:
+        near = [sibling.name for sibling in path.parent.iterdir() if did_you_mean(path.stem, [sibling.stem])]
+        return did_you_mean(path.name, near)
+    except (OSError, ValueError):
+        return None
+
+
+_TEMPORAL: Final = "unified-planning reads it itself, for engines such as 'tamer' or 'aries'"
+_NUMERIC: Final = "unified-planning reads it itself, for engines such as 'enhsp' or 'tamer'"
+_HYBRID: Final = "engines for PDDL+ take it, such as 'enhsp'"
+_HIERARCHICAL: Final = "write it to an .hddl file"
+_TRAJECTORY: Final = "state it in the problem, in (:constraints …)"
+_PREFERENCE: Final = "preferences stand at the top of goals, preconditions and constraints, under 'and' and 'forall'"
+_CONFORMANT: Final = "state which facts hold"
+
+Reason = tuple[str, str]
+"""What the construct is called, and the hint."""
+
+REFUSED_SECTIONS: Final[dict[str, Reason]] = {
+    ":durative-action": ("durative action", _TEMPORAL),
+    ":process": ("process", _HYBRID),
+    ":event": ("event", _HYBRID),
+    ":constraints": ("trajectory constraints", _TRAJECTORY),
+    ":safety": ("safety constraints", _TRAJECTORY),
+    ":task": ("task of a hierarchy", _HIERARCHICAL),
+    ":method": ("method of a hierarchy", _HIERARCHICAL),
+    ":htn": ("initial task network", _HIERARCHICAL),
+    ":timeless": ("timeless facts", "state them in the problem's (:init …)"),
+    ":axiom": ("axiom of PDDL 1.2", "write it as '(:derived (predicate ?x) condition)'"),
+    ":class": ("class", _HYBRID),
+}
+
+_TRAJECTORY_WORDS: Final = frozenset(
+    {"always", "sometime", "within", "at-most-once", "sometime-after", "sometime-before"}
+    | {"always-within", "hold-during", "hold-after"}
+)
+
+CONDITIONS: Final[dict[str, Reason]] = {
+    **dict.fromkeys(("<", ">", "<=", ">="), ("numeric comparison", _NUMERIC)),
+    **dict.fromkeys(_TRAJECTORY_WORDS, ("trajectory constraint", _TRAJECTORY)),
+    "preference": ("preference", _PREFERENCE),
+    "at": ("timed condition", _TEMPORAL),
+    "over": ("timed condition", _TEMPORAL),
+}
+
+EFFECTS: Final[dict[str, Reason]] = {
+    **dict.fromkeys(("assign", "decrease", "scale-up", "scale-down"), ("numeric effect", _NUMERIC)),
+    "at": ("timed effect", _TEMPORAL),
+}
+
+INITIAL: Final[dict[str, Reason]] = {
+    "oneof": ("unknown initial fact", _CONFORMANT),
+    "unknown": ("unknown initial fact", _CONFORMANT),
+    "or": ("unknown initial fact", _CONFORMANT),
+    "forall": ("quantified initial fact", _CONFORMANT),
+    "probabilistic": ("unknown initial fact", _CONFORMANT),
+}
+
+NUMERIC_COMPARISON: Final[Reason] = ("numeric comparison", _NUMERIC)
+NUMERIC_EFFECT: Final[Reason] = ("numeric effect on what is not (total-cost)", _NUMERIC)
+UNIVERSAL_CHANCE: Final[Reason] = (
+    "outcome for all objects of a variable",
+    "write its effects for each object; 'forall' may delete all facts of a pattern, whatever holds",
+)
+COST_OF_OUTCOME: Final[Reason] = (
+    "cost that depends on the outcome",
+    "write one '(increase (total-cost) …)' outside of the outcomes, such as their average",
+)
+MANY_OUTCOMES: Final[Reason] = ("action with more than 1000 outcomes", "let fewer effects come about independently")
+MANY_CONDITIONS: Final[Reason] = (
+    "action whose outcomes have more than 6 conditions",
+    "write an action for each case, with the conditions in its ':precondition'",
+)
+OUTCOMES_OF_TASKS: Final[Reason] = (
+    "outcome under a condition, in hierarchical domains,",
+    "write an action for each case, with the condition in its ':precondition'",
+)
+CONDITIONAL_COST: Final[Reason] = ("cost under a condition", _NUMERIC)
+COST_ARITHMETIC: Final[Reason] = ("cost by other arithmetic than '+'", _NUMERIC)
+OBJECT_FUNCTION: Final[Reason] = ("function whose values are objects", "use a predicate with one more argument")
+TIMED_FACT: Final[Reason] = ("timed initial fact", _TEMPORAL)
+CONSTRAINT: Final[Reason] = (
+    "constraint",
+    "'always', 'sometime', 'at-most-once' and 'sometime-before' are read, and more in Python or YAML",
+)
+METRIC: Final[Reason] = ("metric other than a sum of the total cost and of violated preferences", _NUMERIC)
+
+
+def unsupported(
+    source: Source, reason: Reason, tree: Tree, index: int | None = None, name: str = ""
+) -> UnsupportedError:
+    """Return the refusal of the construct at `tree` or its item `index`; `name` is what the file calls it."""
+    construct, hint = reason
+    return UnsupportedError(f"{construct}{f' {name!r}' if name else ''} at {source.location(tree, index)}", hint)
+
+
+class FileWarning(UserWarning):
+    """Something in a file is not as its language wants it, and is read as other tools read it."""
+
+
+def warn(source: Source, tree: Tree, index: int | None, message: str) -> None:
+    """Warn of what stands at item `index` of `tree`: `message` says how it is read."""
+    warn_at(source.location(tree, index), message)
+
+
+def warn_at(place: Location, message: str) -> None:
+    """Warn of what stands at `place`: `message` says how it is read."""
+    warnings.warn(f"{place}: {message}", FileWarning, stacklevel=3)

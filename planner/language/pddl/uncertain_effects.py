@@ -1,0 +1,138 @@
+"""Effects of which one of several comes about, and the outcomes that an action has of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from planner.language.pddl.sections import read_number
+from planner.language.pddl.syntax import Source, Tree
+from planner.lightweight import Final, dataclass
+from planner.model import (
+    OPEN,
+    TRUE,
+    Atom,
+    Formula,
+    Literal,
+    Not,
+    Outcome,
+)
+from planner.model.formulas import conjunction
+
+MOST_CONDITIONS: Final = 6
+"""Conditions of one action's outcomes: each doubles the number of actions that stand for it."""
+
+
+MOST_OUTCOMES: Final = 1_000
+"""Outcomes of one action; effects that come about independently multiply them."""
+
+
+_ROUNDED: Final = Decimal("1e-12")
+"""What probabilities are multiples of that have no finite decimal."""
+
+
+_WEIGHED: Final = "probabilistic"
+"""The keyword of effects with probabilities; those of `oneof` are alike."""
+
+
+_LONGEST: Final = 100
+"""Characters of a fraction; Python reads numbers of some thousand digits at most."""
+
+
+Part = tuple[Formula, tuple[Literal, ...]]
+"""Literals, and when they come about; always where that is `TRUE`. Those with open arguments delete all that match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of several effects, and how probable it is."""
+
+    probability: Fraction
+    parts: tuple[Part, ...] = ()
+
+
+Choice = Sequence[Option]
+"""Of these, one comes about."""
+
+
+def _joined(probability: Fraction, parts: Sequence[Part], choices: Sequence[Choice]) -> Iterator[Option]:
+    """Yield the options that `parts` are together with what comes of `choices`, which are independent."""
+    for chosen in product(*choices):
+        share = prod([each.probability for each in chosen], start=probability)
+        yield Option(share, (*parts, *(part for each in chosen for part in each.parts)))
+
+
+def read_options(
+    source: Source, tree: Tree, index: int, parts: Sequence[Part], choices: Sequence[Choice]
+) -> list[Option]:
+    """Return what the effect at item `index` of `tree` comes to: `parts`, and what comes of `choices`."""
+    share = _probability(source, tree, index - 1) if tree[0] == _WEIGHED else Fraction(1, len(tree) - 1)
+    return list(_joined(share, parts, choices))
+
+
+def choice(source: Source, tree: Tree, options: Sequence[Option]) -> list[Option]:
+    """Return the `options` of `tree`: those with probabilities the most likely first, and what is left of 1 at last.
+
+    Raises `PddlError` where the probabilities add up to more.
+    """
+    if tree[0] != _WEIGHED:
+        return list(options)
+    left = 1 - sum([each.probability for each in options], Fraction(0))
+    if left < 0:
+        raise source.error("the probabilities add up to more than 1", tree, None, "make them smaller")
+    found = sorted([each for each in options if each.probability], key=lambda each: -each.probability)
+    return [*found, Option(left)] if left else found
+
+
+def _probability(source: Source, tree: Tree, index: int) -> Fraction:
+    """Return the probability at item `index` of `tree`, such as `0.25` or `1/4`."""
+    item = tree[index]
+    above, _, below = item.partition("/") if isinstance(item, str) else ("", "", "")
+    if above.isdecimal() and below.isdecimal() and len(item) <= _LONGEST and int(below):
+        return Fraction(int(above), int(below))
+    return Fraction(read_number(source, tree, index, "a probability"))
+
+
+def conditions_of(choices: Sequence[Choice]) -> list[Formula]:
+    """Return the conditions under which parts of `choices` come about, each once."""
+    parts = [part for choice in choices for option in choice for part in option.parts]
+    return list(dict.fromkeys(condition for condition, _ in parts if condition != TRUE))
+
+
+def versions(always: Sequence[Literal], choices: Sequence[Choice]) -> Iterator[tuple[Formula, tuple[Outcome, ...]]]:
+    """Yield what may come of an action, the intended outcome first, for each truth of the conditions of `choices`.
+
+    What the action `always` changes is part of each outcome. Equal outcomes are one.
+    """
+    conditions = conditions_of(choices)
+    for held in product((True, False), repeat=len(conditions)):
+        truth = dict(zip(conditions, held, strict=True))
+        demand = conjunction([each if holds else Not(each) for each, holds in truth.items()])
+        yield demand, _outcomes(always, choices, {**truth, TRUE: True})
+
+
+def _outcomes(always: Sequence[Literal], choices: Sequence[Choice], truth: dict[Formula, bool]) -> tuple[Outcome, ...]:
+    shares: dict[tuple[Literal, ...], Fraction] = {}
+    for option in _joined(Fraction(1), (), choices):
+        some = [literal for condition, literals in option.parts if truth[condition] for literal in literals]
+        provides = tuple(dict.fromkeys([*always, *some]))
+        shares[provides] = shares.get(provides, Fraction(0)) + option.probability
+    rounded = list(map(_decimal, shares.values()))
+    rounded[-1] = 1 - sum(rounded[:-1], Decimal(0))
+    return tuple([_outcome(share, literals) for literals, share in zip(shares, rounded, strict=True)])
+
+
+def _outcome(share: Decimal, literals: Sequence[Literal]) -> Outcome:
+    """Return the outcome that `literals` are; it modifies what they delete with open arguments."""
+    atoms = [(each, each.part if isinstance(each, Not) else each) for each in literals]
+    modifies = [atom for _, atom in atoms if isinstance(atom, Atom) and OPEN in atom.args]
+    return Outcome(share, tuple([each for each, atom in atoms if atom not in modifies]), tuple(modifies))
+
+
+def _decimal(share: Fraction) -> Decimal:
+    """Return `share`, exactly where it is a finite decimal."""
+    found = Decimal(share.numerator) / share.denominator
+    return found if Fraction(found) == share else found.quantize(_ROUNDED)

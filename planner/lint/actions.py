@@ -1,0 +1,289 @@
+"""Lint of single actions: what can be seen without objects and without the other actions.
+
+Lint of `modifies` with open arguments: an item written so should have one value at a time.
+
+`modifies at(robot, _)` reads as "the robot has one place, and it changes". That is proved or reported, never assumed.
+Mutex groups leave one argument open at most, so that with more the lack of a proof says little: that is a note.
+
+Lint of atoms: arguments of types that can never stand where they stand, such as two in the wrong order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from planner.compilations.normal_form import Conjunction, disjuncts
+from planner.grounding.single_valued_items import single_valued
+from planner.language.declare.vocabulary import Types
+from planner.limits import Budget
+from planner.lint.findings import Finding, Level, plain_atoms
+from planner.model import (
+    OPEN,
+    Action,
+    And,
+    Atom,
+    CostFunction,
+    CostTerm,
+    DomainModel,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Not,
+    Problem,
+    Variable,
+    When,
+    is_variable,
+)
+from planner.model.actions import added, deleted, has_open
+from planner.model.formulas import children, free_variables, terms_of
+
+
+def check_action(action: Action, domain: DomainModel) -> Iterator[Finding]:
+    """Yield what is odd about `action` on its own."""
+    yield from _unused_parameters(action)
+    yield from _unused_creations(action)
+    yield from _contradictions(action)
+    yield from _effects(action)
+    yield from _known_effects(action, domain)
+    yield from _outcomes(action)
+
+
+def _unused_parameters(action: Action) -> Iterator[Finding]:
+    if any(isinstance(term, CostFunction) for term in _amounts(action)):
+        return
+    used = _terms(action)
+    for parameter in action.parameters:
+        if parameter.name not in used:
+            yield Finding(
+                Level.WARNING,
+                "unused-parameter",
+                f"action {action.name}",
+                f"the parameter '{parameter.name.removeprefix('?')}' is used in no condition, effect or cost",
+                "it only multiplies the ground actions: leave it out",
+            )
+
+
+def _unused_creations(action: Action) -> Iterator[Finding]:
+    used = _terms(action)
+    for name in action.creates:
+        if name not in used:
+            yield Finding(
+                Level.WARNING,
+                "unused-creation",
+                f"action {action.name}",
+                f"it creates '{name.removeprefix('?')}', of which no effect says anything",
+                "provide a fact of it: no condition and no goal can find it otherwise",
+            )
+
+
+def _terms(action: Action) -> set[str]:
+    """Return every term that the action's conditions, effects, cost, order and data mention."""
+    effects = [*action.effects, *(When(provides=outcome.provides) for outcome in action.outcomes)]
+    atoms = [
+        *(atom for effect in effects for atom in (*added(effect.provides), *deleted(effect.provides))),
+        *(atom for effect in effects for atom in effect.modifies),
+        *(atom for outcome in action.outcomes for atom in outcome.modifies),
+        *(term for term in _amounts(action) if isinstance(term, Atom)),
+        *action.after,
+        *action.senses,
+        *(parameter.source.fact for parameter in action.data if parameter.source is not None),
+    ]
+    conditions = [action.requires, *(effect.requires for effect in effects)]
+    return terms_of(atoms) | {name for condition in conditions for name in free_variables(condition)}
+
+
+def _amounts(action: Action) -> Iterator[CostTerm]:
+    yield from action.cost
+    for terms in action.uses.values():
+        yield from terms
+
+
+def _contradictions(action: Action) -> Iterator[Finding]:
+    place = f"action {action.name}"
+    clash = contradiction(action.requires)
+    if clash is not None:
+        message = f"it can never apply: what it requires contradicts itself ({clash})"
+        yield Finding(Level.ERROR, "contradicting-requires", place, message)
+        return
+    for effect in action.when:
+        clash = contradiction(And((action.requires, effect.requires)))
+        if clash is not None:
+            message = f"an effect under the condition '{effect.requires}' never happens ({clash})"
+            yield Finding(Level.WARNING, "contradicting-when", place, message)
+
+
+def contradiction(condition: Formula) -> str | None:
+    """Return why no state satisfies `condition`, as far as that can be seen from its text; None when one may."""
+    clashes = [_clash(conjunction) for conjunction in disjuncts(condition)]
+    return None if None in clashes else clashes[0] if clashes else "it is false"
+
+
+def _clash(conjunction: Conjunction) -> str | None:
+    same = _representatives(conjunction.equal)
+    binding = {term: _find(same, term) for term in same}
+    for equality in conjunction.equal:
+        left, right = _find(same, equality.left), _find(same, equality.right)
+        if left != right:
+            return f"{left} and {right} are different objects"
+    for unequal in conjunction.unequal:
+        if _find(same, unequal.left) == _find(same, unequal.right):
+            return f"{Not(unequal)} cannot hold"
+    held = {atom.substitute(binding) for atom in conjunction.atoms}
+    for atom in conjunction.negated:
+        if atom.substitute(binding) in held:
+            return f"both {atom} and not {atom}"
+    return None
+
+
+def _representatives(equalities: tuple[Equals, ...]) -> dict[str, str]:
+    """Return, for each term that is equated, the next on the way to the one that stands for it: objects win."""
+    parents: dict[str, str] = {}
+    for equality in equalities:
+        left, right = _find(parents, equality.left), _find(parents, equality.right)
+        if left != right and is_variable(left):
+            parents[left] = right
+        elif left != right and is_variable(right):
+            parents[right] = left
+    return parents
+
+
+def _find(parents: dict[str, str], term: str) -> str:
+    while term in parents:
+        term = parents[term]
+    return term
+
+
+def _effects(action: Action) -> Iterator[Finding]:
+    place = f"action {action.name}"
+    if not action.effects and not action.outcomes and not action.senses:
+        yield Finding(Level.WARNING, "no-effect", place, "it provides and modifies nothing")
+    for effect in action.effects:
+        for atom in sorted(set(added(effect.provides)) & set(deleted(effect.provides)), key=str):
+            message = f"it provides both {atom} and not {atom}: adding wins, so the latter does nothing"
+            yield Finding(Level.WARNING, "provides-and-ends", place, message)
+
+
+def _known_effects(action: Action, domain: DomainModel) -> Iterator[Finding]:
+    """Report effects that only repeat what the action requires, unless something in it would end that."""
+    required = set(plain_atoms(action.requires))
+    written = {pattern.predicate for pattern in action.modifies} | {atom.predicate for atom in deleted(action.provides)}
+    for atom in dict.fromkeys(added(action.provides)):
+        predicate = domain.predicates.get(atom.predicate)
+        ends = atom.predicate in written or (predicate is not None and predicate.stale_with)
+        if atom in required and not ends:
+            message = f"it provides {atom}, which it also requires: that changes nothing"
+            yield Finding(Level.NOTE, "known-effect", f"action {action.name}", message)
+
+
+def _outcomes(action: Action) -> Iterator[Finding]:
+    """Report outcomes that are alike, and that none is what the action says it provides."""
+    effects = [(frozenset(each.provides), frozenset(each.modifies)) for each in action.outcomes]
+    place = f"action {action.name}"
+    for at, effect in enumerate(effects):
+        first = effects.index(effect)
+        if first < at:
+            message = f"its outcomes {first + 1} and {at + 1} have the same effects"
+            yield Finding(Level.NOTE, "equal-outcomes", place, message, "one with the sum of both will do")
+    if effects and (frozenset(action.provides), frozenset(action.modifies)) not in effects:
+        message = "none of its outcomes is what it provides and modifies, which plans may count on"
+        yield Finding(Level.WARNING, "unintended-outcomes", place, message, "make that an outcome, or change it")
+
+
+def check_single_values(problem: Problem, budget: Budget) -> Iterator[Finding]:
+    """Yield the open patterns of `modifies` whose items may have several values at once; raises `LimitReached`."""
+    places = _open_patterns(problem.domain)
+    if not places:
+        return
+    for pattern, proved in single_valued(problem, places, budget).items():
+        if not proved:
+            yield Finding(
+                Level.WARNING if pattern.args.count(OPEN) == 1 else Level.NOTE,
+                "several-values",
+                f"action {places[pattern][0].name}",
+                f"it modifies {places[pattern][1]}, but that such an item has one value at a time cannot be proved",
+                _suspects(pattern, problem),
+            )
+
+
+def _open_patterns(domain: DomainModel) -> dict[Atom, tuple[Action, Atom]]:
+    """Return the open patterns of `modifies`, each with the first place that has it."""
+    found: dict[Atom, tuple[Action, Atom]] = {}
+    for action in domain.actions.values():
+        for patterns in [*[effect.modifies for effect in action.effects], *[x.modifies for x in action.outcomes]]:
+            for pattern in filter(has_open, patterns):
+                found.setdefault(_item(pattern), (action, pattern))
+    return found
+
+
+def _item(pattern: Atom) -> Atom:
+    """Return the pattern with its bound arguments named by their places: the same for the same kind of item."""
+    return Atom(pattern.predicate, tuple([arg if arg == OPEN else f"?{n}" for n, arg in enumerate(pattern.args, 1)]))
+
+
+def _suspects(pattern: Atom, problem: Problem) -> str:
+    """Return what most likely gives an item a second value."""
+    adders = [
+        action.name
+        for action in problem.domain.actions.values()
+        for effect in action.effects
+        if any(atom.predicate == pattern.predicate for atom in added(effect.provides))
+        and not any(atom.predicate == pattern.predicate for atom in (*effect.modifies, *deleted(effect.provides)))
+    ]
+    names = ", ".join(dict.fromkeys(adders))
+    return f"provided without ending the old value by {names}" if names else "look at the initial state"
+
+
+Kinds = Mapping[str, tuple[str, ...]]
+"""The types of variables and objects, by their names."""
+
+
+def check_arguments(domain: DomainModel) -> Iterator[Finding]:
+    """Yield the atoms in actions and derived predicates of which some argument can never have the type it must have."""
+    types = Types.of(domain.types)
+    constants = {each.name: each.types for each in domain.constants}
+    for action in domain.actions.values():
+        own = constants | _kinds(action.step_parameters)
+        atoms = [*_atoms(action.requires, own), *[(item, own) for item in action.modifies]]
+        for effect in action.effects:
+            inside = own | _kinds(effect.variables)
+            atoms += _atoms(effect.requires, inside)
+            atoms += [(fact, inside) for fact in (*added(effect.provides), *deleted(effect.provides))]
+        for outcome in action.outcomes:
+            atoms += [(fact, own) for fact in (*added(outcome.provides), *deleted(outcome.provides))]
+        yield from _misplaced(atoms, f"action {domain.versions.get(action.name, action.name)}", domain, types)
+    for axiom in domain.axioms:
+        own = constants | _kinds(axiom.parameters)
+        atoms = [(axiom.head, own), *_atoms(axiom.condition, own)]
+        yield from _misplaced(atoms, f"derived {axiom.predicate}", domain, types)
+
+
+def _kinds(variables: Iterable[Variable]) -> dict[str, tuple[str, ...]]:
+    return {each.name: each.types for each in variables}
+
+
+def _atoms(formula: Formula, kinds: Kinds) -> Iterator[tuple[Atom, Kinds]]:
+    """Yield the atoms of `formula`, each with the types of what it may name."""
+    stack = [(formula, kinds)]
+    while stack:
+        part, known = stack.pop()
+        if isinstance(part, Atom):
+            yield part, known
+        if isinstance(part, Forall | Exists):
+            known = {**known, **_kinds(part.variables)}
+        stack += [(each, known) for each in children(part)]
+
+
+def _misplaced(atoms: Iterable[tuple[Atom, Kinds]], place: str, domain: DomainModel, types: Types) -> Iterator[Finding]:
+    """Yield the arguments whose types do not overlap with those of the parameters that they stand for, each once."""
+    told = set[str]()
+    for atom, kinds in atoms:
+        parameters = domain.predicates[atom.predicate].parameters if atom.predicate in domain.predicates else ()
+        for number, (term, wanted) in enumerate(zip(atom.args, parameters, strict=False), start=1):
+            if term in kinds and not types.overlap(kinds[term], wanted.types) and str(atom) not in told:
+                told.add(str(atom))
+                given, needed = " or ".join(kinds[term]), " or ".join(wanted.types)
+                message = f"argument {number} of {atom} is of type '{given}', but '{atom.predicate}' takes '{needed}'"
+                written = domain.misplaced.get((place, atom))
+                where = place if written is None else f"{written}: {place}"
+                yield Finding(Level.ERROR, "type", where, message, "look at the order of the arguments")

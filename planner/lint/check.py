@@ -1,0 +1,288 @@
+"""All of lint, in one list.
+
+Lint with objects: actions that can never apply and goals that nothing brings about, by relaxed reachability.
+
+What may come to hold, and be done, at all: relaxed reachability with every outcome, whatever is unknown.
+
+Lint of what a problem asks for besides its goal: constraints, budgets, a deadline; and of what actions sense.
+
+Lint: what can be seen to be odd about a domain, or a problem, without planning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from planner.compilations.determinization import Way, determinise
+from planner.compilations.normal_form import NormalProblem, normalise
+from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation.reachability import with_enough
+from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
+from planner.language.declare.fields import plain
+from planner.lightweight import Final, replace
+from planner.limits import Budget
+from planner.lint.actions import check_action, check_arguments, check_single_values, contradiction
+from planner.lint.findings import (
+    Finding,
+    Level,
+    check_predicates,
+    check_types,
+    check_undeclared,
+    check_unmentioned,
+    plain_atoms,
+    usage,
+)
+from planner.model import (
+    OPEN,
+    Action,
+    Atom,
+    Constraint,
+    ConstraintKind,
+    DomainModel,
+    Done,
+    Happening,
+    Problem,
+    TypeHierarchy,
+    Variable,
+    is_variable,
+)
+from planner.model.domain import resources, uncertain_actions
+from planner.model.formulas import atoms_in
+from planner.problem_kinds import check_classical
+from planner.semantics.simulation import Simulation
+
+_SUPPOSE: Final = "@suppose-"
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """The names of the actions that may apply, and the facts that may hold, with deletes ignored."""
+
+    normal: NormalProblem
+    actions: frozenset[str]
+    facts: Database
+
+    def holds(self, pattern: Atom) -> bool:
+        """Return whether some fact that `pattern` covers may hold: variables stand for everything."""
+        rows = self.facts.relation(pattern.predicate).rows
+        if pattern.is_ground:
+            return pattern.args in rows
+        template = [None if is_variable(arg) else arg for arg in pattern.args]
+        return any(all(wanted in (None, arg) for wanted, arg in zip(template, row, strict=True)) for row in rows)
+
+    def has_any(self, predicate: str) -> bool:
+        """Return whether there are facts of `predicate`, or actions may give some."""
+        return predicate in self.facts.growing or bool(self.facts.relation(predicate).rows)
+
+
+def possible(problem: Problem, budget: Budget) -> Possible:
+    """Return what may happen in `problem`; raises `LimitReached`.
+
+    Actions may come out in every way, and facts that are unknown may hold, or not.
+    """
+    source = _supposing(problem) if problem.unknown else problem
+    ways: Mapping[str, Way] = {}
+    if uncertain_actions(problem.domain):
+        found = determinise(source)
+        source, ways = found.problem, found.ways
+    normal = normalise(source)
+    schemas, axioms = schema_rules(normal), axiom_rules(normal)
+    database = Database(normal.problem, normal.fluent | normal.derived)
+    rules = [rule for schema in schemas for rule in schema.reachable]
+    Reachability(database, budget).run([*rules, *(axiom.rule for axiom in axioms)])
+    applied = [schema.schema.action.name for schema in schemas if schema.rule.found.rows]
+    return Possible(normal, frozenset([ways[name].action if name in ways else name for name in applied]), database)
+
+
+def _supposing(problem: Problem) -> Problem:
+    """Return `problem` with actions that make facts hold which are unknown."""
+    suppositions = {}
+    for number, pattern in enumerate(problem.unknown):
+        kinds = problem.domain.predicates[pattern.predicate].parameters
+        args = [f"?x{place}" if arg == OPEN else arg for place, arg in enumerate(pattern.args)]
+        variables = [Variable(arg, kind.types) for arg, kind in zip(args, kinds, strict=True) if is_variable(arg)]
+        name = f"{_SUPPOSE}{number}"
+        suppositions[name] = Action(name, tuple(variables), provides=(Atom(pattern.predicate, tuple(args)),))
+    domain = replace(problem.domain, actions={**problem.domain.actions, **suppositions})
+    return replace(problem, domain=domain, unknown=())
+
+
+def check_reach(problem: Problem, reach: Possible) -> Iterator[Finding]:
+    """Yield the actions that can never apply in `problem`, and the goal facts that no action can bring about.
+
+    Deletes are ignored, so that all that is reported is certain, and more may be true.
+    """
+    members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
+    for action in problem.domain.actions.values():
+        if action.name not in reach.actions and contradiction(action.requires) is None:
+            yield from _never_applies(action, members, reach)
+    yield from _goal(problem, reach)
+
+
+def _never_applies(action: Action, members: dict[str, list[str]], reach: Possible) -> Iterator[Finding]:
+    """Yield why `action` never applies, unless the cause is a predicate without any fact: that is a finding itself."""
+    place = f"action {action.name}"
+    empty = [parameter for parameter in action.parameters if not any(members.get(name) for name in parameter.types)]
+    missing = [atom for atom in plain_atoms(action.requires) if not reach.holds(atom)]
+    if empty:
+        message = f"it can never apply: there is no object for {empty[0]}"
+        yield Finding(Level.NOTE, "empty-type", place, message)
+    elif all(reach.has_any(atom.predicate) for atom in missing):
+        reason = f"no fact matches {missing[0]}" if missing else "no objects satisfy all of what it requires"
+        message = f"it can never apply: {reason}, neither initially nor after any action"
+        yield Finding(Level.NOTE, "never-applies", place, message)
+
+
+def _goal(problem: Problem, reach: Possible) -> Iterator[Finding]:
+    clash = contradiction(problem.goal.hard)
+    if clash is not None:
+        yield Finding(Level.ERROR, "contradicting-goal", "goal", f"it contradicts itself ({clash})")
+        return
+    for atom in reach.normal.goal.atoms:
+        if not reach.holds(atom):
+            message = f"nothing can bring about {reach.normal.written.get(atom, atom)}"
+            yield Finding(Level.ERROR, "unreachable-goal", "goal", message)
+
+
+def check_demands(problem: Problem) -> Iterator[Finding]:
+    """Yield what is odd about the budgets, the deadline and the sensing of `problem`."""
+    yield from _budgets(problem)
+    yield from _deadline(problem)
+    yield from _sensing(problem)
+
+
+def check_constraints(problem: Problem, reach: Possible) -> Iterator[Finding]:
+    """Yield the constraints of `problem` that no plan keeps, and those that ask for nothing."""
+    if problem.constraints:
+        start = Simulation(for_steps(replace(problem, unknown=()), []))
+        unsure = {*problem.domain.derived, *(each.predicate for each in problem.unknown)} if problem.unknown else set()
+        for constraint in problem.constraints:
+            yield from _broken(constraint, start, unsure) or _idle(constraint, reach)
+
+
+def _broken(constraint: Constraint, start: Simulation, unsure: set[str]) -> list[Finding]:
+    """Return that the initial state breaks `constraint`, if it does; nothing is said of facts that are `unsure`."""
+    match constraint.kind:
+        case ConstraintKind.ALWAYS:
+            condition, bad, what = constraint.what, False, "it does not hold in the initial state"
+        case ConstraintKind.AT_MOST if constraint.times == 0:
+            condition, bad, what = constraint.what, True, "it is so in the initial state already"
+        case ConstraintKind.BEFORE if constraint.other is not None:
+            condition, bad, what = constraint.other, True, f"{constraint.other} in the initial state already"
+        case _:
+            return []
+    if isinstance(condition, Done) or not unsure.isdisjoint(atom.predicate for atom in atoms_in(condition)):
+        return []
+    return [_hopeless(constraint, "broken-constraint", what)] if start.holds(condition) is bad else []
+
+
+def _idle(constraint: Constraint, reach: Possible) -> Iterator[Finding]:
+    """Yield what `constraint` is on that can never happen."""
+    kind, what, other = constraint.kind, constraint.what, constraint.other
+    if kind is ConstraintKind.ALWAYS:
+        return
+    impossible = _is_impossible(what, reach)
+    if kind is ConstraintKind.SOMETIME:
+        if impossible:
+            yield _hopeless(constraint, "unreachable-constraint", "nothing can bring it about")
+    elif other is not None and _is_impossible(other, reach):
+        yield _told(Level.NOTE, constraint, "idle-constraint", f"{other} can never be: it asks for nothing")
+    elif impossible and kind is ConstraintKind.BEFORE:
+        message = f"{what} can never be, so that {other} may not, either"
+        yield _told(Level.WARNING, constraint, "forbidding-constraint", message)
+    elif impossible:
+        yield _told(Level.NOTE, constraint, "idle-constraint", f"{what} can never be: it asks for nothing")
+
+
+def _is_impossible(happening: Happening, reach: Possible) -> bool:
+    if isinstance(happening, Done):
+        return happening.action.predicate not in reach.actions
+    if contradiction(happening) is not None:
+        return True
+    return any(not reach.holds(atom) for atom in plain_atoms(happening))
+
+
+def _hopeless(constraint: Constraint, rule: str, message: str) -> Finding:
+    """Return that no plan keeps `constraint`: that matters less for a wish."""
+    return _told(Level.ERROR if constraint.utility is None else Level.WARNING, constraint, rule, message)
+
+
+def _told(level: Level, constraint: Constraint, rule: str, message: str) -> Finding:
+    return Finding(level, rule, f"constraint '{constraint}'", message)
+
+
+def _budgets(problem: Problem) -> Iterator[Finding]:
+    used = resources(problem.domain)
+    if any(name in problem.budgets for name in used):
+        for name in used:
+            if name not in problem.budgets:
+                message = "actions use it, and it has no budget, though other resources do"
+                yield Finding(Level.NOTE, "no-budget", f"resource {name}", message)
+
+
+def _deadline(problem: Problem) -> Iterator[Finding]:
+    if problem.deadline is None:
+        return
+    actions = problem.domain.actions.values()
+    untimed = [action.name for action in actions if action.duration is None]
+    if len(untimed) == len(actions):
+        message = "no action has a duration: every plan takes no time"
+        yield Finding(Level.WARNING, "untimed-deadline", "deadline", message)
+    elif untimed:
+        others = f" and {len(untimed) - 1} more" if len(untimed) > 1 else ""
+        message = f"{untimed[0]}{others} without a duration: such steps take no time"
+        yield Finding(Level.NOTE, "untimed-action", "deadline", message)
+
+
+def _sensing(problem: Problem) -> Iterator[Finding]:
+    unknown = {pattern.predicate for pattern in problem.unknown}
+    for action in problem.domain.actions.values():
+        if action.senses and unknown.isdisjoint(pattern.predicate for pattern in action.senses):
+            message = f"it senses {plain(action.senses[0])}, and no such fact is declared unknown"
+            yield Finding(Level.NOTE, "nothing-to-sense", f"action {action.name}", message)
+
+
+def check_domain(domain: DomainModel) -> list[Finding]:
+    """Return what can be said about `domain` without objects, the worst first."""
+    return worst_first(
+        [
+            *check_arguments(domain),
+            *_single_actions(domain),
+            *check_predicates(domain, usage(domain), None),
+            *check_types(domain),
+            *check_undeclared(domain),
+        ]
+    )
+
+
+def check_problem(problem: Problem, budget: Budget | None = None) -> list[Finding]:
+    """Return what can be said about `problem` and its domain, the worst first.
+
+    Raises `LimitReached`, and `InputError` for what is no classical problem.
+    """
+    check_classical(problem, "check_problem", "htn.problem_kind.check(problem, budget) checks it")
+    domain, budget = problem.domain, budget or Budget()
+    found = [
+        *check_arguments(domain),
+        *_single_actions(domain),
+        *check_predicates(domain, usage(domain), problem),
+        *check_types(domain),
+    ]
+    found += [*check_unmentioned(problem), *check_demands(problem)]
+    enough = with_enough(problem)
+    if enough is not None:
+        reach = possible(enough, budget)
+        found += [*check_reach(enough, reach), *check_constraints(problem, reach)]
+        found += check_single_values(enough, budget)
+    return worst_first(found)
+
+
+def _single_actions(domain: DomainModel) -> Iterable[Finding]:
+    return (finding for action in domain.actions.values() for finding in check_action(action, domain))
+
+
+def worst_first(findings: list[Finding]) -> list[Finding]:
+    """Return `findings` by their levels, otherwise in the order in which they are."""
+    order = list(Level)
+    return sorted(findings, key=lambda finding: order.index(finding.level))

@@ -1,0 +1,187 @@
+"""What lint says.
+
+Lint of a domain's vocabulary: predicates and types that nothing provides, requires or uses.
+
+Who reads, provides and ends which predicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from planner.errors import did_you_mean
+from planner.model import ROOT_TYPE, Action, Atom, DomainModel, Formula, Goal, Problem
+from planner.model.actions import added, deleted
+from planner.model.formulas import atoms_in, conjuncts
+
+
+class Level(Enum):
+    """How much a finding matters."""
+
+    ERROR = "cannot be meant"
+    WARNING = "probably a mistake"
+    NOTE = "worth knowing"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One remark: `rule` is its stable name, `place` the declaration that it is about, `hint` how to mend it."""
+
+    level: Level
+    rule: str
+    place: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{self.level.name.lower()}: {self.place}: {self.message}{hint} [{self.rule}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Predicates by use, each with the places that use it so, in the order of declaration.
+
+    `required` are those that some condition needs to be true or false, `needed` those that an action requires as they
+    stand: without such a fact the action can never apply.
+    """
+
+    required: dict[str, list[str]] = field(default_factory=dict)
+    needed: dict[str, list[str]] = field(default_factory=dict)
+    provided: dict[str, list[str]] = field(default_factory=dict)
+    ended: dict[str, list[str]] = field(default_factory=dict)
+    sensed: dict[str, list[str]] = field(default_factory=dict)
+
+
+def usage(domain: DomainModel) -> Usage:
+    """Return who uses which predicates in `domain`."""
+    found = Usage()
+    for action in domain.actions.values():
+        place = f"action {action.name}"
+        _note(found.required, place, conditions_of(action))
+        _note(found.needed, place, plain_atoms(action.requires))
+        _note(found.provided, place, (atom for effect in action.effects for atom in added(effect.provides)))
+        _note(found.provided, place, (atom for outcome in action.outcomes for atom in added(outcome.provides)))
+        _note(found.ended, place, (atom for effect in action.effects for atom in deleted(effect.provides)))
+        _note(found.ended, place, (atom for effect in action.effects for atom in effect.modifies))
+        _note(found.sensed, place, action.senses)
+    for axiom in domain.axioms:
+        _note(found.required, f"derived predicate {axiom.predicate}", atoms_in(axiom.condition))
+        _note(found.provided, f"derived predicate {axiom.predicate}", [axiom.head])
+    for predicate in domain.predicates.values():
+        _note(found.ended, f"predicate {predicate.name}", [Atom(predicate.name)] if predicate.stale_with else [])
+        _note(found.required, f"predicate {predicate.name}", predicate.stale_with)
+    return found
+
+
+def conditions_of(action: Action) -> Iterator[Atom]:
+    """Yield all atoms that the action reads: in its conditions, and where its data comes from."""
+    yield from atoms_in(action.requires)
+    for effect in action.effects:
+        yield from atoms_in(effect.requires)
+    for parameter in action.data:
+        if parameter.source is not None:
+            yield parameter.source.fact
+
+
+def plain_atoms(formula: Formula) -> Iterator[Atom]:
+    """Yield the atoms that must be true for `formula` to hold, as far as a look at its conjuncts tells."""
+    return (part for part in conjuncts(formula) if isinstance(part, Atom))
+
+
+def goal_atoms(goal: Goal) -> Iterator[Atom]:
+    """Yield all atoms that the goal, hard or soft, mentions."""
+    yield from atoms_in(goal.hard)
+    for wish in goal.soft:
+        yield from atoms_in(wish.condition)
+
+
+def wanted_atoms(problem: Problem) -> Iterator[Atom]:
+    """Yield all atoms that the goal of `problem` mentions, or one of its constraints."""
+    yield from goal_atoms(problem.goal)
+    for constraint in problem.constraints:
+        for condition in constraint.conditions:
+            yield from atoms_in(condition)
+
+
+def _note(table: dict[str, list[str]], place: str, atoms: Iterable[Atom]) -> None:
+    for name in dict.fromkeys(atom.predicate for atom in atoms):
+        table.setdefault(name, []).append(place)
+
+
+def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
+    """Yield predicates with a missing side; with a problem, its facts and goal count too."""
+    stated = {fact.predicate for fact in (*problem.initial, *problem.unknown)} if problem else set()
+    wanted = {atom.predicate for atom in wanted_atoms(problem)} if problem else set()
+    for name in domain.predicates:
+        required, provided = name in uses.required or name in wanted, name in uses.provided
+        if not required and not provided and name in uses.sensed:
+            message = f"{_listed(uses.sensed[name])} senses it, and nothing requires it"
+            yield Finding(Level.NOTE, "never-required", f"predicate {name}", message)
+        elif not required and not provided:
+            used = "only ended" if name in uses.ended else "used nowhere"
+            yield Finding(Level.WARNING, "unused-predicate", f"predicate {name}", f"it is {used} in the domain")
+        elif not required:
+            message = f"nothing requires it, though {_listed(uses.provided[name])} provides it"
+            yield Finding(
+                Level.NOTE, "never-required", f"predicate {name}", message, "it may be a goal of some problem"
+            )
+        elif not provided and name not in stated and name in uses.needed:
+            yield from _never_provided(name, domain, uses, problem)
+
+
+def check_unmentioned(problem: Problem) -> Iterator[Finding]:
+    """Yield the stated facts of whose predicates the domain knows nothing, a predicate once."""
+    names = dict.fromkeys(fact.predicate for fact in problem.unmentioned)
+    for name in names:
+        facts = [str(fact) for fact in problem.unmentioned if fact.predicate == name]
+        message = f"the domain knows nothing of {_listed(facts)}: nothing rests on it"
+        yield Finding(Level.NOTE, "unmentioned-fact", "initial", message, "leave it out, or declare the predicate")
+
+
+def _never_provided(name: str, domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
+    """Report a required predicate without a provider: with a problem, or where its name looks misspelt.
+
+    A problem need not use all of its domain, so that this alone is no mistake; a name close by makes it one.
+    """
+    arity = len(domain.predicates[name].parameters)
+    others = [other for other in domain.predicates if other != name and other not in uses.needed]
+    near = did_you_mean(name, [other for other in others if len(domain.predicates[other].parameters) == arity])
+    needed = _listed(uses.needed[name])
+    if problem is not None:
+        level = Level.NOTE if near is None else Level.WARNING
+        message = f"neither an action nor the initial state provides it, so {needed} can never apply"
+        yield Finding(level, "never-provided", f"predicate {name}", message, near or "")
+    elif near is not None:
+        message = f"{needed} requires it and no action provides it; unless initial states do, it is misspelt"
+        yield Finding(Level.NOTE, "never-provided", f"predicate {name}", message, near)
+
+
+def check_types(domain: DomainModel) -> Iterator[Finding]:
+    """Yield the types that no parameter, constant or other type uses."""
+    used = {name for parents in domain.types.values() for name in parents}
+    used |= {name for item in domain.constants for name in item.types}
+    for predicate in domain.predicates.values():
+        used |= {name for parameter in predicate.parameters for name in parameter.types}
+    for action in domain.actions.values():
+        used |= {name for parameter in action.parameters for name in parameter.types} | set(action.creates.values())
+    for name, parents in domain.types.items():
+        if name not in used and name != ROOT_TYPE and not used.intersection(parents) - {ROOT_TYPE}:
+            yield Finding(Level.NOTE, "unused-type", f"type {name}", "no parameter, constant or other type uses it")
+
+
+def check_undeclared(domain: DomainModel) -> Iterator[Finding]:
+    """Yield the objects that the domain names without declaring them."""
+    for name, mentions in domain.unfinished.undeclared.items():
+        near = did_you_mean(name, [item.name for item in domain.constants])
+        message = f"the object '{name}' is not declared, so that each problem has to declare it"
+        hint = near or "declare it in ':constants'"
+        yield Finding(Level.WARNING, "undeclared-object", str(mentions[0].place), message, hint)
+
+
+def _listed(places: list[str]) -> str:
+    """Return "action a", or "action a and 3 others"."""
+    others = len(places) - 1
+    return places[0] if not others else f"{places[0]} and {others} other{'s' if others > 1 else ''}"

@@ -1,0 +1,175 @@
+"""What a problem leaves unknown, fact by fact, and how likely each way is in which it may be.
+
+Unknown facts are independent of each other, but for those of an *item*: where every action that writes `at(p, …)` also
+modifies `at(p, _)`, that item has one value, so that no two facts of it hold. A pattern that is open where the
+item is says that one of its facts holds; patterns without open arguments leave it possible that none does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+
+from planner.lightweight import Final, dataclass, replace
+from planner.model.actions import Action, added, deleted
+from planner.model.domain import DomainModel, TypeHierarchy, kept_with_domain
+from planner.model.formulas import OPEN, Atom
+from planner.model.problem import Problem
+
+ROUNDING: Final = Fraction(1, 10**15)
+"""What probabilities may lack by the rounding of decimals."""
+
+Places = tuple[int, ...]
+"""Places among the arguments of a predicate, ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Unknown `facts` of which at most one holds, with the probability of each; what is left is that none does."""
+
+    facts: tuple[Atom, ...]
+    chances: tuple[Fraction, ...]
+
+    @property
+    def none(self) -> Fraction:
+        """The probability that none of the facts holds."""
+        return 1 - sum(self.chances, Fraction(0))
+
+
+def hidden(problem: Problem, predicates: Iterable[str] | None = None) -> tuple[Hidden, ...]:
+    """Return what `problem` leaves unknown, of these `predicates` or of all, each fact once."""
+    wanted = None if predicates is None else frozenset(predicates)
+    if not problem.unknown:
+        return ()
+    members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
+    stated, values = set(problem.initial), _values_stated(problem)
+    items: dict[tuple[str, tuple[str, ...]], dict[Atom, None]] = {}
+    surely: set[tuple[str, tuple[str, ...]]] = set()
+    for pattern in problem.unknown:
+        places = item_places(problem.domain).get(pattern.predicate, ())
+        if wanted is not None and pattern.predicate not in wanted:
+            continue
+        is_open = bool(places) and all(pattern.args[place] == OPEN for place in places)
+        for fact in _covered(problem, pattern, members):
+            key = (fact.predicate, _outside(fact, places) if places else fact.args)
+            if fact not in stated and key not in values:
+                items.setdefault(key, {})[fact] = None
+                surely |= {key} if is_open else set()
+    return tuple([_hidden(tuple(facts), problem, one=key in surely) for key, facts in items.items()])
+
+
+def covered(problem: Problem, pattern: Atom) -> Iterator[Atom]:
+    """Yield the ground facts that `pattern` covers."""
+    members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
+    return _covered(problem, pattern, members)
+
+
+def _covered(problem: Problem, pattern: Atom, members: Mapping[str, list[str]]) -> Iterator[Atom]:
+    parameters = problem.domain.predicates[pattern.predicate].parameters
+    ranges = [dict.fromkeys(name for kind in each.types for name in members.get(kind, ())) for each in parameters]
+    columns = [fitting if arg == OPEN else [arg] for arg, fitting in zip(pattern.args, ranges, strict=True)]
+    return (Atom(pattern.predicate, row) for row in product(*columns))
+
+
+def decided(problem: Problem, held: Iterable[Atom]) -> Problem:
+    """Return `problem` with nothing unknown: of the unknown facts those in `held` hold, and no others."""
+    return replace(problem, initial=(*problem.initial, *held), unknown=(), likely={})
+
+
+def narrowed(problem: Problem, unknown: Collection[Atom]) -> tuple[tuple[Atom, ...], dict[Atom, Decimal]]:
+    """Return those of the unknown facts of `problem` that are still `unknown`, and how likely they are by now."""
+    left: list[Atom] = []
+    likely: dict[Atom, Decimal] = {}
+    for variable in hidden(problem):
+        shares = dict(zip(variable.facts, variable.chances, strict=True))
+        shares = {fact: share for fact, share in shares.items() if fact in unknown}
+        total = sum(shares.values(), variable.none)
+        left += shares
+        likely |= {fact: _decimal(share / total) for fact, share in shares.items() if total}
+    return tuple(left), likely
+
+
+def _decimal(share: Fraction) -> Decimal:
+    return Decimal(share.numerator) / share.denominator
+
+
+def worlds(problem: Problem) -> Iterator[tuple[Fraction, Problem]]:
+    """Yield each way in which the unknown facts of `problem` may turn out: its probability, and the problem then."""
+    for choice in product(*[list(_ways(variable)) for variable in hidden(problem)]):
+        chance, facts = Fraction(1), list[Atom]()
+        for share, held in choice:
+            chance *= share
+            facts += held
+        yield chance, decided(problem, facts)
+
+
+def _ways(variable: Hidden) -> Iterator[tuple[Fraction, list[Atom]]]:
+    for fact, chance in zip(variable.facts, variable.chances, strict=True):
+        if chance:
+            yield chance, [fact]
+    if variable.none:
+        yield variable.none, []
+
+
+@kept_with_domain
+def item_places(domain: DomainModel) -> Mapping[str, Places]:
+    """Return the predicates whose facts are values of items, and the places of the values among their arguments."""
+    found: dict[str, Places | None] = {}
+    for action in domain.actions.values():
+        for pattern in _modified(action):
+            places = tuple([place for place, arg in enumerate(pattern.args) if arg == OPEN])
+            if places and found.setdefault(pattern.predicate, places) != places:
+                found[pattern.predicate] = None
+    for action in domain.actions.values():
+        for predicate in _breaking(action, found):
+            found[predicate] = None
+    found |= {name: None for name, predicate in domain.predicates.items() if predicate.stale_with}
+    return {name: places for name, places in found.items() if places}
+
+
+def _modified(action: Action) -> Iterator[Atom]:
+    patterns = [effect.modifies for effect in action.effects] + [outcome.modifies for outcome in action.outcomes]
+    return (pattern for each in patterns for pattern in each)
+
+
+def _breaking(action: Action, places: Mapping[str, Places | None]) -> Iterator[str]:
+    """Yield the predicates of which an effect of `action` may write a value of an item, and not the item."""
+    effects = [(each.provides, each.modifies) for each in action.effects]
+    for provides, modifies in [*effects, *[(each.provides, each.modifies) for each in action.outcomes]]:
+        given, ended = [
+            [(name, _opened(fact, places[name] or ())) for fact in facts if places.get(name := fact.predicate)]
+            for facts in (added(provides), deleted(provides))
+        ]
+        for place, (predicate, item) in enumerate([*given, *ended]):
+            if item not in modifies or (predicate, item) in given[:place]:
+                yield predicate
+
+
+def _opened(fact: Atom, places: Places) -> Atom:
+    return Atom(fact.predicate, tuple([OPEN if at in places else arg for at, arg in enumerate(fact.args)]))
+
+
+def _outside(fact: Atom, places: Places) -> tuple[str, ...]:
+    return tuple([arg for at, arg in enumerate(fact.args) if at not in places])
+
+
+def _values_stated(problem: Problem) -> set[tuple[str, tuple[str, ...]]]:
+    """Return the items that have a value already."""
+    places = item_places(problem.domain)
+    patterns = {pattern.predicate for pattern in problem.unknown}
+    facts = [fact for fact in problem.initial if fact.predicate in patterns and fact.predicate in places]
+    return {(fact.predicate, _outside(fact, places[fact.predicate])) for fact in facts}
+
+
+def _hidden(facts: tuple[Atom, ...], problem: Problem, *, one: bool) -> Hidden:
+    """Return `facts` with their probabilities: those unstated share what is left, with "none" unless `one` holds."""
+    stated = {fact: Fraction(problem.likely[fact]) for fact in facts if fact in problem.likely}
+    total = sum(stated.values(), Fraction(0))
+    others = len(facts) - len(stated)
+    whole = (one and total) or total > 1 - ROUNDING
+    scale = 1 / total if not others and whole else Fraction(1) / max(total, Fraction(1))
+    left = max(1 - total, Fraction(0))
+    share = left / (others if one else others + 1) if others else Fraction(0)
+    return Hidden(facts, tuple([stated[fact] * scale if fact in stated else share for fact in facts]))

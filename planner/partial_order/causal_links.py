@@ -1,0 +1,273 @@
+"""Causal links: which step makes true (or false) what a later step, or the goal, needs.
+
+What must come before what in a plan, in few pairs: their transitive closure is the order.
+
+A plan of ten thousand steps may have fifty million ordered pairs. Where a step comes before another by way of a third,
+the pair is left out if that shows without looking for it: a condition is made to hold and undone in turns, and those
+who write an item follow each other.
+
+The partial order that causal links and threats justify: each of its linearisations is a valid plan.
+
+Sets of steps are ints with bit n for step n: the plans of a thousand steps have half a million ordered pairs.
+
+What depends on what in a plan: causal links, the partial order that they justify, and why each step is there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterator, Sequence
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, cast
+
+from planner.compilations.object_creation.placeholders import for_steps
+from planner.lightweight import dataclass
+from planner.model import Atom, Literal, Not, Problem
+from planner.partial_order.read_write_sets import Access, Patterns, accesses
+from planner.plan import Plan
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+INITIAL = 0
+"""The number of the initial state as a provider; steps count from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class CausalLink:
+    """Step `provider` makes `condition` hold for step `consumer`, or sees that it does.
+
+    Provider 0 is the initial state, or what ran before it; the consumer after the last step is the goal. A fact
+    `ran-<action>(…)` says that an action has run.
+    """
+
+    provider: int
+    consumer: int
+    condition: Literal
+
+
+def causal_links(problem: Problem, plan: Plan) -> tuple[CausalLink, ...]:
+    """Return the causal links of `plan`, by consumer; reads through axioms are reads of their base facts.
+
+    A condition on all objects is linked only to facts that the plan could change.
+
+    Raises `PlanError` for an invalid plan.
+    """
+    problem = for_steps(problem, plan.steps)
+    return links_between(accesses(problem, plan), problem.ran)
+
+
+def links_between(found: Sequence[Access], ran: Sequence[Atom]) -> tuple[CausalLink, ...]:
+    """Return the causal links between steps with these accesses, before which the actions `ran` have run."""
+    writers: dict[Atom, int] = {}
+    links: dict[CausalLink, None] = {}
+    for number, access in enumerate(found, start=1):
+        for fact, holds in access.reads:
+            links[CausalLink(writers.get(fact, INITIAL), number, fact if holds else Not(fact))] = None
+        for pattern in access.ran:
+            links[_ran(pattern, ran, found, number)] = None
+        changes = access.changes
+        writers.update(dict.fromkeys((*access.looks, *changes.added, *changes.removed), number))
+    return tuple(links)
+
+
+def _ran(pattern: Atom, ran: Sequence[Atom], found: Sequence[Access], consumer: int) -> CausalLink:
+    """Return the link from what `pattern` covers: something that ran before the plan, else its first such step."""
+    before = ((INITIAL, action) for action in ran)
+    earlier = ((number, access.step) for number, access in enumerate(found[: consumer - 1], start=1))
+    steps = ((number, Atom(step.action, step.arguments)) for number, step in earlier)
+    for provider, action in chain(before, steps):
+        if pattern.matches(action):
+            return CausalLink(provider, consumer, Atom(f"ran-{action.predicate}", action.args))
+    raise AssertionError(f"nothing ran that {pattern} covers, in a valid plan")
+
+
+def purposes(problem: Problem, plan: Plan) -> dict[int, tuple[CausalLink, ...]]:
+    """Return why each step is there: a shortest chain of causal links from it to the goal.
+
+    The chain is empty for a step that nothing later needs. Raises `PlanError` for an invalid plan.
+    """
+    goal = len(plan.steps) + 1
+    onward: dict[int, tuple[CausalLink, ...]] = {goal: ()}
+    by_consumer: dict[int, list[CausalLink]] = {}
+    for link in causal_links(problem, plan):
+        by_consumer.setdefault(link.consumer, []).append(link)
+    queue = [goal]
+    for consumer in queue:
+        for link in by_consumer.get(consumer, ()):
+            if link.provider != INITIAL and link.provider not in onward:
+                onward[link.provider] = (link, *onward[consumer])
+                queue.append(link.provider)
+    return {number: onward.get(number, ()) for number in range(1, goal)}
+
+
+LINK, THREAT, ITEM = "link", "threat", "item"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """Step `earlier` must come before step `later`.
+
+    The reason is "link" (the first provides what the second needs), "threat" (the second undoes what the first needs,
+    or what the first would undo), or "item" (one writes an item of `modifies` that the other reads or writes). `about`
+    is the condition, or the item.
+    """
+
+    earlier: int
+    later: int
+    reason: str
+    about: Literal
+
+
+def orderings(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
+    """Yield what orders steps with these accesses and links; the goal counts as the last of them."""
+    for link in links:
+        if link.provider != INITIAL:
+            yield Ordering(link.provider, link.consumer, LINK, link.condition)
+    yield from _threats(found, links)
+    yield from item_orderings(found[:-1])
+
+
+def _threats(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
+    """Keep each step that would undo the condition of a link before its provider or after its consumer."""
+    served: dict[Literal, dict[int, list[int]]] = {}
+    for link in links:
+        served.setdefault(link.condition, {INITIAL: []}).setdefault(link.provider, []).append(link.consumer)
+    undoers, end = _Undoers(found), len(found) + 1
+    for condition, consumers in served.items():
+        for group in undoers.of(condition):
+            for provider, following in pairwise((*sorted(consumers), end)):
+                first, last = group.between(provider, following)
+                for step in first:
+                    yield from (Ordering(each, step, THREAT, condition) for each in consumers[provider] if each < step)
+                if following != end:
+                    yield from (Ordering(step, following, THREAT, condition) for step in last)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """Steps that undo a condition, but for those among them that provide it; if `is_chain`, all write one item."""
+
+    steps: Sequence[int]
+    spared: Container[int]
+    is_chain: bool
+
+    def between(self, one: int, other: int) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the steps between two others: those without one before them, and those without one after them.
+
+        The first of a chain may be a consumer itself; so the second counts as having none before it, too.
+        """
+        low, high = bisect_right(self.steps, one), bisect_left(self.steps, other)
+        if not self.is_chain:
+            steps = [step for step in self.steps[low:high] if step not in self.spared]
+            return steps, steps
+        while low < high and self.steps[low] in self.spared:
+            low += 1
+        while low < high and self.steps[high - 1] in self.spared:
+            high -= 1
+        first = [step for step in self.steps[low : min(low + 2, high)] if step not in self.spared]
+        return first, self.steps[max(high - 1, low) : high]
+
+
+class _Undoers:
+    """Finds the steps that make a condition false, or would if it held."""
+
+    def __init__(self, found: Sequence[Access]) -> None:
+        self._provide: dict[Atom, list[int]] = {}
+        self._retract: dict[Atom, tuple[list[int], list[int]]] = {}
+        for number, access in enumerate(found, start=1):
+            for fact in access.changes.provided:
+                self._provide.setdefault(fact, []).append(number)
+            for pattern in access.changes.retracted:
+                single, chain = self._retract.setdefault(pattern, ([], []))
+                (chain if pattern in access.changes.modified else single).append(number)
+        self._patterns = Patterns(self._retract)
+
+    def of(self, condition: Literal) -> Iterator[_Group]:
+        """Yield the steps that undo `condition`."""
+        if isinstance(condition, Atom):
+            spared = frozenset(self._provide.get(condition, ()))
+            for pattern in self._patterns.overlapping(condition):
+                single, chain = self._retract[pattern]
+                if single:
+                    yield _Group(single, spared, is_chain=False)
+                if chain:
+                    yield _Group(chain, spared, is_chain=True)
+        else:
+            yield _Group(self._provide.get(cast("Atom", condition.part), ()), (), is_chain=False)
+
+
+def item_orderings(found: Sequence[Access]) -> Iterator[Ordering]:
+    """Keep steps in their order of which one writes an item of `modifies` that the other reads or writes."""
+    touching: dict[Atom, dict[int, bool]] = {item: {} for access in found for item in access.changes.modified}
+    items = Patterns(touching)
+    for number, access in enumerate(found, start=1):
+        changes = access.changes
+        for pattern in {*changes.modified, *changes.provided, *changes.retracted, *(fact for fact, _ in access.reads)}:
+            for item in items.overlapping(pattern):
+                touching[item][number] = item in changes.modified
+    for item, steps in touching.items():
+        writer, users = INITIAL, list[int]()
+        for number, writes in steps.items():
+            before = users if writes and users else [writer] if writer != INITIAL else []
+            yield from (Ordering(each, number, ITEM, item) for each in before)
+            if writes:
+                writer, users = number, []
+            else:
+                users.append(number)
+
+
+Steps = int
+"""A set of steps as bits."""
+
+
+def partial_order(problem: Problem, plan: Plan) -> nx.DiGraph[int]:
+    """Return the order of the steps of `plan` as a transitively reduced graph.
+
+    Nodes are step numbers from 1, with the attribute `step`. Edges have the attribute `reason`: "link" (the first step
+    provides what the second needs), "threat" (the second undoes what the first needs, or what the first would undo), or
+    "item" (one writes an item of `modifies` that the other reads or writes), and `links`, a tuple of causal links.
+    Every linearisation is a valid plan that ends in the same cost. Raises `PlanError` for an invalid plan.
+    """
+    import networkx as nx
+
+    problem = for_steps(problem, plan.steps)
+    found = accesses(problem, plan)
+    links = links_between(found, problem.ran)
+    reasons: dict[tuple[int, int], str] = {}
+    before: list[Steps] = [0] * (len(found) + 1)
+    for each in orderings(found, links):
+        before[each.later] |= 1 << each.earlier
+        reasons.setdefault((each.earlier, each.later), each.reason)
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from((number, {"step": step}) for number, step in enumerate(plan.steps, start=1))
+    between: dict[tuple[int, int], list[CausalLink]] = {}
+    for link in links:
+        between.setdefault((link.provider, link.consumer), []).append(link)
+    for number, direct in enumerate(_reduced(before[:-1])):
+        for earlier in members(direct):
+            pair = earlier, number
+            graph.add_edge(*pair, reason=reasons[pair], links=tuple(between.get(pair, ())))
+    return graph
+
+
+def _reduced(before: Sequence[Steps]) -> Iterator[Steps]:
+    """Yield, for each step from 0, its direct predecessors: those that no other predecessor comes after."""
+    closed: list[Steps] = []
+    for steps in before:
+        direct, covered, left = 0, 0, steps
+        while left:
+            earlier = left.bit_length() - 1
+            direct |= 1 << earlier
+            covered |= 1 << earlier | closed[earlier]
+            left = steps & ~covered
+        closed.append(covered)
+        yield direct
+
+
+def members(steps: Steps) -> Iterator[int]:
+    """Yield the numbers of the steps in a set."""
+    while steps:
+        lowest = steps & -steps
+        yield lowest.bit_length() - 1
+        steps ^= lowest

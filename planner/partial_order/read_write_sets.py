@@ -1,0 +1,426 @@
+"""What each step of a valid plan reads and writes, as it ran.
+
+What may hold, and what must, in every order in which the steps of a plan could run.
+
+What constraints and wishes add to what steps read and write, so that no order of them breaks what the plan keeps.
+
+What a constraint speaks of is like an item that steps write: those that touch the facts of its conditions, and those
+that it covers, stay in the order in which they were. So its conditions begin and end to hold in one and the same order,
+however other steps are put between. That decides whether it is kept, but for one case: where a condition may hold no
+longer once another has held, and both hold in one state, no other step may come while they do. Then all stay in order.
+
+Which facts make a condition true or false: a set of literals that suffices, whatever else holds.
+
+A literal is an atom and whether it holds. Literals of derived atoms are traced to their base facts: what holds, through
+one proof of it; what does not, through a false literal in each instance of an axiom that might derive it (an unfounded
+set; Van Gelder, Ross, Schlipf 1991).
+
+Patterns, found by what overlaps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from planner.errors import PlanError
+from planner.lightweight import Final, dataclass, replace
+from planner.model import (
+    OPEN,
+    Action,
+    Atom,
+    Constraint,
+    ConstraintKind,
+    Done,
+    Formula,
+    Goal,
+    Problem,
+    SoftGoal,
+    is_variable,
+)
+from planner.model.formulas import atoms_in, conjunction, conjuncts
+from planner.plan import Plan, Step
+from planner.semantics.actions import Changes, Ready, Test, split
+from planner.semantics.axioms import Axioms, Rule, World
+from planner.semantics.conditions import (
+    All,
+    Binding,
+    Condition,
+    Domains,
+    Either,
+    Lookup,
+    Never,
+    Row,
+    Same,
+    Solver,
+    Some,
+    State,
+    Table,
+)
+from planner.semantics.constraints import covers
+from planner.semantics.simulation import Simulation, bound
+from planner.validation.validate import Replay, as_supposed, validate
+from planner.validation.verdict import Verdict
+
+
+class PossibleSolver(Solver):
+    """Answers "may it hold in any of these states?": `table` gives what holds in some, `certain` what holds in all."""
+
+    def __init__(self, table: Callable[[str], Table], certain: Callable[[str], Table]) -> None:
+        super().__init__(table)
+        self._certain = certain
+        self.opposite = self
+
+    def decide(self, condition: Condition, binding: Binding) -> bool:
+        """Return whether `condition`, whose free variables are all bound, may hold."""
+        match condition:
+            case Lookup(predicate, args, False):
+                return tuple([binding.get(arg, arg) for arg in args]) not in self._certain(predicate).rows
+            case Never(domains, part, free):
+                return not self.opposite.holds(Some(domains, part, free), binding)
+            case _:
+                return super().decide(condition, binding)
+
+
+def possible_world(possible: Iterable[Atom], certain: Iterable[Atom], axioms: Axioms) -> World:
+    """Return a world that answers for every state between the facts `certain` and the facts `possible`."""
+    upper, lower = World(State(possible), axioms), World(State(certain), axioms)
+    upper.solver = may = PossibleSolver(upper.table, lower.table)
+    lower.solver = must = PossibleSolver(lower.table, upper.table)
+    may.opposite, must.opposite = must, may
+    return upper
+
+
+Literals = dict[tuple[Atom, bool], None]
+"""Atoms and whether they hold, as an ordered set."""
+
+
+class RankedWorld(World):
+    """A world that knows in which order facts were derived, so that no proof goes in a circle."""
+
+    def __init__(self, state: State, axioms: Axioms) -> None:
+        super().__init__(state, axioms)
+        self._ranks: dict[Atom, int] = {}
+        self._next = 0
+
+    def enter(self, predicate: str, row: Row) -> None:
+        """Take in a derived fact, after those that it is derived from."""
+        super().enter(predicate, row)
+        self._ranks[Atom(predicate, row)] = self._next = self._next + 1
+
+    def rank(self, fact: Atom) -> int:
+        """Return when `fact` was derived; 0 for base facts."""
+        return self._ranks[fact] if fact.predicate in self.axioms else 0
+
+
+class Support:
+    """Explains conditions in `world`; `possible` covers all states that count (see `possible_world`)."""
+
+    def __init__(self, world: RankedWorld, possible: World) -> None:
+        self._world = world
+        self._possible = possible
+
+    def base(self, condition: Condition, binding: Binding, *, holds: bool) -> Literals:
+        """Return base literals that hold now and suffice for `condition` to hold, or not to, as it does now."""
+        found = self._literals(condition, binding, holds=holds)
+        assert found is not None, "asked why something holds that does not"
+        queue, base = list(found), Literals()
+        seen = set(queue)
+        while queue:
+            fact, wanted = queue.pop()
+            if fact.predicate not in self._world.axioms:
+                base[fact, wanted] = None
+                continue
+            more = self._proof(fact) if wanted else self._refutation(fact)
+            fresh = [literal for literal in more if literal not in seen]
+            seen.update(fresh)
+            queue.extend(fresh)
+        return base
+
+    def instances(self, condition: Condition, domains: Domains, binding: Binding) -> Iterator[Binding]:
+        """Yield every instance of `condition` that may hold in a state that counts."""
+        return self._possible.solver.solutions([condition], domains, binding)
+
+    def _literals(
+        self, condition: Condition, binding: Binding, *, holds: bool, before: int | None = None
+    ) -> Literals | None:
+        """Return literals that suffice; None where there are none, or only such as were derived later than `before`."""
+        match condition:
+            case Lookup(predicate, args, positive):
+                fact = Atom(predicate, tuple([binding.get(arg, arg) for arg in args]))
+                return self._literal(fact, positive is holds, before)
+            case Same():
+                return Literals() if self._world.solver.holds(condition, binding) is holds else None
+            case All(parts) | Either(parts):
+                found = (self._literals(part, binding, holds=holds, before=before) for part in parts)
+                return _all_of(found) if isinstance(condition, All) is holds else _fewest(found)
+            case Some(domains, part) | Never(domains, part):
+                if isinstance(condition, Some) is holds:
+                    witnesses = self._world.solver.solutions([part], domains, binding)
+                    found = (self._literals(part, each, holds=True, before=before) for each in witnesses)
+                    return next((literals for literals in found if literals is not None), None)
+                candidates = self.instances(part, domains, binding)
+                return _all_of(self._literals(part, each, holds=False, before=before) for each in candidates)
+
+    def _literal(self, fact: Atom, wanted: bool, before: int | None) -> Literals | None:
+        if (fact.args in self._world.table(fact.predicate).rows) is not wanted:
+            return None
+        if wanted and before is not None and self._world.rank(fact) >= before:
+            return None
+        return {(fact, wanted): None}
+
+    def _proof(self, fact: Atom) -> Literals:
+        """Return literals that derive `fact` by one axiom; derived ones among them were derived earlier."""
+        before = self._world.rank(fact)
+        proofs = (
+            self._literals(rule.condition, binding, holds=True, before=before) for rule, binding in self._rules(fact)
+        )
+        return next(proof for proof in proofs if proof is not None)
+
+    def _refutation(self, fact: Atom) -> Literals:
+        """Return literals under which no axiom derives `fact`, given that the negated ones among them hold."""
+        reasons = _all_of(self._literals(rule.condition, binding, holds=False) for rule, binding in self._rules(fact))
+        assert reasons is not None, "asked why a fact is not derived that is"
+        return reasons
+
+    def _rules(self, fact: Atom) -> Iterator[tuple[Rule, Binding]]:
+        for rule in self._world.axioms.needed(fact.predicate)[-1].rules:
+            if rule.predicate == fact.predicate and all(
+                value in domain for value, domain in zip(fact.args, rule.domains.values(), strict=True)
+            ):
+                yield rule, dict(zip(rule.domains, fact.args, strict=True))
+
+
+def _all_of(parts: Iterable[Literals | None]) -> Literals | None:
+    found = Literals()
+    for part in parts:
+        if part is None:
+            return None
+        found |= part
+    return found
+
+
+def _fewest(parts: Iterable[Literals | None]) -> Literals | None:
+    return min((part for part in parts if part is not None), key=len, default=None)
+
+
+Positions = tuple[int, ...]
+
+
+class Patterns:
+    """Patterns in tables by the arguments that they bind; a table is made when it is first asked for."""
+
+    def __init__(self, patterns: Iterable[Atom]) -> None:
+        self._kinds: dict[tuple[str, int], dict[Positions, list[Atom]]] = {}
+        for pattern in patterns:
+            kinds = self._kinds.setdefault((pattern.predicate, len(pattern.args)), {})
+            kinds.setdefault(bound_positions(pattern), []).append(pattern)
+        self._tables: dict[tuple[str, Positions, Positions], dict[tuple[str, ...], list[Atom]]] = {}
+
+    def overlapping(self, other: Atom) -> Iterator[Atom]:
+        """Yield the patterns that some fact matches which `other` matches, too; see `overlap`."""
+        kinds = self._kinds.get((other.predicate, len(other.args)))
+        if kinds:
+            theirs = bound_positions(other)
+            for mine, patterns in kinds.items():
+                common = mine if len(theirs) == len(other.args) else tuple([i for i in mine if i in theirs])
+                table = self._tables.get((other.predicate, mine, common))
+                if table is None:
+                    table = self._tables[other.predicate, mine, common] = {}
+                    for pattern in patterns:
+                        table.setdefault(tuple([pattern.args[i] for i in common]), []).append(pattern)
+                yield from table.get(tuple([other.args[i] for i in common]), ())
+
+
+def bound_positions(pattern: Atom) -> Positions:
+    """Return which arguments of `pattern` are not open."""
+    return tuple([i for i, arg in enumerate(pattern.args) if arg != OPEN])
+
+
+def overlap(one: Atom, other: Atom) -> bool:
+    """Return whether some fact matches both patterns."""
+    return (
+        one.predicate == other.predicate
+        and len(one.args) == len(other.args)
+        and all(OPEN in (mine, theirs) or mine == theirs for mine, theirs in zip(one.args, other.args, strict=True))
+    )
+
+
+_COUNTING: Final = frozenset({ConstraintKind.ALWAYS, ConstraintKind.SOMETIME, ConstraintKind.AT_MOST})
+
+
+def with_wishes_hard(problem: Problem, forgone: Iterable[SoftGoal | Constraint]) -> Problem:
+    """Return `problem` in which all wishes are hard, but for those `forgone`, which are none."""
+    lost = tuple(forgone)
+    granted = [wish.condition for wish in problem.goal.soft if wish not in lost]
+    kept = [each for each in problem.constraints if each.utility is None or each not in lost]
+    hard = conjunction([*conjuncts(problem.goal.hard), *granted]) if granted else problem.goal.hard
+    return replace(problem, goal=Goal(hard), constraints=tuple([replace(each, utility=None) for each in kept]))
+
+
+def with_promises(problem: Problem, steps: Sequence[Step], changes: Sequence[Changes]) -> list[Changes]:
+    """Return what `steps` change, with an item for each constraint of `problem`, all kept, that they may bear on."""
+    items: list[list[Atom]] = [[] for _ in steps]
+    simulation = Simulation(problem)
+    for constraint in problem.constraints:
+        for place in _bearing(constraint, simulation, steps, changes):
+            items[place].append(Atom(f"'{constraint}'"))
+    return [
+        replace(each, modified=(*each.modified, *dict.fromkeys(more))) if more else each
+        for each, more in zip(changes, items, strict=True)
+    ]
+
+
+def _bearing(
+    constraint: Constraint, simulation: Simulation, steps: Sequence[Step], changes: Sequence[Changes]
+) -> Iterator[int]:
+    """Yield the places of the steps that must stay in order for `constraint`; of a count of steps, there are none."""
+    if constraint.kind in _COUNTING and isinstance(constraint.what, Done):
+        return
+    patterns = [pattern for each in constraint.conditions for pattern in _facts(each, simulation)]
+    everything = _meet(constraint, simulation, steps)
+    for place, (step, change) in enumerate(zip(steps, changes, strict=True)):
+        written = (*change.provided, *change.retracted, *change.modified)
+        touches = any(overlap(pattern, item) for pattern in patterns for item in written)
+        if (
+            everything
+            or touches
+            or any(isinstance(each, Done) and covers(each, step) for each in constraint.happenings)
+        ):
+            yield place
+
+
+def _facts(condition: Formula, simulation: Simulation) -> Iterator[Atom]:
+    """Yield patterns of the base facts that `condition` reads."""
+    axioms, predicates = simulation.rules.axioms, simulation.problem.domain.predicates
+    for atom in atoms_in(condition):
+        if atom.predicate not in axioms:
+            yield Atom(atom.predicate, tuple([OPEN if is_variable(arg) else arg for arg in atom.args]))
+            continue
+        for name in axioms.reads(atom.predicate):
+            yield Atom(name, (OPEN,) * len(predicates[name].parameters))
+
+
+def _meet(constraint: Constraint, simulation: Simulation, steps: Sequence[Step]) -> bool:
+    """Return whether `constraint` lets a condition hold no longer than the state in which another holds first."""
+    if constraint.kind is not ConstraintKind.NEVER_AFTER or len(constraint.conditions) < 2:
+        return False
+    both, now = conjunction(constraint.conditions), simulation.copy()
+    if now.holds(both):
+        return True
+    for step in steps:
+        now.apply(step)
+        if now.holds(both):
+            return True
+    return False
+
+
+GOAL: Final = Step("goal")
+NO_CHANGES: Final = Changes((), (), (), (), ())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """What one step reads and writes.
+
+    `reads` are literals that suffice for the step to be applicable and to do what it did; `ran` the patterns of
+    actions that must have run before it. `looks` are unknown facts on which later steps rest and at which it looks.
+    """
+
+    step: Step
+    reads: Literals
+    changes: Changes
+    ran: tuple[Atom, ...]
+    looks: tuple[Atom, ...] = ()
+
+
+def accesses(problem: Problem, plan: Plan) -> list[Access]:
+    """Return what each step of `plan` accesses, and last what the goal reads, with the wishes that the plan grants.
+
+    Constraints are items that steps write which bear on them. Raises `PlanError` for an invalid plan.
+    """
+    problem, suppositions = as_supposed(problem, plan)
+    if problem.goal.soft or problem.constraints:
+        problem = with_wishes_hard(problem, _forgone(problem, plan))
+    reads, changes = _replayed(problem, plan.steps)
+    if None in reads:
+        reads = list(_traced(problem, plan.steps, reads, changes))
+    if problem.constraints:
+        changes = with_promises(problem, plan.steps, changes)
+    actions = problem.domain.actions
+    histories = [_history(actions[step.action], step) for step in plan.steps]
+    looks: list[tuple[Atom, ...]] = [()] * (len(plan.steps) + 1)
+    for each in suppositions:
+        if each.seen is not None:
+            looks[each.seen - 1] += (each.fact,)
+    every = zip((*plan.steps, GOAL), reads, (*changes, NO_CHANGES), (*histories, ()), looks, strict=True)
+    return [Access(step, known or Literals(), change, history, seen) for step, known, change, history, seen in every]
+
+
+def _forgone(problem: Problem, plan: Plan) -> tuple[SoftGoal | Constraint, ...]:
+    verdict = validate(replace(problem, deadline=None), plan.steps)  # when a plan ends is asked of its order
+    _check(verdict)
+    return verdict.forgone
+
+
+def _replayed(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | None], list[Changes]]:
+    """Return what steps and the goal read, None where it is not plain to see, and what the steps change."""
+    replay = Replay(problem)
+    simulation = replay.simulation
+    reads: list[Literals | None] = []
+    changes = []
+    for step in steps:
+        _check(replay.objection(step))
+        ready = simulation.rules.ready(step)
+        is_plain = isinstance(ready, Ready) and ready.fixed is not None and not ready.rest
+        reads.append(_literals(ready.tests) if isinstance(ready, Ready) and is_plain else None)
+        changes.append(replay.apply(step))
+    _check(replay.end(None))
+    rules = simulation.rules
+    lookups, rest = split(rules.compiler.compile(problem.goal.hard), rules.axioms.__contains__)
+    goal = _literals([(each.predicate, each.args, each.positive) for each in lookups])
+    return [*reads, None if rest else goal], changes
+
+
+def _literals(tests: Sequence[Test]) -> Literals:
+    """Return `tests` as literals, the last first, as `Support` gives them."""
+    return {(Atom(predicate, row), positive): None for predicate, row, positive in reversed(tests)}
+
+
+def _check(verdict: Verdict | None) -> None:
+    if verdict is not None and not verdict.valid:
+        raise PlanError(f"only a valid plan has an order: {verdict.reason}")
+
+
+def _traced(
+    problem: Problem, steps: Sequence[Step], known: Sequence[Literals | None], all_changes: Sequence[Changes]
+) -> Iterator[Literals]:
+    """Yield what steps and the goal read: what is `known`, else what suffices for what they did."""
+    simulation = Simulation(problem)
+    simulation.world = world = RankedWorld(State(problem.initial), simulation.rules.axioms)
+    provided = {fact for changes in all_changes for fact in changes.provided}
+    removed = {fact for changes in all_changes for fact in changes.removed}
+    initial = dict.fromkeys(problem.initial)
+    possible = possible_world(initial | dict.fromkeys(provided), initial.keys() - removed, simulation.rules.axioms)
+    support = Support(world, possible)
+    for step, reads in zip(steps, known, strict=False):
+        yield _reads(simulation, support, step) if reads is None else reads
+        simulation.apply(step)
+    goal = known[-1]
+    yield support.base(simulation.rules.compiler.compile(problem.goal.hard), {}, holds=True) if goal is None else goal
+
+
+def _reads(simulation: Simulation, support: Support, step: Step) -> Literals:
+    """Return literals that suffice for `step` to be applicable, and for each of its effects to come or stay away."""
+    schema = simulation.rules.schema(step.action)
+    binding = bound(schema.action, step)
+    reads = support.base(schema.requires, binding, holds=True)
+    for effect in schema.effects:
+        for instance in support.instances(effect.condition, effect.domains, binding):
+            comes = simulation.world.solver.holds(effect.condition, instance)
+            reads |= support.base(effect.condition, instance, holds=comes)
+    return reads
+
+
+def _history(action: Action, step: Step) -> tuple[Atom, ...]:
+    binding = bound(action, step)
+    return tuple([pattern.substitute(binding) for pattern in action.after])

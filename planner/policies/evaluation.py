@@ -1,0 +1,336 @@
+"""What a way of acting is worth on the declared problem, computed and tried out, by the plan checker's simulation.
+
+Nothing here knows of grounding, so a policy that was found on the ground task is checked against what was declared.
+
+What may come of steps, by the declared problem: the plan checker's simulation, once for each outcome.
+
+It shares nothing with grounding, so it checks what was made of that.
+
+Acting under constraints, by the declared problem: the plan checker looks at what happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+
+from planner.compilations.determinization import ROUNDING, chances, with_outcomes
+from planner.errors import PlanError
+from planner.graphs import components
+from planner.lightweight import Any, Final, Protocol, dataclass
+from planner.limits import never
+from planner.model import COST, Atom, Formula, Number, Problem
+from planner.plan import Step, exact_sum
+from planner.policies.markov_decision_process import Kept
+from planner.policies.policy_iteration import solved
+from planner.problem_kinds import resolve_classical
+from planner.semantics.actions import Changes, uses_of
+from planner.semantics.constraints import Watches
+from planner.semantics.simulation import Objection, Simulation, bound
+
+
+class Declared:
+    """The decision process that `problem` declares; its states are simulations."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.initial = Simulation(problem)
+        most = max([len(action.outcomes) for action in problem.domain.actions.values()], default=0)
+        self._rules = [Simulation(with_outcomes(problem, number)).rules for number in range(most)]
+
+    def outcomes(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation]]:
+        """Yield `(probability, next state)` for all that may come of `step`, which can be applied in `state`."""
+        return ((share, after) for share, after, _ in self.ways(state, step))
+
+    def ways(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation, Changes | None]]:
+        """Yield the same, each with what has changed on the way there."""
+        action = self.problem.domain.actions[step.action]
+        shares = chances(action, step.arguments)
+        risk = 1 - sum(shares)
+        if risk > ROUNDING:
+            yield float(risk), state, None
+        for number, share in enumerate(shares):
+            if share:
+                after = state.copy()
+                if action.outcomes:
+                    after.rules = self._rules[number]
+                changes = after.apply(step)
+                after.rules = state.rules
+                yield float(share), after, changes
+
+
+MOST_STEPS: Final = 10_000
+"""An execution that takes so many steps is broken off: it has no success."""
+
+Spent = tuple[tuple[str, Number], ...]
+
+
+class Strategy(Protocol):
+    """Whatever says what to do next, as `Policy` does."""
+
+    def next_step(
+        self,
+        facts: frozenset[Atom],
+        *,
+        ran: frozenset[Atom] = ...,
+        spent: Mapping[str, Number] | None = ...,
+        unknown: frozenset[Atom] = ...,
+    ) -> Step | None:
+        """Return the next step, or None to end; `unknown` are the facts of which nobody knows whether they hold.
+
+        Where there are constraints, it is told how far they are `kept`, too.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """The probability of ending at the goal, the expected cost until the end, and the expected utility then.
+
+    Soft goals count only where the hard goal holds. `states` are those that were met.
+    """
+
+    success: float
+    cost: float
+    utility: float
+    states: int
+
+
+def evaluate(problem: Problem, strategy: Strategy, check: Callable[[], None] = never) -> Worth:
+    """Return exactly, up to rounding, what following `strategy` is worth.
+
+    It must always say the same in the same state. Where facts are unknown, it is told so, and what is worth anything is
+    what is known in the end. `check` raises to give up. Raises `PlanError` where it gives a step that cannot be taken,
+    or one that a budget does not allow, and `InputError` for names in the problem that nothing declares.
+    """
+    problem = resolve_classical(problem, "evaluate", "give its classical part: problem.classical")
+    chain = _Chain(_world(problem), strategy, check)
+    success = chain.solved([float(each) for each, _ in chain.ends])
+    utility = chain.solved([gain for _, gain in chain.ends])
+    return Worth(success, chain.solved(chain.costs), utility, len(chain.costs))
+
+
+def _world(problem: Problem) -> World:
+    if problem.constraints:
+        return WatchedWorld(problem)
+    if not problem.unknown:
+        return World(problem)
+    from planner.compilations.contingent.belief_states import HiddenWorld
+
+    return HiddenWorld(problem)
+
+
+class _Chain:
+    """The Markov chain of a strategy: for each state its `costs` now, what it is worth as an end, and what follows."""
+
+    def __init__(self, world: World, strategy: Strategy, check: Callable[[], None]) -> None:
+        self.costs: list[float] = []
+        self.ends: list[tuple[bool, float]] = []
+        self._after: list[dict[int, float]] = []
+        numbers = {world.key(world.declared.initial, ()): 0}
+        queue: list[tuple[Any, Spent]] = [(world.declared.initial, ())]
+        for state, spent in queue:
+            check()
+            step = world.asked(strategy, state, spent)
+            self.ends.append((False, 0.0) if step is not None else world.worth(state))
+            self.costs.append(0.0 if step is None else float(state.cost(step)))
+            shares: dict[int, float] = {}
+            if step is not None:
+                rest = world.spend(state, step, spent)
+                for probability, after in world.declared.outcomes(state, step):
+                    number = numbers.setdefault(world.key(after, rest), len(queue))
+                    if number == len(queue):
+                        queue.append((after, rest))
+                    shares[number] = shares.get(number, 0.0) + probability
+            self._after.append(shares)
+
+    def solved(self, now: list[float]) -> float:
+        """Return the expected sum of `now`, over the states that are met, from the first one."""
+        values: dict[int, float] = {}
+        for component in components(dict(enumerate(self._after))):
+            inside = set(component)
+            if self._is_left(inside):
+                rows = {}
+                for number in component:
+                    after = self._after[number]
+                    outside = {n: share for n, share in after.items() if n not in inside}
+                    known = sum([share * values[n] for n, share in outside.items()])
+                    leaving = sum(outside.values()) if after else 1.0
+                    rows[number] = now[number] + known, leaving, {n: s for n, s in after.items() if n in inside}
+                values |= solved(rows)
+            else:
+                endless = any(now[number] for number in component)
+                values |= dict.fromkeys(component, float("inf") if endless else 0.0)
+        return values[0]
+
+    def _is_left(self, inside: set[int]) -> bool:
+        return any(not self._after[number] or not inside.issuperset(self._after[number]) for number in inside)
+
+
+class View:
+    """What who acts sees of a `simulation`: there is more to its state than that."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+
+    @property
+    def facts(self) -> frozenset[Atom]:
+        """The facts that are known to hold."""
+        return self.simulation.facts
+
+    @property
+    def history(self) -> Iterator[Atom]:
+        """The actions that have run."""
+        return iter(self.simulation.history)
+
+    def cost(self, step: Step) -> Number:
+        """Return the exact cost of `step`."""
+        return self.simulation.cost(step)
+
+
+class World:
+    """The declared problem as one acts in it: asks for steps, checks them, and counts what they take."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.declared: Any = Declared(problem)
+
+    def key(self, state: Any, spent: Spent) -> tuple[Any, ...]:
+        """Return what tells states apart."""
+        return state.facts, frozenset(state.history), spent
+
+    def asked(self, strategy: Strategy, state: Any, spent: Spent) -> Step | None:
+        """Return the step that `strategy` takes; raises `PlanError` where it cannot be taken."""
+        step = self.said(strategy, state, spent)
+        if step is not None and (objection := state.objection(step)) is not None:
+            raise PlanError(f"{step} cannot be taken: {objection.misfit or f'it requires {objection.condition}'}")
+        return step
+
+    def said(self, strategy: Any, state: Any, spent: Spent, **more: Any) -> Step | None:
+        """Return the step that `strategy` takes where it is told the state, and `more`."""
+        step: Step | None = strategy.next_step(state.facts, ran=frozenset(state.history), spent=dict(spent), **more)
+        return step
+
+    def spend(self, state: Any, step: Step, spent: Spent) -> Spent:
+        """Return what of the budgets is spent after `step`; raises `PlanError` where it is too much."""
+        if not self.problem.budgets:
+            return ()
+        action = self.problem.domain.actions[step.action]
+        uses = {**uses_of(self.problem, action, bound(action, step)), COST: state.cost(step)}
+        before = dict(spent)
+        after = {name: exact_sum([before.get(name, 0), uses.get(name, 0)]) for name in self.problem.budgets}
+        for name, amount in after.items():
+            if amount > self.problem.budgets[name]:
+                raise PlanError(f"{step} takes the {name} to {amount}, over the budget of {self.problem.budgets[name]}")
+        return tuple(after.items())
+
+    def worth(self, state: Any) -> tuple[bool, float]:
+        """Return whether the goal holds in `state`, and what ending there is worth."""
+        if not state.holds(self.problem.goal.hard):
+            return False, 0.0
+        return True, float(exact_sum([s.utility for s in self.problem.goal.soft if state.holds(s.condition)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How one execution went: whether it ended at the goal, its exact cost, its utility, and how many steps it took."""
+
+    success: bool
+    cost: Number
+    utility: float
+    steps: int
+
+
+def executions(problem: Problem, strategy: Strategy, runs: int, seed: int = 0) -> Iterator[Execution]:
+    """Yield how so many executions of `strategy` went, by chance.
+
+    The chances of step k of run n are the same for all strategies with the same `seed`: common random numbers. Raises
+    as `evaluate` does.
+    """
+    world = _world(resolve_classical(problem, "executions", "give its classical part: problem.classical"))
+    for run in range(runs):
+        yield _execution(world, strategy, Random(f"{seed}/{run}"))
+
+
+def _execution(world: World, strategy: Strategy, rng: Random) -> Execution:
+    state, steps = world.declared.initial, 0
+    spent: Spent = ()
+    cost: Number = 0
+    while steps < MOST_STEPS:
+        step = world.asked(strategy, state, spent)
+        if step is None:
+            success, utility = world.worth(state)
+            return Execution(success, cost, utility, steps)
+        spent = world.spend(state, step, spent)
+        cost += state.cost(step)
+        steps += 1
+        state = _drawn(world.declared.outcomes(state, step), rng.random())
+    return Execution(False, cost, 0.0, steps)
+
+
+def _drawn(outcomes: Iterator[tuple[float, Any]], chance: float) -> Any:
+    found = [*outcomes]
+    for share, state in found:
+        chance -= share
+        if chance < 0:
+            return state
+    return found[-1][1]
+
+
+class Seen(View):
+    """A `simulation`, what has happened of the constraints, and what a policy is told of that."""
+
+    def __init__(self, simulation: Simulation, watches: Watches, kept: Kept) -> None:
+        super().__init__(simulation)
+        self.watches, self.kept = watches, kept
+
+    def objection(self, step: Step) -> Objection | None:
+        """Return why `step` cannot be taken now; None where it can."""
+        return self.simulation.objection(step)
+
+    def holds(self, formula: Formula) -> bool:
+        """Return whether the ground `formula` holds."""
+        return self.simulation.holds(formula)
+
+
+class WatchedWorld(World):
+    """`problem`, which has constraints, as one acts in it."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        first: Simulation = self.declared.initial
+        self.declared = _Watching(self.declared, Seen(first, Watches(first), Kept.of(problem)))
+
+    def key(self, state: Seen, spent: Spent) -> tuple[object, ...]:
+        """Return what tells states apart."""
+        return state.facts, frozenset(state.history), spent, state.watches.key, state.kept.facts
+
+    def said(self, strategy: Any, state: Seen, spent: Spent, **more: Any) -> Step | None:
+        """Return the step that `strategy` takes where it is told the state, and how far constraints are kept."""
+        return super().said(strategy, state, spent, kept=state.kept.facts, **more)
+
+    def worth(self, state: Seen) -> tuple[bool, float]:
+        """Return whether `state` is a goal that was reached within the constraints, and what ending there is worth."""
+        watches, goal = state.watches, self.problem.goal
+        if watches.broken or any(watches.unmet) or not state.holds(goal.hard):
+            return False, 0.0
+        lost = [wish.utility or 0 for wish in watches.forgone]
+        lost += [wish.utility for wish in goal.soft if not state.holds(wish.condition)]
+        return True, float(exact_sum([*[wish.utility or 0 for wish in self.problem.wishes], *[-each for each in lost]]))
+
+
+class _Watching:
+    """The outcomes of steps, with what they make of the constraints."""
+
+    def __init__(self, declared: Declared, initial: Seen) -> None:
+        self._declared, self.initial = declared, initial
+
+    def outcomes(self, state: Seen, step: Step) -> Iterator[tuple[float, Seen]]:
+        """Yield `(probability, next state)` for all that may come of `step`, which can be taken in `state`."""
+        for share, after, changes in self._declared.ways(state.simulation, step):
+            if changes is None:
+                yield share, state
+                continue
+            watches = state.watches.copy()
+            watches.look(state.simulation, step)
+            watches.look(after)
+            yield share, Seen(after, watches, state.kept.after(state.facts, step))

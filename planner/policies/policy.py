@@ -1,0 +1,290 @@
+"""Policies: which step to take in which state, as a graph of nodes that can be followed, kept and read.
+
+Policies as JSON-ready data, and back.
+
+Policies for people: a contingent plan, line by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+
+from planner.compilations.adl import to_adl
+from planner.errors import PlanError, did_you_mean
+from planner.language.declare.syntax import NotationError, parse_atom
+from planner.lightweight import Any, dataclass, field, replace
+from planner.model import COST, Atom, Number, Problem
+from planner.plan import Step, exact, json_number
+
+Key = tuple[frozenset[Atom], frozenset[Atom]]
+"""The watched facts that are known to hold, and those that are unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One thing that may come of a step: how likely it is, what it changes in words, and the node that it leads to."""
+
+    probability: float
+    change: str
+    node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A state in which a policy knows what to do: `facts` are those of the watched ones that hold.
+
+    Without a `step` the policy ends here: at the goal where `is_goal`, else because nothing helps any more, or because
+    what may come from here was not looked into. `left` is what is left of the budgets. Of the
+    facts in `unknown`, nobody knows whether they hold; where the step works only if one does, or does not, that is what
+    is `supposed`.
+    """
+
+    facts: frozenset[Atom]
+    step: Step | None = None
+    branches: tuple[Branch, ...] = ()
+    is_goal: bool = False
+    left: Mapping[str, Number] = field(default_factory=dict)
+    unknown: frozenset[Atom] = frozenset()
+    supposed: tuple[Atom, bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What to do next, in every state that may come about when one does it.
+
+    The first of `nodes` is the initial state. `watched` are the facts by which states are told from each other; those
+    named `ran-…` say which actions ran, for those that come after others. `success` is the probability of ending at
+    the goal, `cost` the expected cost until the end, and `utility` the expected utility of the soft goals then.
+    """
+
+    nodes: tuple[Node, ...]
+    watched: frozenset[Atom]
+    problem: Problem = field(repr=False, compare=False)
+    success: float = 0.0
+    cost: float = 0.0
+    utility: float = 0.0
+    _places: dict[tuple[frozenset[Atom], frozenset[Atom]], list[int]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def next_step(
+        self,
+        facts: Iterable[Atom],
+        *,
+        ran: Iterable[Atom] = (),
+        spent: Mapping[str, Number] | None = None,
+        unknown: Iterable[Atom] = (),
+        kept: Iterable[Atom] = (),
+    ) -> Step | None:
+        """Return the step to take in the state in which exactly `facts` hold, those that are derived aside.
+
+        `ran` are the actions, as ground atoms, that ran before, where some come after others; `spent` is what was used
+        of each budget so far; `unknown` are the facts of which nobody knows whether they hold; `kept` says how far
+        constraints are kept (`Kept.facts`). None where the policy ends (`node` tells how), and where nobody foresaw
+        this state.
+        """
+        node = self.node(facts, ran=ran, spent=spent, unknown=unknown, kept=kept)
+        return None if node is None else node.step
+
+    def node(
+        self,
+        facts: Iterable[Atom],
+        *,
+        ran: Iterable[Atom] = (),
+        spent: Mapping[str, Number] | None = None,
+        unknown: Iterable[Atom] = (),
+        kept: Iterable[Atom] = (),
+    ) -> Node | None:
+        """Return the node for a state, given as to `next_step`; None where nobody foresaw it.
+
+        Where less was spent than was foreseen, it is that with the most left that was foreseen.
+        """
+        if not self._places:
+            for number, node in enumerate(self.nodes):
+                self._places.setdefault((node.facts, node.unknown), []).append(number)
+        ran = tuple(ran)
+        history = to_adl(replace(self.problem, initial=(), ran=ran)).initial if ran else ()
+        key = self.watched.intersection(facts).union(
+            self.watched.intersection(history), self.watched.intersection(kept)
+        )
+        open_ = self.watched.intersection(unknown)
+        found = [self.nodes[number] for number in self._places.get((key - open_, open_), ())]
+        if not self.problem.budgets:
+            return found[0] if found else None
+        left = {name: budget - (spent or {}).get(name, 0) for name, budget in self.problem.budgets.items()}
+        within = [node for node in found if all(left[name] >= amount for name, amount in node.left.items())]
+        return max(within, key=lambda node: (node.left.get(COST, 0), sum(node.left.values())), default=None)
+
+    def __str__(self) -> str:
+
+        return policy_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the policy as JSON-ready data, of which `from_dict` makes it again."""
+        return policy_data(self)
+
+    @classmethod
+    def from_dict(cls, data: Any, problem: Problem) -> Policy:
+        """Return the policy for `problem` that `to_dict` made `data` of.
+
+        Raises `PlanError` where `data` is none, and where the problem lacks what it names.
+        """
+        return policy_from(data, problem)
+
+
+def policy_data(policy: Policy) -> dict[str, Any]:
+    """Return `{"success", "cost", "utility", "watched", "nodes": [{"facts", "step", "branches", …}, …]}`."""
+    return {
+        "success": policy.success,
+        "cost": policy.cost,
+        "utility": policy.utility,
+        "watched": sorted(map(str, policy.watched)),
+        "nodes": [_node_data(node) for node in policy.nodes],
+    }
+
+
+def _node_data(node: Node) -> dict[str, Any]:
+    step = node.step
+    return {
+        "facts": sorted(map(str, node.facts)),
+        "goal": node.is_goal,
+        **({"left": {name: json_number(amount) for name, amount in node.left.items()}} if node.left else {}),
+        **({"unknown": sorted(map(str, node.unknown))} if node.unknown else {}),
+        **({"supposed": {str(node.supposed[0]): node.supposed[1]}} if node.supposed else {}),
+        "step": step and {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)},
+        "branches": [
+            {"probability": each.probability, "change": each.change, "node": each.node} for each in node.branches
+        ],
+    }
+
+
+def policy_from(data: Any, problem: Problem) -> Policy:
+    """Return the policy that `policy_data` made `data` of; raises `PlanError`."""
+    match data:
+        case {"watched": list() as watched, "nodes": list() as nodes} if nodes:
+            found = tuple([_node(item, number, len(nodes), problem) for number, item in enumerate(nodes)])
+            values = {name: _real(data.get(name, 0), name) for name in ("success", "cost", "utility")}
+            return Policy(found, frozenset(_atoms(watched, "watched")), problem, **values)
+    raise PlanError(
+        "this is no policy", hint='expected {"watched": […], "nodes": [{"facts": […], "step": …, "branches": […]}, …]}'
+    )
+
+
+def _node(item: Any, number: int, count: int, problem: Problem) -> Node:
+    where = f"node {number}"
+    match item:
+        case {"facts": list() as facts, "step": step, "branches": list() as branches}:
+            left = item.get("left", {})
+            if isinstance(left, dict):
+                return Node(
+                    frozenset(_atoms(facts, where)),
+                    None if step is None else _step(step, where, problem),
+                    tuple([_branch(each, where, count) for each in branches]),
+                    item.get("goal") is True,
+                    {name: _number(amount, where) for name, amount in left.items()},
+                    frozenset(_atoms(item.get("unknown", []), where)),
+                    _supposed(item.get("supposed"), where),
+                )
+    raise PlanError(f"{where} is no node of a policy", hint="a node has 'facts', 'step' and 'branches'")
+
+
+def _step(item: Any, where: str, problem: Problem) -> Step:
+    match item:
+        case {"action": str(action), "arguments": list(arguments)} if all(isinstance(word, str) for word in arguments):
+            declared = problem.domain.actions.get(action)
+            if declared is None:
+                raise PlanError(
+                    f"{where}: the problem has no action {action!r}",
+                    hint=did_you_mean(action, problem.domain.actions)
+                    or "check that the policy belongs to this problem",
+                )
+            if len(arguments) != len(declared.parameters):
+                raise PlanError(f"{where}: {declared.signature} is given {len(arguments)} arguments")
+            return Step(action, tuple(arguments), _number(item.get("cost", 0), where))
+    raise PlanError(f"{where}: its step is none", hint='expected {"action": "move", "arguments": ["r1", "a", "b"]}')
+
+
+def _supposed(item: Any, where: str) -> tuple[Atom, bool] | None:
+    match item:
+        case None:
+            return None
+        case dict() if len(item) == 1 and all(isinstance(holds, bool) for holds in item.values()):
+            ((text, holds),) = item.items()
+            return _atoms([text], where)[0], holds
+    raise PlanError(f"{where}: {item!r} is nothing that is supposed", hint='expected {"open(d1)": true}')
+
+
+def _branch(item: Any, where: str, count: int) -> Branch:
+    match item:
+        case {"probability": int() | float() | Decimal() as share, "node": int(node)} if 0 <= node < count:
+            return Branch(float(share), str(item.get("change", "")), node)
+    raise PlanError(f"{where}: {item!r} is no branch", hint='expected {"probability": 0.5, "node": 2}')
+
+
+def _atoms(texts: list[Any], where: str) -> list[Atom]:
+    try:
+        return [parse_atom(str(text)) for text in texts]
+    except NotationError as error:
+        raise PlanError(f"{where}: {error.problem}", hint=error.hint) from None
+
+
+def _number(value: Any, where: str) -> Number:
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return exact(Decimal(str(value)))
+    raise PlanError(f"{where}: {value!r} is no number")
+
+
+def _real(value: Any, where: str) -> float:
+    return float(_number(value, where))
+
+
+def policy_text(policy: Policy) -> str:
+    """Return the policy with numbered steps; under each what may come of it, if that is not just the next one."""
+    numbers: dict[int, int] = {}
+    for place, node in enumerate(policy.nodes):
+        if node.step is not None:
+            numbers[place] = len(numbers) + 1
+    return "\n".join(line for place in numbers for line in _lines(policy, place, numbers)) or "no steps"
+
+
+def _lines(policy: Policy, place: int, numbers: dict[int, int]) -> Iterator[str]:
+    node = policy.nodes[place]
+    yield f"{numbers[place]}. {node.step}{_supposing(node)}"
+    following = numbers[place] + 1
+    if [numbers.get(branch.node) for branch in node.branches] == [following]:
+        return
+    for branch in node.branches:
+        yield f"     {percent(branch.probability)}: {branch.change} → {_where(policy, place, branch, numbers)}"
+
+
+def _supposing(node: Node) -> str:
+    if node.supposed is None:
+        return ""
+    fact, holds = node.supposed
+    return f", supposing {fact}" if holds else f", supposing not {fact}"
+
+
+def _where(policy: Policy, place: int, branch: Branch, numbers: dict[int, int]) -> str:
+    if branch.node == place:
+        return "again"
+    if branch.node in numbers:
+        return str(numbers[branch.node])
+    return ending(policy.nodes[branch.node])
+
+
+def ending(node: Node) -> str:
+    """Return what it means that a policy ends in `node`."""
+    return "the goal" if node.is_goal else "the end, without the goal"
+
+
+def percent(probability: float) -> str:
+    """Return a probability in percent, as precisely as it takes to tell it from none and from certainty."""
+    for digits in (3, 6, 9):
+        text = f"{100 * probability:.{digits}g}"
+        if text not in ("0", "100") or probability in (0.0, 1.0):
+            break
+    return f"{text} %"

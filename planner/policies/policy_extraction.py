@@ -1,0 +1,125 @@
+"""From the solution of a decision process to a policy over facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from planner.compilations.constraints import is_monitor
+from planner.model import Atom, Not, Problem
+from planner.policies.lao_star import Check
+from planner.policies.markov_decision_process import Graph, Option, Process
+from planner.policies.policy import Branch, Node, Policy
+from planner.policies.policy_iteration import best_policy
+from planner.task.ground_task import State
+
+SHOWN = 6
+"""So many changes of an outcome are named."""
+
+
+def policy_of(graph: Graph, chosen: Sequence[Option | None], problem: Problem, check: Check) -> Policy:
+    """Return the policy that takes the `chosen` option in each node of `graph` that it leads to, and what it is worth.
+
+    It ends in nodes for which none was chosen. `check` raises to give up.
+    """
+    chosen = [*chosen, *[None] * (len(graph) - len(chosen))]
+    order = _in_reading_order(chosen)
+    number = {node: place for place, node in enumerate(order)}
+    names = Names(graph.process, problem)
+    nodes = tuple([_node(graph, node, chosen[node], number, names) for node in order])
+    success, cost, utility = _values(graph, [chosen[node] for node in order], order, number, check)
+    return Policy(nodes, names.watched, problem, success, cost, utility)
+
+
+def _in_reading_order(chosen: Sequence[Option | None]) -> list[int]:
+    """Return the nodes that are reached, the likeliest outcome of a step right after it."""
+    found: dict[int, None] = {}
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        if node in found:
+            continue
+        found[node] = None
+        option = chosen[node]
+        if option is not None:
+            stack += [after for _, after in sorted(option.branches) if after not in found]
+    return [*found]
+
+
+class Names:
+    """What the states of a process say about the facts of its problem."""
+
+    def __init__(self, process: Process, problem: Problem) -> None:
+        self._literals: dict[Atom, tuple[int, bool]] = {}
+        for number, fact in enumerate(process.task.facts):
+            atom = fact.part if isinstance(fact, Not) else fact
+            atom = process.aliases.get(atom, atom) if isinstance(atom, Atom) else atom
+            if number in process.task.derived or not isinstance(atom, Atom) or atom in process.ignored:
+                continue
+            if _is_seen(atom, problem):
+                self._literals.setdefault(atom, (number, not isinstance(fact, Not)))
+        self._unknown = process.unknown
+        self.watched = frozenset([*self._literals, *self._unknown])
+
+    def facts(self, state: State) -> frozenset[Atom]:
+        """Return the watched facts that are known to hold in `state`."""
+        held = [atom for atom, (bit, sign) in self._literals.items() if bool(state >> bit & 1) is sign]
+        return frozenset(held) - self.unknown(state)
+
+    def unknown(self, state: State) -> frozenset[Atom]:
+        """Return the facts that are unknown in `state`."""
+        return frozenset([atom for atom, bit in self._unknown.items() if state & bit])
+
+    def change(self, before: State, after: State) -> str:
+        """Return in words what is true after an outcome and was not before."""
+        if before == after:
+            return "nothing changes"
+        old, new = self.facts(before), self.facts(after)
+        ended = (old | (self.unknown(before) - self.unknown(after))) - new
+        words = _words(new - old) + [f"not {atom}" for atom in _words(ended)]
+        return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
+
+
+def _words(facts: Iterable[Atom]) -> list[str]:
+    """Return facts in words, those left out that say how far constraints are kept."""
+    return sorted([str(fact) for fact in facts if not is_monitor(fact)])
+
+
+def _is_seen(atom: Atom, problem: Problem) -> bool:
+    """Return whether `atom` is one of `problem`, or says what ran or is kept, and was not made up for grounding."""
+    return atom.predicate in problem.domain.predicates or atom.predicate.startswith("ran-") or is_monitor(atom)
+
+
+def _node(graph: Graph, node: int, option: Option | None, number: dict[int, int], names: Names) -> Node:
+    state, process = graph.states[node], graph.process
+    branches: Iterable[tuple[float, int]] = () if option is None else option.branches
+    return Node(
+        names.facts(state),
+        process.choices[option.choice].step if option is not None and option.branches else None,
+        tuple([Branch(share, names.change(state, graph.states[n]), number[n]) for share, n in _likeliest(branches)]),
+        process.is_goal(state),
+        process.purse.shown(graph.left[node]),
+        names.unknown(state),
+        None if option is None or not option.branches else process.supposed.get(option.choice),
+    )
+
+
+def _likeliest(branches: Iterable[tuple[float, int]]) -> list[tuple[float, int]]:
+    return sorted(branches, key=lambda branch: -branch[0])
+
+
+def _values(
+    graph: Graph, chosen: Sequence[Option | None], order: Sequence[int], number: dict[int, int], check: Check
+) -> tuple[float, float, float]:
+    """Return the probability of success, the expected cost and the expected utility of a policy."""
+    process = graph.process
+    options = []
+    for node, option in zip(order, chosen, strict=True):
+        if option is not None and option.branches:
+            branches = tuple([(share, number[after]) for share, after in option.branches])
+            options.append([Option(option.choice, option.cost, branches)])
+        else:
+            reached = process.is_goal(graph.states[node])
+            utility = float(process.utility(graph.states[node])) if reached else 0.0
+            options.append([Option(-1, 0.0, (), (float(reached), utility))])
+    success, utilities, costs = best_policy(options, 2, check).values
+    return min(1.0, success[0] + 0.0), costs[0] / process.task.resolution, utilities[0] + 0.0

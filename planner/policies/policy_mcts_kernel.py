@@ -1,0 +1,232 @@
+"""Monte-Carlo tree search for policies; the twin is `planner.policies.policy_mcts`, which says how it works."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Final, NamedTuple
+
+from planner.heuristics.lmcut_kernel import Guess
+from planner.jit.common_kernel import (
+    DEPTH,
+    DONE,
+    ENTERED,
+    ESTIMATED,
+    EXHAUSTED,
+    FRESH,
+    FULL,
+    MOST_SIMULATIONS,
+    NODES,
+    PAUSED,
+    PENDING,
+    REWARDS,
+    SIMULATIONS,
+    STAGE,
+    STATES,
+    WIDE,
+    WORK,
+    Exploration,
+    Index,
+    Reals,
+    Registry,
+    Relaxed,
+    Space,
+    Words,
+    entry,
+    kernel,
+)
+from planner.policies.mdp_kernel import (
+    Aims,
+    Choices,
+    Met,
+    Options,
+    Outlook,
+    Prices,
+    enter,
+    estimate,
+    has_room,
+    look,
+    widen,
+)
+from planner.policies.value_iteration_kernel import back_up, is_done, is_tied, worth
+from planner.search.mcts_kernel import Bandit, curiosity, logarithm
+from planner.search.open_lists_kernel import drawn
+
+ROOT: Final = 0
+NO_NODE: Final = -1
+ARRIVED: Final = 0
+"""What is next where the simulation is: to look."""
+WIDENING: Final = 1
+"""To make options."""
+LOOKED: Final = 2
+"""To take one."""
+GRAIN: Final = 1 << 30
+"""Chances are drawn in so many steps."""
+
+
+class Arms(NamedTuple):
+    """Room for the options of a node among which one is selected, and for the nodes on the way to it."""
+
+    option: Index
+    worth: Reals
+    """Their worths, part by part."""
+    loss: Reals
+    """How much worse they are than the best one."""
+    tied: Index
+    path: Index
+
+
+@entry
+@kernel
+def trials(
+    work: int,
+    number: Words,
+    space: Space,
+    choices: Choices,
+    aims: Aims,
+    registry: Registry,
+    met: Met,
+    rows: Registry,
+    outlook: Outlook,
+    options: Options,
+    arms: Arms,
+    bandit: Bandit,
+    relaxed: Relaxed,
+    prices: Prices,
+    room: Exploration,
+    guess: Guess,
+    found: Index,
+    stack: Index,
+) -> int:
+    """Simulate for about `work` steps; return `PAUSED`, `EXHAUSTED` (all is settled), `DONE` or `FULL`.
+
+    `number[PENDING]` is where it is, or `NO_NODE` between two simulations. `found` has room for all choices, `stack`
+    for all nodes of the tree. All nodes that there are were entered when it returns: whoever gives up reads them.
+    """
+    words = len(room.state)
+    number[WORK] = 0
+    while number[WORK] < work or number[ENTERED] < number[NODES]:
+        node = number[PENDING] + 0
+        if number[ESTIMATED] < number[STATES]:
+            state = number[ESTIMATED] + 0
+            estimate(number, space, registry.state, aims, met, relaxed, prices, room, guess, state)
+            number[ESTIMATED] += 1
+        elif number[ENTERED] < number[NODES]:
+            enter(number, aims, met, rows.state, outlook, number[ENTERED] + 0)
+            number[ENTERED] += 1
+        elif not has_room(number, registry, met, rows, outlook, options, len(found)):
+            return FULL
+        elif node == NO_NODE:
+            if outlook.settled[ROOT]:
+                return EXHAUSTED
+            if number[SIMULATIONS] >= number[MOST_SIMULATIONS]:
+                return DONE
+            number[SIMULATIONS] += 1
+            number[PENDING], number[STAGE], number[DEPTH] = ROOT, ARRIVED, 0
+        elif number[STAGE] == ARRIVED:
+            if _arrives(number, outlook, arms.path, node):
+                look(number, space.tree, registry.state, rows.state, outlook, options.choice, words, found, stack, node)
+            number[STAGE] = WIDENING if _is_narrow(number, outlook, node) else LOOKED
+        elif number[STAGE] == WIDENING:
+            widen(number, space, choices, registry, rows, outlook, options, words, node)
+            number[STAGE] = LOOKED
+        elif not _select(number, outlook, options, arms, bandit, node):
+            for depth in range(number[DEPTH] - 1, -1, -1):
+                back_up(number, outlook, options, arms.worth, arms.path[depth] + 0)
+            number[PENDING] = NO_NODE
+    return PAUSED
+
+
+@kernel
+def _arrives(number: Words, outlook: Outlook, path: Index, node: int) -> bool:
+    """Note that the simulation comes by; return whether nobody has looked into `node`."""
+    path[number[DEPTH]] = node
+    number[DEPTH] += 1
+    outlook.seen[node] = number[SIMULATIONS]
+    outlook.visits[node] += 1
+    number[FRESH] = 1 - outlook.inside[node]
+    return number[FRESH] != 0
+
+
+@kernel
+def _is_narrow(number: Words, outlook: Outlook, node: int) -> bool:
+    """Return whether `node` is to have more options."""
+    most = number[WIDE] * int(sqrt(float(outlook.visits[node])))
+    return outlook.made[node] < outlook.total[node] and (number[FRESH] != 0 or outlook.many[node] < most)
+
+
+@kernel
+def _select(number: Words, outlook: Outlook, options: Options, arms: Arms, bandit: Bandit, node: int) -> bool:
+    """Take an option, and let chance say what comes of it; return whether there is something to be learnt."""
+    parts, many = number[REWARDS] + 1, 0
+    for option in range(outlook.first[node], outlook.first[node] + outlook.many[node]):
+        if not is_done(outlook.settled, options, node, option):
+            for part in range(parts):
+                arms.worth[many * parts + part] = worth(parts, outlook.value, options, part, node, option)
+            arms.option[many] = option
+            many += 1
+    number[WORK] += 8 * parts * (1 + outlook.many[node])
+    if not many:
+        number[STAGE] = WIDENING
+        return outlook.made[node] < outlook.total[node]
+    _weigh(parts, arms, many)
+    wide, chosen, least = logarithm(bandit, outlook.visits[node]), 0, 0.0
+    for arm in range(many):
+        score = arms.loss[arm] - curiosity(bandit, wide, 1 + options.pulls[arms.option[arm]])
+        if not arm or score < least:
+            chosen, least = arm, score
+    options.pulls[arms.option[chosen]] += 1
+    return _go_on(number, outlook, options, node, arms.option[chosen] + 0)
+
+
+@kernel
+def _weigh(parts: int, arms: Arms, many: int) -> None:
+    """Find out how much worse than the best each of so many arms is, from 0 to 2."""
+    tied = many
+    for arm in range(many):
+        arms.tied[arm], arms.loss[arm] = arm, 0.0
+    for part in range(parts - 1):
+        best = least = arms.worth[arms.tied[0] * parts + part]
+        for place in range(1, tied):
+            value = arms.worth[arms.tied[place] * parts + part]
+            best, least = max(best, value), min(least, value)
+        left = 0
+        for place in range(tied):
+            arm = arms.tied[place] + 0
+            value = arms.worth[arm * parts + part]
+            if is_tied(value, best):
+                arms.tied[left] = arm
+                left += 1
+            else:
+                arms.loss[arm] = 1.0 + (best - value) / (best - least)
+        tied = left
+    least = most = arms.worth[arms.tied[0] * parts + parts - 1]
+    for place in range(1, tied):
+        value = arms.worth[arms.tied[place] * parts + parts - 1]
+        most, least = max(most, value), min(least, value)
+    if not is_tied(most, least):
+        for place in range(tied):
+            arm = arms.tied[place] + 0
+            arms.loss[arm] = (arms.worth[arm * parts + parts - 1] - least) / (most - least)
+
+
+@kernel
+def _go_on(number: Words, outlook: Outlook, options: Options, node: int, option: int) -> bool:
+    """Let chance choose what comes of `option`, among what is not settled; return whether to go on there."""
+    total = 0.0
+    for branch in range(options.start[option], options.end[option]):
+        if options.node[branch] != node and not outlook.settled[options.node[branch]]:
+            total += options.share[branch]
+    chance, after = float(drawn(number, GRAIN)) / float(GRAIN) * total, node
+    for branch in range(options.start[option], options.end[option]):
+        if options.node[branch] != node and not outlook.settled[options.node[branch]]:
+            after = options.node[branch] + 0
+            chance -= options.share[branch]
+            if chance < 0.0:
+                break
+    if outlook.seen[after] == number[SIMULATIONS]:
+        return False
+    parts = number[REWARDS] + 1
+    if number[FRESH] and outlook.hope[after * parts + parts - 1] >= outlook.hope[node * parts + parts - 1]:
+        return False
+    number[PENDING], number[STAGE] = after, ARRIVED
+    return True

@@ -1,0 +1,198 @@
+"""What a search has found so far, as an answer: plans are validated, bounds are put in the problem's units."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from decimal import Context, Decimal
+
+from planner.compilations.constraints import constraint_of
+from planner.garbage_collection import collector_paused
+from planner.lightweight import TYPE_CHECKING, Final, replace
+from planner.limits import Budget, Finishing, LimitReached
+from planner.model import DomainModel, Number, Problem
+from planner.model.domain import uncertain_actions
+from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact
+from planner.search import Ending, Run
+from planner.search.search_run import Steps
+from planner.task.ground_task import INFINITY, Task
+
+if TYPE_CHECKING:
+    from planner.validation.verdict import Verdict
+
+REPORT_SECONDS: Final = 0.05
+"""Bounds are reported no more often than this; plans at once."""
+EXACT: Final = Context(prec=600)
+"""Decimal arithmetic with more digits than any cost has."""
+
+
+class Answer:
+    """The state of one call of `solve`: what is known, and the `Result` that it makes."""
+
+    def __init__(self, problem: Problem, budget: Budget, on_progress: Callable[[Progress], None] | None) -> None:
+        self.problem = problem
+        self.budget = budget
+        self.run = Run(on_change=self._changed)
+        self.caveat = ""
+        """What the search cannot prove."""
+        self._on_progress = on_progress
+        self._task: Task | None = None
+        self._ground_seconds = 0.0
+        self._searching_since = 0.0
+        self._plan: Plan | None = None
+        self._plan_actions: list[int] | None = None
+        self._next_report = 0.0
+
+    def within_limits(self, work: Callable[[], Result]) -> Result:
+        """Return what `work` returns, or what is known when a limit ends it."""
+        try:
+            with collector_paused():
+                return work()
+        except LimitReached as limit:
+            return self.stopped(limit.stopped_by)
+        except MemoryError:
+            return self.stopped(StoppedBy.MEMORY)
+        except KeyboardInterrupt:
+            return self.stopped(StoppedBy.CANCELLED)
+
+    def of(self, steps: Steps, mode: str) -> Result:
+        """Go through `steps` to their end, or to the first plan where `mode` is that; raises `LimitReached`."""
+        while True:
+            self.budget.check()
+            try:
+                next(steps)
+            except StopIteration as stop:
+                return self.ended(stop.value)
+            if mode == "first" and self.run.plan is not None:
+                return self.ended(Ending.FIRST_PLAN)
+
+    def grounded(self, task: Task) -> None:
+        """Note that grounding is done."""
+        self._task = task
+        self._ground_seconds = self.budget.elapsed
+        self._searching_since = time.thread_time()
+
+    def unreachable(self) -> Result:
+        """Return the answer where not even the relaxed goal can be reached."""
+        goal = self._task.unreachable_goal if self._task else None
+        constraint = None if goal is None else constraint_of(goal, self.problem)
+        reason = f"nothing makes this part of the goal true: {goal}"
+        if constraint is not None:
+            reason = f"nothing can keep this constraint: {constraint}"
+        return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason)
+
+    def stopped(self, stopped_by: StoppedBy) -> Result:
+        """Return what is known when a limit ends the work."""
+        return self._result(self._status(), stopped_by, self._reason())
+
+    def ended(self, ending: Ending) -> Result:
+        """Return the answer when the search ends by itself."""
+        if self.run.plan is None and ending is Ending.EXHAUSTED:
+            return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, self.run.excluded)
+        status = self._status()
+        if status is Status.OPTIMAL:
+            return self._result(status, StoppedBy.EXHAUSTED)
+        first = ending is Ending.FIRST_PLAN
+        done = f"{self.run.simulations} simulations were made" if self.run.simulated else ""
+        return self._result(status, StoppedBy.FIRST_PLAN if first else StoppedBy.INCOMPLETE, self._reason(done))
+
+    def _reason(self, done: str = "") -> str:
+        """Return what kept the search from a proof, and what was `done`."""
+        return "; ".join(filter(None, [self.caveat, self.run.failed, done]))
+
+    def _status(self) -> Status:
+        run = self.run
+        if run.plan is None:
+            return Status.UNKNOWN
+        return Status.OPTIMAL if run.lower_bound >= run.limit else Status.SOLVED
+
+    def _result(self, status: Status, stopped_by: StoppedBy, reason: str = "") -> Result:
+        bound = None if status is Status.UNSOLVABLE or self._task is None else self._bound()
+        return Result(status, stopped_by, self._validated(), bound, self._statistics(), reason)
+
+    def _bound(self) -> Number | None:
+        bound = self.run.lower_bound
+        resolution = self._task.resolution if self._task else 1
+        return None if bound >= INFINITY else exact(EXACT.divide(Decimal(bound), resolution))
+
+    def _validated(self) -> Plan | None:
+        """Return the best plan, checked by the independent validator when it is new."""
+        actions = self.run.plan
+        if actions is None or actions is self._plan_actions:
+            return self._plan
+        with Finishing():
+            plan = self.plan_of(actions)
+            verdict = self.check(plan)
+        if not verdict.valid:
+            raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
+        self._plan, self._plan_actions = plan, actions
+        return plan
+
+    def plan_of(self, actions: list[int]) -> Plan:
+        """Return what a search has found as a plan."""
+        assert self._task is not None
+        return Plan(tuple([self._task.actions[action].step for action in actions]), self.problem)
+
+    def check(self, plan: Plan) -> Verdict:
+        """Return what the independent checker says about `plan`."""
+        from planner.validation.validate import validate
+
+        return validate(self.problem, plan)
+
+    def _statistics(self) -> Statistics:
+        run, task = self.run, self._task
+        search, heuristic = run.by
+        return Statistics(
+            search,
+            heuristic,
+            len(task.facts) if task else 0,
+            len(task.actions) if task else 0,
+            len(task.variables) if task else 0,
+            run.expanded,
+            run.evaluated,
+            run.generated,
+            self._ground_seconds if task else self.budget.elapsed,
+            self.budget.elapsed - self._ground_seconds if task else 0.0,
+            time.thread_time() - self._searching_since if task else 0.0,
+            run.stored,
+            run.stored_bytes,
+            run.simulations,
+        )
+
+    def _changed(self) -> None:
+        if self._on_progress is None:
+            return
+        now = time.monotonic()
+        if self.run.plan is self._plan_actions and now < self._next_report:
+            return
+        self._next_report = now + REPORT_SECONDS
+        self._on_progress(Progress(self._validated(), self._bound(), self.budget.elapsed, self._statistics()))
+
+
+def unsupported(problem: Problem, takes: Collection[str] = ()) -> Result | None:
+    """Return the refusal of what search does not take, or None; this one `takes` some of it."""
+    has = {
+        "unknown facts": bool(problem.unknown),
+        "soft goals": bool(problem.goal.soft),
+        "soft constraints": any(each.utility is not None for each in problem.constraints),
+        "budgets": bool(problem.budgets),
+        "deadlines": problem.deadline is not None,
+    }
+    constructs = [construct for construct, there in has.items() if there and construct not in takes]
+    if not constructs:
+        return None
+    return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=f"search does not take {constructs[0]} yet")
+
+
+def intended(domain: DomainModel, result: Result) -> Result:
+    """Return `result`, for which actions come out as intended, as what it is where they may come out otherwise.
+
+    What other outcomes would reach is not known: then nothing is proved unsolvable.
+    """
+    names = uncertain_actions(domain)
+    if not names or result.status is Status.UNSUPPORTED:
+        return result
+    reason = "; ".join(filter(None, [result.reason, f"planned on the intended outcomes (of {', '.join(names)})"]))
+    if result.status is not Status.UNSOLVABLE:
+        return replace(result, reason=reason)
+    return replace(result, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, reason=reason)

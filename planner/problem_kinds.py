@@ -1,0 +1,207 @@
+"""Problems of other kinds than the classical one, such as hierarchical ones: what every kind has, and who serves it.
+
+A package with problems of a kind of its own names a module in the entry point group `forethought.problem_kinds`, under
+the `kind` of its problems and domains. That module solves, checks and converts them: see `ProblemKind`.
+
+A problem looks its names up once, before anything works on it. Readers and `domain.problem(…)` give problems whose
+names are known; `Problem(…)` and `replace(…)` do not look at what they are given, and `resolve_problem` does.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from planner.errors import InputError, UnsupportedError, kind_of
+from planner.lightweight import TYPE_CHECKING, Any, Protocol, TypeVar, cast, replace
+from planner.model import DomainModel, Problem
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from planner.limits import Budget
+    from planner.lint.findings import Finding
+    from planner.plan import Plan, Result
+    from planner.validation.verdict import Verdict
+
+
+class Named(Protocol):
+    """What has a name: every domain and every problem."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+class OtherDomain(Named, Protocol):
+    """A domain of another kind; its classical part is a `DomainModel` in `classical`."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the entry point that serves problems of this kind."""
+
+
+class Reasons(Protocol):
+    """An explanation: text for people, and data."""
+
+    def __str__(self) -> str:
+        """Return lines for people."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as JSON-ready data."""
+
+
+class OtherProblem(Named, Protocol):
+    """A problem of another kind."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the entry point that serves problems of this kind."""
+
+    @property
+    def domain(self) -> OtherDomain:
+        """Its domain."""
+
+    @property
+    def classical(self) -> Problem:
+        """Its classical part: objects, initial state, goal and actions."""
+
+
+class ProblemKind(Protocol):
+    """The module that serves problems of one kind."""
+
+    def resolve(self, problem: Any) -> Any:
+        """Return the problem with its texts read and its names looked up; raises `InputError` for a mistake."""
+
+    def solve(self, problem: Any, **options: Any) -> Result:
+        """Return the answer to the problem; the options are those of `planner.solve`."""
+
+    def candidates(self, problem: Any, budget: Budget, which: Any) -> Any:
+        """Return the plans for the problem by their costs: those that `which`, a `topk.candidates.Which`, says."""
+
+    def check_domain(self, domain: Any) -> list[Finding]:
+        """Return what lint says about a domain without objects."""
+
+    def check(self, problem: Any, budget: Budget) -> list[Finding]:
+        """Return what lint says about the problem and its domain; raises `LimitReached`."""
+
+    def read_plan(self, problem: Any, text: str, source: str) -> Plan:
+        """Return the plan that `text`, from the file `source`, writes; raises `PlanError` where it writes none."""
+
+    def write_plan(self, plan: Plan) -> str:
+        """Return `plan` as the text that `read_plan` takes."""
+
+    def draw_plan(self, plan: Plan) -> str:
+        """Return what the steps of `plan` came of, drawn for people."""
+
+    def validate(self, problem: Any, plan: Plan, budget: Budget | None = None) -> Verdict:
+        """Return whether `plan` works, and if not, where it breaks and why; or that `budget` was too small to tell."""
+
+    def explain_plan(self, problem: Any, plan: Plan, budget: Budget | None = None) -> Reasons:
+        """Return why each step of `plan`, a valid one, is there; raises `LimitReached`."""
+
+    def explain_unsolvable(self, problem: Any, budget: Budget) -> Reasons:
+        """Return why there is no plan, as far as that shows within `budget`."""
+
+    def to_unified_planning(
+        self, problem: Any, environment: Any = None, budget: Budget | None = None, *, is_ground: bool = False
+    ) -> Any:
+        """Return the problem as one of unified-planning: an `OtherOutgoing` of `planner.unified_planning`.
+
+        With `is_ground`, nothing in it has parameters, quantifiers or conditional effects.
+        """
+
+    def for_another_process(self, problem: Any, budget: Budget) -> Any:
+        """Return the problem without Python values, which could not be sent; raises `LimitReached`."""
+
+
+@cache
+def _kind(name: str) -> ProblemKind:
+    from importlib.metadata import entry_points
+
+    for each in entry_points(group="forethought.problem_kinds", name=name):
+        found: ProblemKind = each.load()
+        return found
+    raise UnsupportedError(f"problems of kind {name!r}", "install the package that solves them")
+
+
+def service_of(item: OtherProblem | OtherDomain) -> ProblemKind:
+    """Return the module that serves a problem or a domain of another kind.
+
+    Raises `UnsupportedError` where no installed package serves this kind.
+    """
+    return _kind(item.kind)
+
+
+class Declarer:
+    """What authors declare a domain of another kind into, as they declare a classical one into a `Domain`."""
+
+    @property
+    def model(self) -> OtherDomain:
+        """The immutable domain; raises `DeclarationError` where declarations contradict each other."""
+        raise NotImplementedError
+
+
+AnyDomain = DomainModel | OtherDomain
+AnyProblem = Problem | OtherProblem
+
+
+def is_other_domain(value: object) -> TypeGuard[OtherDomain]:
+    """Return whether `value` is a domain of another kind: these have their classical part as `classical`."""
+    return isinstance(getattr(value, "classical", None), DomainModel)
+
+
+def is_other_problem(value: object) -> TypeGuard[OtherProblem]:
+    """Return whether `value` is a problem of another kind; see `is_other_domain`."""
+    return isinstance(getattr(value, "classical", None), Problem)
+
+
+def classical_of(problem: AnyProblem) -> Problem:
+    """Return the problem itself, or the classical part of one of another kind."""
+    return problem if isinstance(problem, Problem) else problem.classical
+
+
+def with_classical(problem: Any, classical: Problem) -> Any:
+    """Return `problem` with `classical`, of the same domain, in place of its classical part."""
+    return classical if isinstance(problem, Problem) else replace(problem, classical=classical)
+
+
+def not_classical(found: Named, doing: str) -> UnsupportedError:
+    """Return the error for `found`, of another kind, where only what is classical is taken; `doing` says for what."""
+    kinds = "classical domains and problems, such as those in PDDL"
+    return UnsupportedError(f"{doing} '{found.name}', which is no classical problem", f"this takes {kinds}")
+
+
+def check_classical(problem: object, asked: str, hint: str) -> None:
+    """Raise `InputError` unless `problem` is classical; `asked` is the function, `hint` says what to do instead."""
+    if isinstance(problem, Problem):
+        return
+    classical = getattr(problem, "classical", None)
+    if isinstance(classical, Problem):
+        raise InputError(f"{classical.name!r} is {kind_of(problem)}; {asked} takes classical problems", hint=hint)
+    raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
+
+
+SomeProblem = TypeVar("SomeProblem")
+
+
+def resolve_problem(problem: SomeProblem) -> SomeProblem:
+    """Return `problem` with its goal, constraints and facts read from texts, and every name in it looked up.
+
+    A problem of another kind, such as a hierarchical one, looks its names up itself. Raises `InputError` for what is no
+    problem, for names that the domain or the problem does not declare, and for arguments of wrong number or type.
+    """
+    if is_other_problem(problem):
+        return cast("SomeProblem", service_of(problem).resolve(problem))
+    if not isinstance(problem, Problem):
+        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
+    if not problem.unsealed:
+        return problem
+    from planner.language.declare.resolve import resolved
+
+    return cast("SomeProblem", resolved(problem))
+
+
+def resolve_classical(problem: Problem, asked: str, hint: str) -> Problem:
+    """Return `problem` as `resolve_problem` does; raises as `check_classical` does for one of another kind."""
+    check_classical(problem, asked, hint)
+    return resolve_problem(problem)

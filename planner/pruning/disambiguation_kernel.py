@@ -1,0 +1,180 @@
+"""What must hold around operators: where all values of a variable but one are ruled out, that one must hold.
+
+The twin of `planner.pruning.h2.Pairs.sharpen`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from planner.jit.common_kernel import NOTHING, Index, Words, entry, kernel
+from planner.jit.containers_kernel import Lists
+from planner.pruning.h2_kernel import BUSY, DONE, FULL, POSITION, Around, Domains, Gains, fill, inside, narrow
+
+
+class Rows(NamedTuple):
+    """Rows of values, one after the other."""
+
+    row: Words
+
+
+class Margin(NamedTuple):
+    """What is known at one end of an operator.
+
+    `fitting` is what may hold with it; a variable has a value for sure if it is `known` as number of the operator.
+    """
+
+    fitting: Words
+    known: Index
+
+
+class Margins(NamedTuple):
+    """What is known at either end; a variable may be changed by the operator whose number `touched` has."""
+
+    here: Margin
+    there: Margin
+    touched: Index
+
+
+@entry
+@kernel
+def pairs_sharpen(
+    work: int, number: Words, domains: Domains, old: Around, new: Around, gains: Gains, possible: Rows, margins: Margins
+) -> int:
+    """Make `new` what must hold around each operator, of which `old` is known; `gains` are those forwards.
+
+    Returns `DONE`, or `BUSY` after so much `work`, or `FULL` where `new` has to be lengthened.
+    """
+    variables = len(domains.first) - 1
+    if number[POSITION] == 0:
+        for variable in range(variables):
+            margins.here.known[variable] = margins.there.known[variable] = margins.touched[variable] = NOTHING
+    while number[POSITION] < len(gains.start) - 1:
+        operator = number[POSITION]
+        least = max(new.here.start[operator], new.there.start[operator]) + variables
+        if least > min(len(new.here.item), len(new.there.item)):
+            return FULL
+        if work < 0:
+            return BUSY
+        _sharpen(operator, domains, old, new, gains, possible.row, margins)
+        work -= 4 * len(domains.word)
+        number[POSITION] = operator + 1
+    number[POSITION] = 0
+    return DONE
+
+
+@kernel
+def _sharpen(
+    operator: int, domains: Domains, old: Around, new: Around, gains: Gains, possible: Words, margins: Margins
+) -> None:
+    """Make `new` what must hold around one operator."""
+    here, there = new.here.start[operator] + 0, new.there.start[operator] + 0
+    new.here.start[operator + 1], new.there.start[operator + 1] = here, there
+    if old.here.start[operator] == old.here.start[operator + 1]:
+        return
+    for gain in range(gains.start[operator], gains.start[operator + 1]):
+        margins.touched[domains.variable[gains.value[gain]]] = operator
+    fill(margins.here.fitting)
+    fill(margins.there.fitting)
+    end_here = _taken(operator, domains, old.here, possible, margins.here, new.here, here)
+    end_there = _taken(operator, domains, old.there, possible, margins.there, new.there, there)
+    seen_here, seen_there, before = here, there, -1
+    while max(end_here, end_there) != NOTHING and before != end_here + end_there:
+        before = end_here + end_there
+        end_here = _alone(operator, domains, possible, margins.here, new.here, end_here)
+        end_there = _passed(
+            operator,
+            domains,
+            possible,
+            margins.touched,
+            new.here,
+            seen_here,
+            end_here,
+            margins.there,
+            new.there,
+            end_there,
+        )
+        seen_here = end_here
+        end_there = _alone(operator, domains, possible, margins.there, new.there, end_there)
+        end_here = _passed(
+            operator,
+            domains,
+            possible,
+            margins.touched,
+            new.there,
+            seen_there,
+            end_there,
+            margins.here,
+            new.here,
+            end_here,
+        )
+        seen_there = end_there
+    if max(end_here, end_there) != NOTHING:
+        new.here.start[operator + 1], new.there.start[operator + 1] = end_here, end_there
+
+
+@kernel
+def _taken(operator: int, domains: Domains, old: Lists, possible: Words, margin: Margin, new: Lists, end: int) -> int:
+    """Take all that is on the `old` list; return where `new` ends now, `NOTHING` if it does not fit together."""
+    for at in range(old.start[operator], old.start[operator + 1]):
+        end = _with(old.item[at] + 0, operator, domains, possible, margin, new, end)
+    return end
+
+
+@kernel
+def _passed(
+    operator: int,
+    domains: Domains,
+    possible: Words,
+    touched: Index,
+    other: Lists,
+    seen: int,
+    until: int,
+    margin: Margin,
+    new: Lists,
+    end: int,
+) -> int:
+    """Take what holds at the other end, if it does not change; return as `_taken` does."""
+    if until == NOTHING:
+        return NOTHING
+    for at in range(seen, until):
+        value = other.item[at] + 0
+        if touched[domains.variable[value]] != operator:
+            end = _with(value, operator, domains, possible, margin, new, end)
+    return end
+
+
+@kernel
+def _with(value: int, operator: int, domains: Domains, possible: Words, margin: Margin, new: Lists, end: int) -> int:
+    """Take one more value that must hold; return as `_taken` does."""
+    if end == NOTHING or not inside(value, domains, margin.fitting):
+        return NOTHING
+    variable = domains.variable[value]
+    if margin.known[variable] == operator:
+        return end
+    margin.known[variable] = operator
+    new.item[end] = value
+    narrow(margin.fitting, value, possible)
+    return end + 1 if inside(value, domains, margin.fitting) else NOTHING
+
+
+@kernel
+def _alone(operator: int, domains: Domains, possible: Words, margin: Margin, new: Lists, end: int) -> int:
+    """Take the values that are the only ones of their variables that fit; return as `_taken` does."""
+    for variable in range(len(domains.first) - 1):
+        if end == NOTHING:
+            return NOTHING
+        if margin.known[variable] == operator:
+            continue
+        last, many = 0, 0
+        for value in range(domains.first[variable] + 0, domains.first[variable + 1] + 0):
+            if inside(value, domains, margin.fitting):
+                last = value
+                many += 1
+                if many > 1:
+                    break
+        if many == 0:
+            return NOTHING
+        if many == 1:
+            end = _with(last, operator, domains, possible, margin, new, end)
+    return end

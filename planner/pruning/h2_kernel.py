@@ -1,0 +1,330 @@
+"""h²: which pairs of values may hold together, as rows of bits; the twin of `planner.pruning.h2`.
+
+Row w of a table is `table[w * width:(w + 1) * width]`, and value v is bit `bit[v]` of its word number `word[v]`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from planner.jit.common_kernel import Index, Words, entry, kernel
+from planner.jit.containers_kernel import Lists
+
+DONE: Final = 0
+BUSY: Final = 1
+FULL: Final = 2
+
+POSITION: Final = 0
+"""The operator to go on with."""
+CLOCK: Final = 1
+"""How often rows have grown."""
+BEGAN: Final = 2
+"""What the clock said when the operators were begun with the last time."""
+COUNT: Final = 3
+"""How many pairs are possible."""
+HOW_MANY: Final = 4
+
+LOW: Final = (1 << 63) - 1
+BYTE: Final = 255
+
+
+class Domains(NamedTuple):
+    """Values: where they are in rows, and their variables; those of variable v are `first[v]` up to `first[v + 1]`."""
+
+    word: Index
+    bit: Words
+    variable: Index
+    first: Index
+
+
+class Around(NamedTuple):
+    """What must hold where each operator starts (`here`) and where it ends (`there`); empty where it cannot be used."""
+
+    here: Lists
+    there: Lists
+
+
+class Gains(NamedTuple):
+    """What operators gain: those of operator o are `start[o]` up to `start[o + 1]`.
+
+    Number g is `value[g]`, where list g of `here` can hold at the start and that of `there` at the end. What is on the
+    list of an operator in `gone` never stays.
+    """
+
+    start: Index
+    value: Index
+    here: Lists
+    there: Lists
+    gone: Lists
+
+
+class Table(NamedTuple):
+    """Rows by value: what is `possible`, and what is `reached` so far; `grown` says when a row grew the last time.
+
+    `seen` is when each operator was looked at the last time.
+    """
+
+    possible: Words
+    reached: Words
+    grown: Words
+    seen: Words
+
+
+class Room(NamedTuple):
+    """Room for three rows, and for a mark for each gain of an operator."""
+
+    here: Words
+    there: Words
+    together: Words
+    valid: Index
+
+
+@entry
+@kernel
+def pairs_possible(domains: Domains, groups: Lists, table: Table) -> int:
+    """Make all pairs possible but those of one variable or of one of the groups; returns 0."""
+    word, bit, possible = domains.word, domains.bit, table.possible
+    width = len(possible) // len(word)
+    for value in range(len(word)):
+        for other in range(len(word)):
+            if value == other or domains.variable[value] != domains.variable[other]:
+                possible[value * width + word[other]] |= bit[other]
+    for group in range(len(groups.start) - 1):
+        for at in range(groups.start[group], groups.start[group + 1]):
+            value = groups.item[at] + 0
+            for place in range(groups.start[group], groups.start[group + 1]):
+                other = groups.item[place] + 0
+                if other != value:
+                    possible[value * width + word[other]] &= ~bit[other]
+    return 0
+
+
+@entry
+@kernel
+def pairs_begin(start: int, number: Words, domains: Domains, around: Around, table: Table, room: Room) -> int:
+    """Begin with the states where all holds that is on the list of operator `start` in `around.here`; returns 0."""
+    fitting, width = room.here, len(room.here)
+    fill(fitting)
+    for at in range(around.here.start[start], around.here.start[start + 1]):
+        narrow(fitting, around.here.item[at] + 0, table.possible)
+    for value in range(len(domains.word)):
+        begins = inside(value, domains, fitting)
+        for place in range(width):
+            table.reached[value * width + place] = (
+                table.possible[value * width + place] & fitting[place] if begins else 0
+            )
+        table.grown[value] = 0
+    for operator in range(len(table.seen)):
+        table.seen[operator] = -1
+    number[POSITION] = number[CLOCK] = number[BEGAN] = 0
+    return 0
+
+
+@entry
+@kernel
+def pairs_spread(
+    work: int, number: Words, domains: Domains, around: Around, gains: Gains, table: Table, room: Room
+) -> int:
+    """Reach all pairs that operators lead to, round and round; returns `DONE`, or `BUSY` after so much `work`."""
+    width = len(room.here)
+    operators = len(gains.start) - 1
+    while True:
+        while number[POSITION] < operators:
+            if work < 0:
+                return BUSY
+            operator = number[POSITION]
+            number[POSITION] = operator + 1
+            work -= around.here.start[operator + 1] - around.here.start[operator] + 1
+            if _is_due(operator, around, gains, table):
+                table.seen[operator] = number[CLOCK]
+                lists = around.here.start[operator + 1] - around.here.start[operator]
+                lists += around.there.start[operator + 1] - around.there.start[operator]
+                work -= width * (lists + 2 * (gains.start[operator + 1] - gains.start[operator]))
+                _follow(operator, number, domains, around, gains, table, room)
+        if number[BEGAN] == number[CLOCK]:
+            return DONE
+        number[POSITION], number[BEGAN] = 0, number[CLOCK]
+
+
+@kernel
+def _is_due(operator: int, around: Around, gains: Gains, table: Table) -> bool:
+    """Return whether anything has changed that an operator may start from."""
+    seen = table.seen[operator]
+    for at in range(around.here.start[operator], around.here.start[operator + 1]):
+        if table.grown[around.here.item[at]] > seen:
+            return True
+    if around.here.start[operator] == around.here.start[operator + 1]:
+        return False
+    first, last = gains.start[operator], gains.start[operator + 1]
+    for at in range(gains.here.start[first], gains.here.start[last]):
+        if table.grown[gains.here.item[at]] > seen:
+            return True
+    return False
+
+
+@kernel
+def _follow(
+    operator: int, number: Words, domains: Domains, around: Around, gains: Gains, table: Table, room: Room
+) -> None:
+    """Reach the pairs that one operator leads to."""
+    if not _fits(operator, around.here, domains, table.reached, room.here):
+        return
+    if not _fits(operator, around.there, domains, table.possible, room.there):
+        return
+    first, last = gains.start[operator] + 0, gains.start[operator + 1] + 0
+    for gain in range(first, last):
+        room.valid[gain - first] = 1 if _is_valid(gain, domains, gains, table, room) else 0
+    for gain in range(first, last):
+        if room.valid[gain - first]:
+            _gather(operator, gain, domains, gains, table, room)
+            for other in range(first, last):
+                if room.valid[other - first] and _agree(gain, other, len(room.here), domains, gains, table):
+                    second = gains.value[other] + 0
+                    room.together[domains.word[second]] |= domains.bit[second]
+            _reach(gains.value[gain] + 0, number, domains, table, room.together)
+
+
+@kernel
+def _gather(operator: int, gain: int, domains: Domains, gains: Gains, table: Table, room: Room) -> None:
+    """Make `room.together` all that may hold before an operator and after it, with what it gains, and the gain."""
+    together, width, value = room.together, len(room.here), gains.value[gain] + 0
+    for place in range(width):
+        together[place] = room.here[place] & room.there[place]
+    narrow(together, value, table.possible)
+    for at in range(gains.here.start[gain], gains.here.start[gain + 1]):
+        narrow(together, gains.here.item[at] + 0, table.reached)
+    for at in range(gains.there.start[gain], gains.there.start[gain + 1]):
+        narrow(together, gains.there.item[at] + 0, table.possible)
+    for at in range(gains.gone.start[operator], gains.gone.start[operator + 1]):
+        gone = gains.gone.item[at] + 0
+        together[domains.word[gone]] &= ~domains.bit[gone]
+    together[domains.word[value]] |= domains.bit[value]
+
+
+@kernel
+def narrow(row: Words, value: int, rows: Words) -> None:
+    """Leave in `row` what goes together with `value`."""
+    width = len(row)
+    for place in range(width):
+        row[place] &= rows[value * width + place]
+
+
+@kernel
+def _fits(operator: int, lists: Lists, domains: Domains, rows: Words, fitting: Words) -> bool:
+    """Make `fitting` what may hold with all on a list of `operator`; return whether there is any, and all may hold."""
+    fill(fitting)
+    for at in range(lists.start[operator], lists.start[operator + 1]):
+        narrow(fitting, lists.item[at] + 0, rows)
+    return lists.start[operator] != lists.start[operator + 1] and _all_inside(lists, operator, domains, fitting)
+
+
+@kernel
+def fill(row: Words) -> None:
+    """Let all values be in `row`."""
+    for place in range(len(row)):
+        row[place] = LOW
+
+
+@kernel
+def _is_valid(gain: int, domains: Domains, gains: Gains, table: Table, room: Room) -> bool:
+    """Return whether all that a gain asks for at either end may hold together, with what the operator asks for."""
+    value, width = gains.value[gain] + 0, len(room.here)
+    return (
+        inside(value, domains, room.there)
+        and _all_inside(gains.here, gain, domains, room.here)
+        and _all_inside(gains.there, gain, domains, room.there)
+        and _together(value, value, width, domains, table.possible)
+        and _goes(value, gains.there, gain, width, domains, table.possible)
+        and _go(gains.here, gain, gain, width, domains, table.reached)
+        and _go(gains.there, gain, gain, width, domains, table.possible)
+    )
+
+
+@kernel
+def _agree(gain: int, other: int, width: int, domains: Domains, gains: Gains, table: Table) -> bool:
+    """Return whether two gains, each of which may be had, may be had together."""
+    value, second = gains.value[gain] + 0, gains.value[other] + 0
+    return (
+        _together(value, second, width, domains, table.possible)
+        and _goes(value, gains.there, other, width, domains, table.possible)
+        and _goes(second, gains.there, gain, width, domains, table.possible)
+        and _go(gains.here, gain, other, width, domains, table.reached)
+        and _go(gains.there, gain, other, width, domains, table.possible)
+    )
+
+
+@kernel
+def _go(lists: Lists, one: int, other: int, width: int, domains: Domains, rows: Words) -> bool:
+    """Return whether each value of a list goes together with each one of another."""
+    for at in range(lists.start[one], lists.start[one + 1]):
+        if not _goes(lists.item[at] + 0, lists, other, width, domains, rows):
+            return False
+    return True
+
+
+@kernel
+def _goes(value: int, lists: Lists, other: int, width: int, domains: Domains, rows: Words) -> bool:
+    """Return whether `value` goes together with each one of a list."""
+    for at in range(lists.start[other], lists.start[other + 1]):
+        if not _together(value, lists.item[at] + 0, width, domains, rows):
+            return False
+    return True
+
+
+@kernel
+def _together(one: int, other: int, width: int, domains: Domains, rows: Words) -> bool:
+    """Return whether two values hold together in `rows`."""
+    return rows[one * width + domains.word[other]] & domains.bit[other] != 0
+
+
+@kernel
+def _all_inside(lists: Lists, which: int, domains: Domains, row: Words) -> bool:
+    """Return whether a row has all values of a list."""
+    for at in range(lists.start[which], lists.start[which + 1]):
+        if not inside(lists.item[at] + 0, domains, row):
+            return False
+    return True
+
+
+@kernel
+def inside(value: int, domains: Domains, row: Words) -> bool:
+    """Return whether a row has a value."""
+    return row[domains.word[value]] & domains.bit[value] != 0
+
+
+@kernel
+def _reach(value: int, number: Words, domains: Domains, table: Table, together: Words) -> None:
+    """Note that `value` is reached with each of `together`."""
+    width, clock = len(together), number[CLOCK] + 1
+    for place in range(width):
+        new = together[place] & ~table.reached[value * width + place]
+        if new:
+            number[CLOCK] = clock
+            table.grown[value] = clock
+            table.reached[value * width + place] |= new
+            other = place * 63
+            while new:
+                if not new & BYTE:
+                    new >>= 8
+                    other += 8
+                    continue
+                if new & 1:
+                    table.reached[other * width + domains.word[value]] |= domains.bit[value]
+                    table.grown[other] = clock
+                new >>= 1
+                other += 1
+
+
+@entry
+@kernel
+def pairs_end(number: Words, table: Table) -> int:
+    """Make those pairs possible that were reached, and count them; returns 0."""
+    count = 0
+    for place in range(len(table.possible)):
+        left = table.reached[place]
+        table.possible[place] = left
+        while left:
+            left &= left - 1
+            count += 1
+    number[COUNT] = count
+    return 0

@@ -1,0 +1,267 @@
+"""How often each action would have to be used: where no numbers fit, there is no plan.
+
+columns     the state equation: what actions add to the values of variables, and what a plan adds in all
+parity      whether whole numbers may fit, as far as even and odd tell
+linear      whether numbers that are not negative may fit, in any parts: by a linear program, checked exactly
+proof       both
+
+The state equation (van den Briel, Benton, Kambhampati and Vossen, 2007; Bonet, 2013).
+
+A state is a column of numbers: 1 for each value that a variable has, else 0. What an action adds to that is a column,
+too, and the columns of a plan add up to what the goal has more than the initial state. A variable of which it is not
+known what it was, or does not matter what it will be, goes by way of one more value, "any". Where it depends on the
+state what an action does to a variable, it leaves a mark, and something that may be done takes the mark away.
+
+Whether numbers that are not negative may solve an equation: weights of its rows show that none do.
+
+If no column weighs more than nothing, and the right side does, no columns add up to it (Farkas, 1902). The weights are
+found with floating-point numbers, made whole numbers, and checked as such.
+
+Whether whole numbers may solve an equation: even and odd ones are all that is looked at.
+
+That there is no plan, because no numbers of actions could be one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from fractions import Fraction
+from random import Random
+
+from planner.jit.arrays import Entries, flat, index, reals
+from planner.jit.common_kernel import ENTRIES
+from planner.lightweight import Final, dataclass
+from planner.pruning import simplex_kernel as kernel
+from planner.pruning.h2 import Knowledge
+from planner.task.finite_domain import BATCH, Assignments, Operator
+
+Column = tuple[tuple[int, int], ...]
+"""Rows and what is added there, never 0, by row."""
+MOST: Final = 5_000
+"""Values or columns with more of which no equation is made: so many take 0.1 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """Any plan adds up `columns`, each as often as it likes, to `right`; there are so many `rows`."""
+
+    rows: int
+    columns: tuple[Column, ...]
+    right: Column
+
+
+def equation(
+    task: Assignments, needed: Callable[[int], tuple[int, ...]], possible: Callable[[int], bool]
+) -> Generator[None, None, Equation | None]:
+    """Return the equation of a task; None where it would be too large.
+
+    `needed` has the values that must hold where an action is applied, none where no plan does; `possible` says whether
+    a value holds anywhere on a plan.
+    """
+    if task.size > MOST:
+        return None
+    writer = _Writer(task, needed, possible)
+    for number, operator in enumerate(task.operators):
+        if not number % BATCH:
+            yield
+        if operator is not None:
+            writer.take(number, operator)
+        if len(writer.columns) > MOST:
+            return None
+    return writer.equation()
+
+
+class _Writer:
+    """Collects columns; "any" value of variable v has row `size` + v, and marks have the rows after these."""
+
+    def __init__(
+        self, task: Assignments, needed: Callable[[int], tuple[int, ...]], possible: Callable[[int], bool]
+    ) -> None:
+        self._task, self._needed = task, needed
+        self._values = [[value for value in values if possible(value)] for values in task.variables]
+        self._rows = task.size + len(task.variables)
+        self.columns = dict[Column, None]()
+
+    def _any(self, variable: int) -> int:
+        return self._task.size + variable
+
+    def take(self, number: int, operator: Operator) -> None:
+        """Take an action."""
+        held = {self._task.variable_of[value]: value for value in self._needed(number)}
+        if not held:
+            return
+        added: dict[int, int] = {}
+        for variable in {self._task.variable_of[change.after]: None for change in operator.changes}:
+            ways = list(self._ways(operator, variable, held.get(variable)))
+            if len(ways) == 1:
+                added |= _step(ways[0])
+            elif ways:
+                mark, self._rows = self._rows, self._rows + 1
+                added[mark] = 1
+                for way in ways:
+                    self._keep(_step(way) | {mark: -1})
+        self._keep(added)
+
+    def _ways(self, operator: Operator, variable: int, held: int | None) -> Iterator[tuple[int, ...]]:
+        """Yield what may become of a variable: values before and after, or nothing if it may stay as it is."""
+        befores = self._values[variable] if held is None else [held]
+        staying = {value for value in befores if value not in operator.gone}
+        for change in operator.changes:
+            if change.after not in self._values[variable]:
+                continue
+            if change.before is not None:
+                if change.before in befores:
+                    yield change.before, change.after
+            else:
+                staying.discard(change.after)
+                yield held if held is not None else self._any(variable), change.after
+        if staying:
+            yield ()
+
+    def _keep(self, added: dict[int, int]) -> None:
+        column = tuple(sorted((row, amount) for row, amount in added.items() if amount))
+        if column:
+            self.columns[column] = None
+
+    def equation(self) -> Equation:
+        """Return what was collected."""
+        task = self._task
+        goal = {task.variable_of[value]: value for value in task.goal}
+        right: dict[int, int] = {}
+        for variable, value in enumerate(task.initial):
+            right |= _step((value, goal.get(variable, self._any(variable))))
+        used = {row for column in self.columns for row, _ in column} | right.keys()
+        for variable, values in enumerate(self._values):
+            if self._any(variable) in used:
+                for value in values:
+                    self._keep({value: -1, self._any(variable): 1})
+        end = tuple((row, amount) for row, amount in right.items() if amount)
+        return _numbered([*self.columns], end)
+
+
+def _step(way: tuple[int, ...]) -> dict[int, int]:
+    """Return what is added where one value becomes another one; nothing where nothing does."""
+    return {way[0]: -1, way[1]: 1} if way and way[0] != way[1] else {}
+
+
+def _numbered(columns: list[Column], right: Column) -> Equation:
+    """Return the equation with rows that are used, by new numbers."""
+    rows = {row: None for column in (*columns, right) for row, _ in column}
+    number = {row: place for place, row in enumerate(rows)}
+    renamed = [tuple([(number[row], amount) for row, amount in column]) for column in (*columns, right)]
+    return Equation(len(rows), tuple(renamed[:-1]), renamed[-1])
+
+
+MOST_ROWS: Final = 1_000
+"""Rows up to which it is tried: they take 8 MB then."""
+WORK: Final = 5_000_000
+"""Steps of inner loops between two pauses: about 10 ms."""
+SHIFT: Final = 1e-7
+"""By about so much each row is changed at random, so that no two of them are satisfied at once."""
+ENOUGH: Final = 1_000
+"""Millionths that may be left of a solution: those changes come to less."""
+MOST_PARTS: Final = 1_000
+"""Weights are taken to be of no more parts of one than so many."""
+
+
+def weights(
+    equation: Equation, entries: Entries, seconds: float, *, work: int = WORK
+) -> Generator[None, None, list[int] | None]:
+    """Return weights of the rows that show that nothing solves the equation; None where none were found in time."""
+    if not equation.right or not 0 < equation.rows <= MOST_ROWS:
+        return None
+    signs = [1.0] * equation.rows
+    for row, amount in equation.right:
+        signs[row] = -1.0 if amount < 0 else 1.0
+    columns, basis, room = _columns(equation, signs), _basis(equation), _room(equation.rows)
+    until = time.thread_time() + seconds
+    while entries["simplex_step"](work, ENOUGH, columns, basis, room) == kernel.BUSY:
+        if time.thread_time() > until:
+            return None
+        yield
+    found = _whole([price * sign for price, sign in zip(basis.price, signs, strict=True)])
+    return found if shows(equation, found) else None
+
+
+def shows(equation: Equation, weights: Sequence[int]) -> bool:
+    """Return whether `weights` show that nothing solves the equation."""
+    return _weight(equation.right, weights) > 0 and all(_weight(each, weights) <= 0 for each in equation.columns)
+
+
+def _weight(column: Column, weights: Sequence[int]) -> int:
+    return sum([weights[row] * amount for row, amount in column])
+
+
+def _whole(found: Sequence[float]) -> list[int]:
+    """Return weights as whole numbers."""
+    parts = [Fraction(each).limit_denominator(MOST_PARTS) for each in found]
+    scale = math.lcm(*[each.denominator for each in parts])
+    return [int(each * scale) for each in parts]
+
+
+def _columns(equation: Equation, signs: Sequence[float]) -> kernel.Columns:
+    start, rows = flat([[row for row, _ in column] for column in equation.columns])
+    amounts = reals([amount * signs[row] for column in equation.columns for row, amount in column])
+    return kernel.Columns(start, rows, amounts)
+
+
+def _basis(equation: Equation) -> kernel.Basis:
+    """Return the basis of artificial columns only."""
+    rows, rng = equation.rows, Random(0)
+    value = reals([SHIFT * (1 + rng.random()) for _ in range(rows)])
+    for row, amount in equation.right:
+        value[row] += abs(amount)
+    inverse = reals([0.0]) * (rows * rows)
+    for row in range(rows):
+        inverse[row * rows + row] = 1.0
+    return kernel.Basis(inverse, value, reals([1.0]) * rows, reals([sum(value)]))
+
+
+def _room(rows: int) -> kernel.Room:
+    return kernel.Room(reals([0.0]) * rows, index([0]) * rows)
+
+
+def is_odd(equation: Equation) -> bool:
+    """Return whether no whole numbers, negative ones included, solve the equation modulo 2 (elimination by Gauss)."""
+    leading: dict[int, int] = {}
+    for column in equation.columns:
+        left = _reduced(_bits(column), leading)
+        if left:
+            leading[left.bit_length()] = left
+    return _reduced(_bits(equation.right), leading) != 0
+
+
+def _bits(column: Column) -> int:
+    return sum([1 << row for row, amount in column if amount % 2])
+
+
+def _reduced(bits: int, leading: dict[int, int]) -> int:
+    """Return what is left of `bits` when `leading` columns, by their lengths, are added where they are as long."""
+    while bits and (other := leading.get(bits.bit_length())):
+        bits ^= other
+    return bits
+
+
+SECONDS: Final = 0.3
+"""Seconds of processor time for weights: where there are some, they are mostly found in a few milliseconds."""
+PLAIN_WORK: Final = 50_000
+"""Steps between two pauses where kernels run in plain Python."""
+
+
+def disproof(
+    task: Assignments, pairs: Knowledge, entries: Entries | None, seconds: float = SECONDS
+) -> Generator[None, None, str]:
+    """Return what shows that no numbers of actions solve the state equation, "parity" or "weights"; else "".
+
+    `pairs` are those that are known of the task by now. Kernels look for weights: `entries`, or as they stand.
+    """
+    rows = pairs.copy()
+    found = yield from equation(task, pairs.needed, lambda value: rows(value) >> value & 1 == 1)
+    if found is None:
+        return ""
+    if is_odd(found):
+        return "parity"
+    work = PLAIN_WORK if entries is None else WORK
+    return "weights" if (yield from weights(found, entries or ENTRIES, seconds, work=work)) else ""

@@ -1,0 +1,136 @@
+"""Which actions interfere, as arrays: what kernels find stubborn sets by (see `stubborn_sets_kernel`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from planner.jit.arrays import empty_index, flat, index, words, zeros
+from planner.limits import never
+from planner.pruning.stubborn_sets_kernel import Stubborn
+from planner.task.ground_task import GroundAction, Task
+from planner.task.packed_task_compiled import Packing
+
+MOST_ACTIONS: Final = 25_000
+"""Actions up to which it is found out which of them interfere: that takes a second then."""
+MOST_INTERFERING: Final = 2_000_000
+"""Pairs of actions that interfere, up to which they are written down: where there are many, little is left out."""
+BATCH: Final = 256
+"""Actions between two looks at limits."""
+
+
+def stubborn_tables(task: Task, packing: Packing, check: Callable[[], None] = never) -> Stubborn | None:
+    """Return what stubborn sets are found by, for the states of `task` as they are packed.
+
+    None where facts are derived, or where there is too much; `check` raises when a limit is reached meanwhile.
+    """
+    if task.has_axioms or len(task.actions) > MOST_ACTIONS:
+        return None
+    interfering = _written(interferences(task), check)
+    if interfering is None:
+        return None
+    adding: list[list[int]] = [[] for _ in task.facts]
+    for number, action in enumerate(task.actions):
+        for fact in _adds(action):
+            adding[fact].append(number)
+    check()
+    return Stubborn(
+        *flat(interfering),
+        *flat([action.precondition for action in task.actions]),
+        *flat(adding),
+        index(word for word, _, _ in packing.places),
+        words(mask for _, mask, _ in packing.places),
+        words(bits for _, _, bits in packing.places),
+        index(task.goal),
+        zeros(1),
+        zeros(len(task.actions)),
+        zeros(len(task.facts)),
+        empty_index(len(task.actions)),
+        empty_index(len(task.actions)),
+    )
+
+
+def _written(interfering: Iterable[int], check: Callable[[], None]) -> list[list[int]] | None:
+    """Return these sets of actions, given as bits, as lists; None if they are too long together."""
+    written: list[list[int]] = []
+    total = 0
+    for each in interfering:
+        if not len(written) % BATCH:
+            check()
+        written.append(_places(each))
+        total += len(written[-1])
+        if total > MOST_INTERFERING:
+            return None
+    return written
+
+
+def _places(number: int) -> list[int]:
+    """Return which bits of `number` are set; as a text it is read once, however many there are."""
+    text = bin(number)[:1:-1]
+    found, place = [], text.find("1")
+    while place >= 0:
+        found.append(place)
+        place = text.find("1", place + 1)
+    return found
+
+
+def interferences(task: Task) -> Iterator[int]:
+    """Go through the actions of `task`, and yield which others interfere with each, as bits.
+
+    Two actions do not if, wherever both can be applied, both orders are possible and come to the same; nor if both
+    cannot be applied in any state on a plan, as far as mutexes tell.
+    """
+    needing, watching, adding, deleting = ([0] * len(task.facts) for _ in range(4))
+    for number, action in enumerate(task.actions):
+        _note(needing, action.precondition, number)
+        _note(watching, _conditions(action), number)
+        _note(adding, _adds(action), number)
+        _note(deleting, _deletes(action), number)
+    apart = _apart(task, needing)
+    for number, action in enumerate(task.actions):
+        found = _union(deleting, action.precondition)
+        found |= _union(adding, _conditions(action)) | _union(deleting, _conditions(action))
+        found |= _union(deleting, _adds(action)) | _union(watching, _adds(action))
+        found |= _union(needing, _deletes(action)) | _union(watching, _deletes(action))
+        found |= _union(adding, _deletes(action))
+        yield found & ~(_union(apart, action.precondition) | 1 << number)
+
+
+def _apart(task: Task, needing: Sequence[int]) -> list[int]:
+    """Return for each fact the actions that need another one of a mutex group, as bits."""
+    apart = [0] * len(task.facts)
+    for group in (*task.variables, *task.mutexes, *task.conflicts):
+        for order in (group, group[::-1]):
+            before = 0
+            for fact in order:
+                apart[fact] |= before
+                before |= needing[fact]
+    return apart
+
+
+def _note(table: list[int], facts: Iterable[int], number: int) -> None:
+    """Set the bit of action `number` for each of the `facts`."""
+    for fact in facts:
+        table[fact] |= 1 << number
+
+
+def _union(table: Sequence[int], facts: Iterable[int]) -> int:
+    found = 0
+    for fact in facts:
+        found |= table[fact]
+    return found
+
+
+def _conditions(action: GroundAction) -> Iterable[int]:
+    """Return what the effects of `action` depend on."""
+    return [fact for effect in action.conditional for fact in effect.condition]
+
+
+def _adds(action: GroundAction) -> Iterable[int]:
+    """Return what `action` may add, each once."""
+    return {*action.adds, *[fact for effect in action.conditional for fact in effect.adds]}
+
+
+def _deletes(action: GroundAction) -> Iterable[int]:
+    """Return what `action` may delete, each once."""
+    return {*action.deletes, *[fact for effect in action.conditional for fact in effect.deletes]}

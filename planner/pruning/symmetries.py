@@ -1,0 +1,191 @@
+"""Permutations of a task's facts that make the same task of it, initial state aside: states have images, plans too.
+
+structure          whether a permutation is one, exactly
+interchangeable    objects that can take each other's place
+
+What is proposed is only a guess, and what is checked is all that proofs rest on.
+
+What a symmetry must keep: actions with their costs, the goal, and what is known of facts that exclude each other.
+
+Objects that can take each other's place: swapping their names makes the same task.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from planner.lightweight import Any, Final, cast
+from planner.limits import never
+from planner.model import Atom, Not
+from planner.task.ground_task import GroundAction, Task
+
+Moved = Mapping[int, int]
+"""A permutation of facts: where each fact goes that does not stay."""
+Parts = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+Nature = tuple[Parts, frozenset[Parts], int]
+"""What an action is, apart from its name: conditions and effects, conditional effects, cost."""
+NOTHING_MOVED: Moved = {}
+
+
+class Structure:
+    """What permutations of the facts of `task`, in which nothing is derived, are checked against.
+
+    The initial state is not part of it, so a symmetry may make an unreachable state of a reachable one. What holds of
+    reachable states only (groups of facts that exclude each other, conflicts) is kept by symmetries, and so holds of
+    their images, too (Pochter, Zohar and Rosenschein, 2011; Shleyfman et al., 2015).
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._goal = frozenset(task.goal)
+        self._groups = [Groups(each) for each in (task.variables, task.mutexes, task.conflicts)]
+        self._numbers = {_nature(action): number for number, action in enumerate(task.actions)}
+        self._touching = _touching(task)
+
+    def degree(self, fact: int) -> int:
+        """Return how many actions have to do with a fact: symmetries keep that."""
+        return len(self._touching[fact])
+
+    def has(self, moved: Moved) -> bool:
+        """Return whether `moved` is a symmetry of the task that moves anything."""
+        return (
+            bool(moved)
+            and moved.keys() == {*moved.values()}
+            and all((fact in self._goal) == (image in self._goal) for fact, image in moved.items())
+            and all(groups.have(moved) for groups in self._groups)
+            and self._has_actions(moved)
+        )
+
+    def _has_actions(self, moved: Moved) -> bool:
+        """Return whether each action has an image: all that are not looked at are their own."""
+        numbers, actions, seen = self._numbers, self.task.actions, set[int]()
+        for fact in moved:
+            for number in self._touching[fact]:
+                if number not in seen and _nature(actions[number], moved) not in numbers:
+                    return False
+                seen.add(number)
+        return True
+
+    def image(self, number: int, moved: Moved) -> int:
+        """Return the number of an action that is what the symmetry `moved` makes of action `number`."""
+        return self._numbers[_nature(self.task.actions[number], moved)]
+
+
+class Groups:
+    """Sets of facts, each of which must become one of them."""
+
+    def __init__(self, groups: Iterable[tuple[int, ...]]) -> None:
+        self._groups = {frozenset(group) for group in groups}
+        self._touching: dict[int, list[frozenset[int]]] = {}
+        for group in self._groups:
+            for fact in group:
+                self._touching.setdefault(fact, []).append(group)
+
+    def have(self, moved: Moved) -> bool:
+        """Return whether the permutation `moved` makes one of them of each."""
+        touched = {group for fact in moved for group in self._touching.get(fact, ())}
+        return all(frozenset([moved.get(fact, fact) for fact in group]) in self._groups for group in touched)
+
+
+def _touching(task: Task) -> list[list[int]]:
+    """Return by fact the actions that have to do with it."""
+    touching: list[list[int]] = [[] for _ in task.facts]
+    for number, action in enumerate(task.actions):
+        parts = [(action.precondition, action.adds, action.deletes)]
+        parts += [(each.condition, each.adds, each.deletes) for each in action.conditional]
+        for fact in {fact for part in parts for facts in part for fact in facts}:
+            touching[fact].append(number)
+    return touching
+
+
+def _nature(action: GroundAction, moved: Moved = NOTHING_MOVED) -> Nature:
+    """Return what `action` is where `moved` has been applied to all of its facts."""
+    conditional = [_parts(each.condition, each.adds, each.deletes, moved) for each in action.conditional]
+    return _parts(action.precondition, action.adds, action.deletes, moved), frozenset(conditional), action.cost
+
+
+def _parts(condition: Iterable[int], adds: Iterable[int], deletes: Iterable[int], moved: Moved) -> Parts:
+    get = moved.get
+    condition, adds, deletes = (sorted([get(fact, fact) for fact in each]) for each in (condition, adds, deletes))
+    return tuple(condition), tuple(adds), tuple(deletes)
+
+
+Literal = tuple[bool, str, tuple[str, ...]]
+"""Whether a fact is an atom or says that it does not hold; its predicate and its arguments."""
+SECONDS: Final = 0.1
+"""Processor time without finding any, after which no more are looked for."""
+
+
+def interchanges(structure: Structure, check: Callable[[], None] = never, seconds: float = SECONDS) -> list[Moved]:
+    """Return symmetries that swap two objects each, all checked exactly, until none is found for so many `seconds`.
+
+    Of n objects each of which can take any other's place, n - 1 pairs are swapped, next to next in the order of the
+    variables that are about them. `check` raises when a limit is reached.
+    """
+    objects = Objects(structure)
+    found: list[Moved] = []
+    classes, until = objects.alike(), time.thread_time() + seconds
+    for alike in classes:
+        chains: list[str] = []
+        for each in alike:
+            for place, last in enumerate(chains):
+                check()
+                if time.thread_time() > until:
+                    return found
+                moved = objects.swapped(last, each)
+                if structure.has(moved):
+                    found.append(moved)
+                    chains[place] = each
+                    until = time.thread_time() + seconds
+                    break
+            else:
+                chains.append(each)
+    return found
+
+
+class Objects:
+    """The objects in the names of the facts."""
+
+    def __init__(self, structure: Structure) -> None:
+        self._structure, task = structure, structure.task
+        self._literals = [_literal(fact) for fact in task.facts]
+        self._numbers = {literal: number for number, literal in enumerate(self._literals)}
+        self._goal = frozenset(task.goal)
+        self._about: dict[str, list[int]] = {}
+        for fact in [fact for facts in task.variables for fact in facts]:
+            for each in {*self._literals[fact][2]}:
+                self._about.setdefault(each, []).append(fact)
+
+    def alike(self) -> list[list[str]]:
+        """Return the objects that as many facts of each kind are about, two or more at a time."""
+        classes: dict[Any, list[str]] = {}
+        for name, facts in self._about.items():
+            classes.setdefault(frozenset(Counter([self._kind(name, fact) for fact in facts]).items()), []).append(name)
+        return [each for each in classes.values() if len(each) > 1]
+
+    def _kind(self, name: str, fact: int) -> Any:
+        positive, predicate, arguments = self._literals[fact]
+        places = tuple([each == name for each in arguments])
+        return positive, predicate, places, fact in self._goal, self._structure.degree(fact)
+
+    def swapped(self, one: str, other: str) -> Moved:
+        """Return where facts go when these two objects change names; nowhere, if there is no such fact."""
+        names, moved = {one: other, other: one}, {}
+        for fact in {*self._about[one], *self._about[other]}:
+            image = self._numbers.get(self._renamed(fact, names))
+            if image is None:
+                return {}
+            if image != fact:
+                moved[fact] = image
+        return moved
+
+    def _renamed(self, fact: int, names: Mapping[str, str]) -> Literal:
+        positive, predicate, arguments = self._literals[fact]
+        return positive, predicate, tuple([names.get(each, each) for each in arguments])
+
+
+def _literal(fact: Atom | Not) -> Literal:
+    atom = cast("Atom", fact.part if isinstance(fact, Not) else fact)
+    return not isinstance(fact, Not), atom.predicate, atom.args

@@ -1,0 +1,125 @@
+"""Symmetries as kernels apply them to packed states, and plans that went through images of states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from planner.jit.arrays import flat, hollow, index, words, zeros
+from planner.jit.common_kernel import NOTHING, Space, Words
+from planner.limits import never
+from planner.pruning.symmetries import Moved, Structure, interchanges
+from planner.pruning.symmetries_kernel import Symmetries, lessens, permute
+from planner.task.ground_task import Task
+from planner.task.packed_states_kernel import apply
+from planner.task.packed_task_compiled import Packing
+
+MOST_ACTIONS: Final = 25_000
+"""Actions up to which symmetries are looked for: that takes tenths of a second then."""
+NONE: Final[Symmetries] = hollow(Symmetries)
+"""No symmetries."""
+Move = tuple[int, int, list[int]]
+"""What a symmetry does: the variable that is written, the one that is read, and the new value by the old one."""
+
+
+def orbits(task: Task, packing: Packing, space: Space, check: Callable[[], None] = never) -> Orbits | None:
+    """Return the symmetries by which one packed state of `task` stands for others.
+
+    None where there are none, and where facts are derived or actions too many. `check` raises when a limit is reached.
+    """
+    if task.has_axioms or len(task.actions) > MOST_ACTIONS:
+        return None
+    structure = Structure(task)
+    found = interchanges(structure, check)
+    return Orbits(structure, packing, space, found) if found else None
+
+
+class Orbits:
+    """The symmetries `found` that packed states have; `symmetries` are what the kernel knows of them."""
+
+    def __init__(self, structure: Structure, packing: Packing, space: Space, found: Sequence[Moved]) -> None:
+        self._structure, self._space, self._words = structure, space, packing.words
+        values = Values(packing)
+        moves = [(each, values.moves(each)) for each in found]
+        self._moved = [each for each, fits in moves if fits]
+        self.symmetries = _packed([fits for _, fits in moves if fits], packing)
+
+    def __len__(self) -> int:
+        return len(self._moved)
+
+    def plan(self, initial: Sequence[int], actions: Sequence[int]) -> list[int]:
+        """Return the plan from the packed state `initial` that `actions` stand for.
+
+        Each of these is applied in the state that stands for the one before it. With the symmetry that leads from there
+        to the plan's own state, its image is the plan's action.
+        """
+        here = [*range(len(self._structure.task.facts))]
+        state, plan = words([*initial, *initial]), []
+        for action in actions:
+            plan.append(self._structure.image(action, dict(enumerate(here))))
+            apply(self._space, action, state, 0, self._words, self._words)
+            for moved in self._downhill(state, self._words):
+                here = _before(here, moved)
+            state[: self._words] = state[self._words :]
+        return plan
+
+    def _downhill(self, state: Words, base: int) -> Iterator[Moved]:
+        """Let another state stand for the one at `state[base]`, in place, as the kernel does; yield each symmetry."""
+        number, left = 0, len(self._moved)
+        while left:
+            if lessens(self.symmetries, number, state, base):
+                permute(self.symmetries, number, state, base)
+                left = len(self._moved)
+                yield self._moved[number]
+            left -= 1
+            number = (number + 1) % len(self._moved)
+
+
+def _before(here: list[int], moved: Moved) -> list[int]:
+    """Return the permutation that undoes `moved` and then does `here`."""
+    after = [*here]
+    for fact, image in moved.items():
+        after[image] = here[fact]
+    return after
+
+
+class Values:
+    """The values of packed variables: the facts that they are, or `NOTHING`."""
+
+    def __init__(self, packing: Packing) -> None:
+        coding = packing.coding
+        ends = [*coding.first[1:], len(coding.fact)]
+        self._facts = [list(coding.fact[first:end]) for first, end in zip(coding.first, ends, strict=True)]
+        self._variable_of = packing.variable_of
+
+    def moves(self, moved: Moved) -> list[Move]:
+        """Return what `moved` does to variables, ascending by what is written; nothing, if values have no images."""
+        found = []
+        for read in {self._variable_of[fact] for fact in moved}:
+            facts = self._facts[read]
+            written = self._variable_of[next(moved.get(fact, fact) for fact in facts if fact != NOTHING)]
+            images = [fact if fact == NOTHING else moved.get(fact, fact) for fact in facts]
+            if {*images} != {*self._facts[written]}:
+                return []
+            found.append((written, read, [self._facts[written].index(image) for image in images]))
+        return sorted(found)
+
+
+def _packed(symmetries: list[list[Move]], packing: Packing) -> Symmetries:
+    """Return what the kernel knows of `symmetries`."""
+    coding = packing.coding
+    written = [move[0] for moves in symmetries for move in moves]
+    read = [move[1] for moves in symmetries for move in moves]
+    first, image = flat([images for moves in symmetries for _, _, images in moves])
+    return Symmetries(
+        index(accumulate(map(len, symmetries), initial=0)),
+        index([coding.word[each] for each in written]),
+        words([coding.shift[each] for each in written]),
+        words([coding.mask[each] for each in written]),
+        index([coding.word[each] for each in read]),
+        words([coding.shift[each] for each in read]),
+        first,
+        image,
+        zeros(max(map(len, symmetries), default=0)),
+    )

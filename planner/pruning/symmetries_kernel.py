@@ -1,0 +1,72 @@
+"""States that symmetries of the task make of each other: each is replaced by one that stands for many.
+
+Orbit space search (Pochter, Zohar and Rosenschein, 2011; Domshlak, Katz and Shleyfman, 2012).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from planner.jit.common_kernel import Index, Words, kernel
+
+
+class Symmetries(NamedTuple):
+    """Permutations of states: number g writes the fields of its list, ascending by variable, and leaves all others.
+
+    Field i is `state[word[i]] >> shift[i] & mask[i]`. What it gets is `image[first[i] + k]`, where k is what
+    `state[source[i]] >> across[i] & mask[i]` was. `room` is for as many values as the longest list has.
+    """
+
+    start: Index
+    word: Index
+    shift: Words
+    mask: Words
+    source: Index
+    across: Words
+    first: Index
+    image: Index
+    room: Words
+
+
+@kernel
+def stand_in(symmetries: Symmetries, state: Words, base: int) -> int:
+    """Make the state at `state[base]` the least that steps downhill lead to, in place; return 1 if it has changed.
+
+    A step is a symmetry that makes it less; of two states, the first variable in which they differ tells which is less.
+    """
+    moved = 0
+    many = len(symmetries.start) - 1
+    number, left = 0, many
+    while left:
+        if lessens(symmetries, number, state, base):
+            permute(symmetries, number, state, base)
+            moved, left = 1, many
+        left -= 1
+        number = number + 1 if number + 1 < many else 0
+    return moved
+
+
+@kernel
+def lessens(symmetries: Symmetries, number: int, state: Words, base: int) -> bool:
+    """Return whether symmetry `number` makes the state at `state[base]` less."""
+    for index in range(symmetries.start[number], symmetries.start[number + 1]):
+        mask = symmetries.mask[index]
+        new = state[base + symmetries.source[index]] >> symmetries.across[index] & mask
+        new = symmetries.image[symmetries.first[index] + new]
+        old = state[base + symmetries.word[index]] >> symmetries.shift[index] & mask
+        if new != old:
+            return new < old
+    return False
+
+
+@kernel
+def permute(symmetries: Symmetries, number: int, state: Words, base: int) -> None:
+    """Carry out symmetry `number` on the state at `state[base]`."""
+    first, last = symmetries.start[number], symmetries.start[number + 1]
+    room = symmetries.room
+    for index in range(first, last):
+        value = state[base + symmetries.source[index]] >> symmetries.across[index] & symmetries.mask[index]
+        room[index - first] = symmetries.image[symmetries.first[index] + value]
+    for index in range(first, last):
+        word, shift = base + symmetries.word[index], symmetries.shift[index]
+        state[word] = state[word] & ~(symmetries.mask[index] << shift) | room[index - first] << shift

@@ -1,0 +1,270 @@
+"""A* over packed states (Hart, Nilsson and Raphael, 1968), lazily estimated; the twin is `planner.search.astar`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.heuristics.abstractions.cost_partitioning_kernel import Tables, scp
+from planner.heuristics.lmcut_kernel import lm_cut
+from planner.heuristics.relaxation_kernel import h_max
+from planner.jit.common_kernel import (
+    BASE_F,
+    CLOSED,
+    COUNTERS,
+    CURRENT_F,
+    EVALUATED,
+    EVALUATIONS,
+    EXHAUSTED,
+    EXPANSIONS,
+    FOUND,
+    FULL,
+    GENERATED,
+    GOAL_STATE,
+    HIGHEST_F,
+    INFINITE,
+    LANDMARKS,
+    LIMIT,
+    LONGEST,
+    LOOKED_UP,
+    MAX_COST,
+    MEMBERS,
+    MOVED,
+    PASSED,
+    PAUSED,
+    PENDING,
+    REFERENCES,
+    STATES,
+    UNTIL,
+    WAITING,
+    WORK,
+    Exploration,
+    Index,
+    Landmarks,
+    Nodes,
+    Open,
+    Registry,
+    Relaxed,
+    Space,
+    Words,
+    entry,
+    kernel,
+)
+from planner.pruning.stubborn_sets_kernel import Stubborn, prune
+from planner.pruning.symmetries_kernel import Symmetries, stand_in
+from planner.search.open_lists_kernel import put, take
+from planner.task.packed_states_kernel import applicable, apply, holds, is_useless, number_of
+
+BLIND: Final = 0
+H_MAX: Final = 1
+SCP: Final = 2
+LM_CUT: Final = 3
+BOTH: Final = 4
+"""By abstractions first, and by LM-cut where that does not put a state off."""
+SPARE: Final = 64
+"""Landmarks for which there must be room before a state is estimated."""
+
+
+@entry
+@kernel
+def astar(
+    kind: int,
+    work: int,
+    number: Words,
+    space: Space,
+    symmetries: Symmetries,
+    registry: Registry,
+    nodes: Nodes,
+    waiting: Open,
+    relaxed: Relaxed,
+    room: Exploration,
+    landmarks: Landmarks,
+    tables: Tables,
+    stubborn: Stubborn,
+    found: Index,
+    stack: Index,
+) -> int:
+    """Search with the estimate `kind` for about `work` steps; return how that ended.
+
+    It may go on after each ending: `PAUSED`, `EXHAUSTED`, `FOUND`, `FULL` or `PASSED`. After `FOUND`,
+    `number[GOAL_STATE]` is reached by the cheapest plan. `found` has room for all actions, `stack` for all nodes of the
+    tree.
+    """
+    words = len(room.state)
+    number[WORK] = 0
+    while number[WORK] < work:
+        if not _has_room(kind, number, registry, nodes, waiting, landmarks, len(found)):
+            return FULL
+        if number[PENDING] >= 0:
+            state = number[PENDING] + 0
+            number[PENDING] = -1
+            put(waiting, number, nodes.cost[state] + nodes.bound[state], nodes.bound[state], state)
+        state = take(waiting, number, nodes)
+        if state < 0 or number[CURRENT_F] >= number[LIMIT]:
+            return EXHAUSTED
+        if number[CURRENT_F] > number[UNTIL]:
+            number[PENDING] = state
+            return PASSED
+        if nodes.stage[state] == CLOSED:
+            continue
+        if nodes.stage[state] in (WAITING, LOOKED_UP) and kind != BLIND:
+            _estimate(kind, number, space, registry, nodes, relaxed, room, landmarks, tables, state)
+        elif holds(space.goal, 0, registry.state, state * words):
+            number[GOAL_STATE] = state
+            return FOUND
+        else:
+            count = applicable(space.tree, registry.state, state * words, found, stack)
+            count = prune(stubborn, number, registry.state, state * words, found, count)
+            _expand(kind, number, space, symmetries, registry, nodes, waiting, landmarks, state, found, count)
+    return PAUSED
+
+
+@entry
+@kernel
+def reconsider(nodes: Nodes, count: int, also_evaluated: int) -> int:
+    """Let the first `count` states be estimated again before they are expanded; returns 0."""
+    for state in range(count):
+        if nodes.stage[state] == LOOKED_UP or (also_evaluated and nodes.stage[state] == EVALUATED):
+            nodes.stage[state] = WAITING
+    return 0
+
+
+@kernel
+def _estimate(
+    kind: int,
+    number: Words,
+    space: Space,
+    registry: Registry,
+    nodes: Nodes,
+    relaxed: Relaxed,
+    room: Exploration,
+    landmarks: Landmarks,
+    tables: Tables,
+    state: int,
+) -> None:
+    """Estimate `state`, and let it wait again, unless a plan through it would be too dear."""
+    number[EVALUATIONS] += 1
+    looked_up = kind == BOTH and nodes.stage[state] == WAITING
+    nodes.stage[state] = LOOKED_UP if looked_up else EVALUATED
+    if kind == SCP or looked_up:
+        number[WORK] += 4 * len(tables.lookup.start) + 2 * len(tables.part) + 20
+        value = scp(tables, registry.state, state * len(room.state))
+    elif kind == H_MAX:
+        number[WORK] += len(relaxed.cost) + 20
+        value = h_max(relaxed, room, space.coding, registry.state, state * len(room.state))
+    else:
+        number[WORK] += len(relaxed.cost) + 20
+        value = lm_cut(relaxed, room, space.coding, landmarks, registry, nodes, number, state)
+    nodes.bound[state] = max(nodes.bound[state], value)
+    if nodes.cost[state] + nodes.bound[state] < number[LIMIT]:
+        number[PENDING] = state
+
+
+@kernel
+def _expand(
+    kind: int,
+    number: Words,
+    space: Space,
+    symmetries: Symmetries,
+    registry: Registry,
+    nodes: Nodes,
+    waiting: Open,
+    landmarks: Landmarks,
+    state: int,
+    found: Index,
+    count: int,
+) -> None:
+    """Reach the successors of `state` by the first `count` actions of `found`."""
+    number[WORK] += (20 + len(symmetries.start)) * count + 20
+    number[EXPANSIONS] += 1
+    nodes.stage[state] = CLOSED
+    words = len(registry.state) // len(nodes.parent)
+    if kind >= LM_CUT:
+        _lose(landmarks, state, 1)
+    for index in range(count):
+        action = found[index]
+        apply(space, action, registry.state, state * words, number[STATES] * words, words)
+        moved = stand_in(symmetries, registry.state, number[STATES] * words)
+        child = number_of(registry, number[STATES], words)
+        bound = nodes.bound[state] - space.actions.cost[action]
+        if kind >= LM_CUT:
+            bound = max(bound, landmarks.kept[state] - landmarks.lost[action])
+        if child == number[STATES] and is_useless(space, registry.state, child * words):
+            bound = INFINITE
+        _reached(
+            number,
+            nodes,
+            waiting,
+            state,
+            action + MOVED * moved,
+            child,
+            nodes.cost[state] + space.actions.cost[action],
+            bound,
+        )
+    if kind >= LM_CUT:
+        _lose(landmarks, state, -1)
+
+
+@kernel
+def _has_room(
+    kind: int,
+    number: Words,
+    registry: Registry,
+    nodes: Nodes,
+    waiting: Open,
+    landmarks: Landmarks,
+    most: int,
+) -> bool:
+    """Return whether the next state can be estimated and expanded, with `most` successors, whatever comes of it."""
+    pending, reach = number[PENDING], number[MAX_COST] + 1
+    h, f = 0, number[HIGHEST_F]
+    if pending >= 0:
+        h = nodes.bound[pending] + 0
+        f = max(f, nodes.cost[pending] + h)
+    return (
+        number[STATES] + most <= len(nodes.parent)
+        and 2 * (number[STATES] + most) <= len(registry.table)
+        and number[COUNTERS] + most <= len(waiting.state)
+        and f - number[BASE_F] + reach < len(waiting.by_f)
+        and h < len(waiting.by_h)
+        and (
+            kind < LM_CUT
+            or (
+                number[LANDMARKS] + SPARE < len(landmarks.start)
+                and number[MEMBERS] + 2 * most <= len(landmarks.member)
+                and number[REFERENCES] + number[LONGEST] + SPARE <= len(landmarks.reference)
+            )
+        )
+    )
+
+
+@kernel
+def _reached(
+    number: Words, nodes: Nodes, waiting: Open, parent: int, action: int, child: int, cost: int, bound: int
+) -> None:
+    """Note that `child` is reached from `parent` by `action` at `cost`, and let it wait if that is news."""
+    if child == number[STATES]:
+        number[STATES] += 1
+        number[GENERATED] += 1
+        nodes.stage[child] = WAITING
+        nodes.bound[child] = max(0, bound)
+    elif cost < nodes.cost[child]:
+        if nodes.stage[child] == CLOSED:
+            nodes.stage[child] = EVALUATED
+        nodes.bound[child] = max(nodes.bound[child], bound)
+    else:
+        return
+    nodes.parent[child] = parent
+    nodes.action[child] = action
+    nodes.cost[child] = cost
+    if cost + nodes.bound[child] < number[LIMIT]:
+        put(waiting, number, cost + nodes.bound[child], nodes.bound[child], child)
+
+
+@kernel
+def _lose(landmarks: Landmarks, state: int, sign: int) -> None:
+    """Add to `lost[a]`, or take away again, what the landmarks of `state` with action a are worth."""
+    first = landmarks.of[state]
+    for index in range(first, first + landmarks.many[state]):
+        landmark = landmarks.reference[index]
+        for member in range(landmarks.start[landmark], landmarks.start[landmark + 1]):
+            landmarks.lost[landmarks.member[member]] += sign * landmarks.worth[landmark]

@@ -1,0 +1,293 @@
+"""Best-first width search: states that are new in some way come first (BFWS(f5): Lipovetzky and Geffner, 2017).
+
+States are of one kind if they have as many milestones left, and have made as many facts of the last relaxed plan true;
+such a plan is made where fewer milestones are left than before. Among the kinds, what is more novel comes first, then
+what has fewer milestones left, then what was reached first.
+
+Novelty: whether a state has a fact, or a pair of facts, that no state of its kind had before.
+
+From Lipovetzky and Geffner (2012). What was seen is noted in one table of bits by hash (approximate novelty: Singh,
+Lipovetzky, Ramirez and Segovia-Aguas, 2021): now and then something new is taken for known.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from planner.heuristics.landmarks_kernel import BITS, Milestones, accept, count
+from planner.heuristics.relaxation_kernel import GIVEN, Achievers, Reachable, relaxed_plan
+from planner.jit.common_kernel import (
+    EDGES,
+    EVALUATIONS,
+    EXHAUSTED,
+    EXPANSIONS,
+    FOUND,
+    FULL,
+    GENERATED,
+    GOAL_STATE,
+    INFINITE,
+    LOWEST,
+    MANY,
+    NOTHING,
+    PAUSED,
+    PENDING,
+    STATES,
+    TRIED,
+    TYPES,
+    WORK,
+    Coding,
+    Exploration,
+    Index,
+    Registry,
+    Relaxed,
+    Space,
+    Words,
+    entry,
+    kernel,
+)
+from planner.jit.containers_kernel import append
+from planner.search.lazy_best_first_kernel import Reached
+from planner.task.packed_states_kernel import LOW_BITS, MULTIPLIER, applicable, apply, holds, number_of
+
+
+@kernel
+def novelty(seen: Index, coding: Coding, kind: int, state: Words, parent: int, child: int) -> int:
+    """Return 1 for a new fact, 2 for a new pair of facts, 3 for neither, and note what the state at `child` has.
+
+    States of one `kind` are compared. Only pairs with a fact that the state at `parent` did not have are looked at.
+    """
+    found = 3
+    for variable in range(len(coding.word)):
+        fact = _value(coding, variable, state, child)
+        if _note(seen, kind, fact, 0):
+            found = 1
+        if fact != _value(coding, variable, state, parent):
+            for other in range(len(coding.word)):
+                second = _value(coding, other, state, child)
+                if _note(seen, kind, min(fact, second), 1 + max(fact, second)):
+                    found = min(found, 2)
+    return found
+
+
+@kernel
+def _value(coding: Coding, variable: int, state: Words, base: int) -> int:
+    """Return a number for the value of a variable that no other value of any variable has."""
+    return coding.first[variable] + (
+        state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
+    )
+
+
+@kernel
+def _note(seen: Index, kind: int, first: int, second: int) -> bool:
+    """Note a pair; return whether it is new."""
+    value = (kind * MULTIPLIER + first) & LOW_BITS
+    value = ((value ^ (value >> 29)) * MULTIPLIER + second) & LOW_BITS
+    value ^= value >> 31
+    value = (value * MULTIPLIER) & LOW_BITS
+    place = (value >> 20) & (len(seen) * 32 - 1)
+    bit = 1 << (place & 31)
+    known = seen[place >> 5] & bit
+    seen[place >> 5] |= bit
+    return known == 0
+
+
+NOVEL: Final = 3
+"""Kinds of novelty."""
+
+
+class Frontier(NamedTuple):
+    """The open list, and what states know of the way to the next milestone.
+
+    Bucket `novelty · most + left` begins with state `first[…]` and ends with `last[…]`; `next` follows a state. State s
+    counts from relaxed plan `origin[s]`, whose facts are a list in `fact`; bit i of `made[s]` says that number i
+    (modulo the bits that there are) was true since then. `left[s]` are its milestones left. `seen` is for novelty.
+    """
+
+    first: Index
+    last: Index
+    next: Index
+    origin: Index
+    made: Words
+    left: Index
+    plan_start: Index
+    fact: Index
+    seen: Index
+
+
+class Facts(NamedTuple):
+    """Where facts are in packed states: fact f holds where `state[word[f]] & mask[f] == bits[f]`."""
+
+    word: Index
+    mask: Words
+    bits: Words
+
+
+@entry
+@kernel
+def width(
+    work: int,
+    number: Words,
+    space: Space,
+    facts: Facts,
+    registry: Registry,
+    reached: Reached,
+    frontier: Frontier,
+    relaxed: Relaxed,
+    room: Exploration,
+    achievers: Achievers,
+    reachable: Reachable,
+    milestones: Milestones,
+    found: Index,
+    stack: Index,
+) -> int:
+    """Search for about `work` steps; return `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`.
+
+    After `FOUND`, `number[GOAL_STATE]` is reached by a plan. State 0 must wait in the frontier, and not be a goal.
+    `found` has room for all actions and is kept between calls, `stack` has room for all nodes of the tree.
+    """
+    words = len(room.state)
+    number[WORK] = 0
+    while number[WORK] < work:
+        if not _has_room(number, registry, reached, frontier, len(facts.word)):
+            return FULL
+        if number[TRIED] == number[MANY]:
+            state = _take(frontier, number)
+            if state < 0:
+                return EXHAUSTED
+            number[PENDING] = state
+            number[TRIED] = 0
+            number[MANY] = applicable(space.tree, registry.state, state * words, found, stack)
+            number[EXPANSIONS] += 1
+            number[WORK] += 20
+            continue
+        state = number[PENDING] + 0
+        child = _follow(number, space, registry, reached, milestones, state, found[number[TRIED]])
+        number[TRIED] += 1
+        number[WORK] += 40
+        if child < 0:
+            continue
+        if holds(space.goal, 0, registry.state, child * words):
+            number[GOAL_STATE] = child
+            return FOUND
+        _aim(facts, registry, reached, frontier, milestones, state, child)
+        if frontier.left[child] < frontier.left[state]:
+            plan = number[EVALUATIONS] + 1
+            cost = relaxed_plan(
+                relaxed, room, achievers, reachable, space.coding, registry.state, child * words, plan, 0
+            )
+            number[EVALUATIONS] = plan
+            number[WORK] += 2 * len(relaxed.cost)
+            if cost == INFINITE:
+                continue
+            _remember(number, frontier, achievers, room, plan, child)
+        _judge(number, space, registry, frontier, words, state, child)
+    return PAUSED
+
+
+@kernel
+def _has_room(number: Words, registry: Registry, reached: Reached, frontier: Frontier, facts: int) -> bool:
+    return (
+        number[STATES] + 1 < len(reached.parent)
+        and 2 * (number[STATES] + 1) <= len(registry.table)
+        and number[TYPES] + 2 < len(frontier.plan_start)
+        and number[EDGES] + facts <= len(frontier.fact)
+    )
+
+
+@kernel
+def _take(frontier: Frontier, number: Words) -> int:
+    """Take out the first state of the best bucket; -1 where none waits."""
+    bucket = number[LOWEST] + 0
+    while bucket < len(frontier.first) and frontier.first[bucket] == NOTHING:
+        bucket += 1
+    number[LOWEST] = bucket
+    if bucket == len(frontier.first):
+        return -1
+    state = frontier.first[bucket] + 0
+    frontier.first[bucket] = frontier.next[state]
+    return state
+
+
+@kernel
+def _follow(
+    number: Words,
+    space: Space,
+    registry: Registry,
+    reached: Reached,
+    milestones: Milestones,
+    parent: int,
+    action: int,
+) -> int:
+    """Return the state that `action` leads to, if it is new, or else -1."""
+    words = len(registry.state) // len(reached.parent)
+    apply(space, action, registry.state, parent * words, number[STATES] * words, words)
+    child = number_of(registry, number[STATES], words)
+    if child < number[STATES]:
+        return -1
+    number[STATES] += 1
+    number[GENERATED] += 1
+    reached.parent[child] = parent
+    reached.action[child] = action
+    reached.cost[child] = reached.cost[parent] + space.actions.cost[action]
+    many = len(reached.accepted) // len(reached.parent)
+    accept(milestones, reached.accepted, parent * many, child * many, registry.state, child * words, 0)
+    return child
+
+
+@kernel
+def _aim(
+    facts: Facts,
+    registry: Registry,
+    reached: Reached,
+    frontier: Frontier,
+    milestones: Milestones,
+    parent: int,
+    child: int,
+) -> None:
+    """Find out what is left for `child`, and what it has made true of the relaxed plan of `parent`."""
+    many, words = len(reached.accepted) // len(reached.parent), len(registry.state) // len(reached.parent)
+    frontier.left[child] = count(milestones, reached.accepted, child * many, registry.state, child * words)
+    origin = frontier.origin[parent] + 0
+    frontier.origin[child] = origin
+    made, first = frontier.made[parent] + 0, frontier.plan_start[origin] + 0
+    for index in range(first, frontier.plan_start[origin + 1]):
+        bit = 1 << (index - first) % BITS
+        if not made & bit:
+            fact = frontier.fact[index]
+            if registry.state[child * words + facts.word[fact]] & facts.mask[fact] == facts.bits[fact]:
+                made |= bit
+    frontier.made[child] = made
+
+
+@kernel
+def _remember(
+    number: Words, frontier: Frontier, achievers: Achievers, room: Exploration, plan: int, child: int
+) -> None:
+    """Let `child` count from the facts that its relaxed plan makes true: keep them as a new list."""
+    end = number[EDGES] + 0
+    for fact in range(len(achievers.wanted) - 2):
+        if achievers.wanted[fact] == plan and room.looked[fact] != GIVEN:
+            frontier.fact[end] = fact
+            end += 1
+    number[EDGES] = end
+    number[TYPES] += 1
+    frontier.plan_start[number[TYPES] + 1] = end
+    frontier.origin[child] = number[TYPES]
+    frontier.made[child] = 0
+
+
+@kernel
+def _judge(
+    number: Words, space: Space, registry: Registry, frontier: Frontier, words: int, parent: int, child: int
+) -> None:
+    """Let `child` wait where its novelty and what it has left put it."""
+    made, ones = frontier.made[child] + 0, 0
+    while made:
+        made &= made - 1
+        ones += 1
+    left = frontier.left[child] + 0
+    new = novelty(frontier.seen, space.coding, left * 64 + ones, registry.state, parent * words, child * words)
+    number[WORK] += 6 * len(space.coding.word)
+    bucket = min((new - 1) * (len(frontier.first) // NOVEL) + left, len(frontier.first) - 1)
+    append(frontier.first, frontier.last, frontier.next, bucket, child)
+    number[LOWEST] = min(number[LOWEST], bucket)

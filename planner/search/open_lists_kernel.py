@@ -1,0 +1,254 @@
+"""An open list for A*: buckets by f, and for the smallest f by h; the latest entry of a bucket comes first.
+
+Entries are not removed when their state is reached more cheaply or estimated higher: they are *stale* then, which the
+numbers of the state tell, and are dropped where they turn up.
+
+Open lists of edges for lazy search: those that leave one state wait together, as a *batch*.
+
+Several queues share the edges. Each has buckets of batches by key; the smallest key comes first, and in a bucket the
+earliest batch. Which queue is next is a matter of turns.
+
+An open list that keeps its distance from the estimates: a type of state at random, and then whoever waited longest.
+
+States are of one type if they have the same estimate and depth (Xie, Müller, Holte and Imai, 2014). Where estimates
+lead into a trap, every type outside it still has its turns.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from planner.jit.common_kernel import (
+    ACTIVE,
+    BASE_F,
+    BATCHES,
+    COUNTERS,
+    CURRENT_F,
+    FREE,
+    HIGHEST_F,
+    LOWEST,
+    LOWEST_H,
+    NOTHING,
+    OPEN,
+    RANDOM,
+    TURNS,
+    TYPES,
+    Index,
+    Nodes,
+    Open,
+    Words,
+    kernel,
+)
+from planner.jit.containers_kernel import append
+from planner.task.packed_states_kernel import LOW_BITS, MULTIPLIER
+
+
+@kernel
+def put(waiting: Open, number: Words, f: int, h: int, state: int) -> None:
+    """Let `state` wait; there must be a bucket for f and one for h, and room for an entry."""
+    entry = number[FREE]
+    if entry == NOTHING:
+        entry = number[COUNTERS]
+        number[COUNTERS] = entry + 1
+    else:
+        number[FREE] = waiting.next[entry]
+    waiting.state[entry] = state
+    number[OPEN] += 1
+    number[HIGHEST_F] = max(number[HIGHEST_F], f)
+    _link(waiting, number, f, h, entry)
+
+
+@kernel
+def _link(waiting: Open, number: Words, f: int, h: int, entry: int) -> None:
+    if f == number[CURRENT_F]:
+        waiting.next[entry] = waiting.by_h[h]
+        waiting.by_h[h] = entry
+        number[LOWEST_H] = min(number[LOWEST_H], h)
+    else:
+        slot = f - number[BASE_F]
+        waiting.next[entry] = waiting.by_f[slot]
+        waiting.by_f[slot] = entry
+
+
+@kernel
+def take(waiting: Open, number: Words, nodes: Nodes) -> int:
+    """Take out and return the state with the smallest f, and among these the smallest h; -1 if none waits."""
+    while number[OPEN]:
+        h = number[LOWEST_H]
+        while h < len(waiting.by_h) and waiting.by_h[h] == NOTHING:
+            h += 1
+        number[LOWEST_H] = h
+        if h == len(waiting.by_h):
+            _next_f(waiting, number, nodes)
+            continue
+        entry = waiting.by_h[h] + 0
+        state = waiting.state[entry] + 0
+        waiting.by_h[h] = waiting.next[entry]
+        _release(waiting, number, entry)
+        if nodes.bound[state] == h and nodes.cost[state] + h == number[CURRENT_F]:
+            return state
+    return -1
+
+
+@kernel
+def _next_f(waiting: Open, number: Words, nodes: Nodes) -> None:
+    """Go on to the next f that has entries, and spread these by h."""
+    slot = number[CURRENT_F] - number[BASE_F] + 1
+    while waiting.by_f[slot] == NOTHING:
+        slot += 1
+    f = slot + number[BASE_F]
+    number[CURRENT_F] = f
+    entry = waiting.by_f[slot] + 0
+    waiting.by_f[slot] = NOTHING
+    while entry != NOTHING:
+        after = waiting.next[entry] + 0
+        state = waiting.state[entry] + 0
+        if nodes.cost[state] + nodes.bound[state] == f:
+            _link(waiting, number, f, nodes.bound[state], entry)
+        else:
+            _release(waiting, number, entry)
+        entry = after
+
+
+@kernel
+def _release(waiting: Open, number: Words, entry: int) -> None:
+    waiting.next[entry] = number[FREE]
+    number[FREE] = entry
+    number[OPEN] -= 1
+
+
+QUEUES: Final = 4
+
+
+class Batches(NamedTuple):
+    """The queues: bucket `key` of queue q begins with batch `first[key * QUEUES + q]` and ends with `last[…]`.
+
+    Batch b has the actions `edge[at[b]:end[b]]` of `state[b]`, and is followed by `next[b]`.
+    """
+
+    first: Index
+    last: Index
+    state: Index
+    at: Index
+    end: Index
+    next: Index
+    edge: Index
+
+
+@kernel
+def new_batch(batches: Batches, number: Words, state: int, at: int, end: int) -> int:
+    """Return the number of a batch of the actions `edge[at:end]` of `state`; there must be room for it."""
+    batch = number[BATCHES] + 0
+    number[BATCHES] = batch + 1
+    batches.state[batch] = state
+    batches.at[batch] = at
+    batches.end[batch] = end
+    return batch
+
+
+@kernel
+def put_batch(batches: Batches, number: Words, queue: int, key: int, state: int, at: int, end: int) -> None:
+    """Let the actions `edge[at:end]` of `state` wait in a queue, if there are any; there must be room for a batch."""
+    if at == end:
+        return
+    bucket = min(key, len(batches.first) // QUEUES - 1) * QUEUES + queue
+    append(batches.first, batches.last, batches.next, bucket, new_batch(batches, number, state, at, end))
+    number[LOWEST + queue] = min(number[LOWEST + queue], bucket)
+
+
+@kernel
+def next_queue(batches: Batches, number: Words) -> int:
+    """Return the queue whose turn it is, of those that are not empty, or -1."""
+    best = -1
+    for queue in range(QUEUES):
+        bucket = number[LOWEST + queue]
+        while bucket < len(batches.first) and batches.first[bucket] == NOTHING:
+            bucket += QUEUES
+        number[LOWEST + queue] = bucket
+        if bucket < len(batches.first) and (best < 0 or number[TURNS + queue] < number[TURNS + best]):
+            best = queue
+    return best
+
+
+@kernel
+def next_batch(batches: Batches, number: Words, queue: int) -> int:
+    """Return the first batch of a queue that is not empty; its next edge is used up."""
+    bucket = number[LOWEST + queue]
+    batch = batches.first[bucket] + 0
+    batches.at[batch] += 1
+    if batches.at[batch] == batches.end[batch]:
+        batches.first[bucket] = batches.next[batch]
+    return batch
+
+
+class Types(NamedTuple):
+    """Types by number: a list of batches each, from `first` to `last`.
+
+    `table` finds a type by its `key` (open addressing; the length is a power of 2). `active` are the types that have
+    batches.
+    """
+
+    table: Index
+    key: Words
+    first: Index
+    last: Index
+    active: Index
+
+
+@kernel
+def put_typed(types: Types, batches: Batches, number: Words, key: int, state: int, at: int, end: int) -> None:
+    """Let the actions `edge[at:end]` of `state`, which is of type `key`, wait, if there are any."""
+    if at == end:
+        return
+    kind = _type(types, number, key)
+    if types.first[kind] == NOTHING:
+        types.active[number[ACTIVE]] = kind
+        number[ACTIVE] += 1
+    append(types.first, types.last, batches.next, kind, new_batch(batches, number, state, at, end))
+
+
+@kernel
+def first_slot(key: int, mask: int) -> int:
+    """Return where in the table to look for a key first."""
+    value = ((key ^ key >> 29) * MULTIPLIER) & LOW_BITS
+    return (value ^ value >> 31) & mask
+
+
+@kernel
+def _type(types: Types, number: Words, key: int) -> int:
+    """Return the number of the type with this key, a new one if need be."""
+    mask = len(types.table) - 1
+    slot = first_slot(key, mask)
+    while types.table[slot] != NOTHING:
+        if types.key[types.table[slot]] == key:
+            return types.table[slot] + 0
+        slot = (slot + 1) & mask
+    kind = number[TYPES]
+    number[TYPES] = kind + 1
+    types.table[slot] = kind
+    types.key[kind] = key
+    types.first[kind] = NOTHING
+    return kind
+
+
+@kernel
+def drawn(number: Words, many: int) -> int:
+    """Return a random number from 0 to `many` - 1 (a linear congruential generator)."""
+    number[RANDOM] = (number[RANDOM] * MULTIPLIER + 1) & LOW_BITS
+    return (number[RANDOM] >> 24) % many
+
+
+@kernel
+def next_typed(types: Types, batches: Batches, number: Words) -> int:
+    """Return a batch of a random type, the next edge of which is used up; it goes to the end of its list."""
+    place = drawn(number, number[ACTIVE])
+    kind = types.active[place] + 0
+    batch = types.first[kind] + 0
+    types.first[kind] = batches.next[batch]
+    batches.at[batch] += 1
+    if batches.at[batch] < batches.end[batch]:
+        append(types.first, types.last, batches.next, kind, batch)
+    elif types.first[kind] == NOTHING:
+        number[ACTIVE] -= 1
+        types.active[place] = types.active[number[ACTIVE]]
+    return batch

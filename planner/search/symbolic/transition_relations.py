@@ -1,0 +1,328 @@
+"""States as assignments: each finite-domain variable is a few bits, and each bit has a twin for the state after a step.
+
+A set of states is a function of the bits, a relation between states one of bits and twins. A bit and its twin are
+neighbours in the order of a diagram.
+
+The order of variables in diagrams: those that actions read and write together stand close together.
+
+The sum of squared distances is made small by exchanging pairs (Kissmann and Edelkamp, 2011).
+
+Actions as relations between states, those that cost the same put together as far as the diagrams stay small.
+
+A relation is about the variables that it changes, and no other: what it does not name stays as it is (Torralba,
+Alcázar, Kissmann and Edelkamp, 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from itertools import combinations
+from operator import and_, or_
+from random import Random
+
+from oxidd.bcdd import BCDDFunction, BCDDManager, BCDDSubstitution
+from oxidd.util import BooleanOperator
+
+from planner.jit.arrays import Entries, flat, words
+from planner.jit.common_kernel import ENTRIES
+from planner.jit.containers_kernel import Lists
+from planner.lightweight import Final, dataclass
+from planner.task.ground_task import GroundAction, State, Task, bits, facts_of, sources
+from planner.task.packed_task_compiled import may_lack_value, variables_of
+
+Set = BCDDFunction
+"""A set of states, or a relation between states: a diagram with complemented edges."""
+NODE_BYTES: Final = 40
+"""About what a node takes, with its place in the table of all nodes."""
+RESULT_BYTES: Final = 20
+"""What an entry in the table of results takes."""
+NODES_A_RESULT: Final = 2
+"""Nodes that there may be for each entry in that table."""
+MOST_RESULTS: Final = 1 << 24
+"""More entries were no faster: memory that is touched once costs time, too."""
+NONE: Final = -1
+"""The value of a variable none of whose facts holds."""
+
+
+class Coding:
+    """How states of `task` are written as bits, with its variables in this `order`, in so many bytes of memory.
+
+    `variable_of` says of each fact which variable it is a value of. `holds[f]` are the states in which fact f holds,
+    derived ones included; `valid` are those that are states at all. `everything` and `nothing` are sets.
+    """
+
+    def __init__(self, task: Task, order: list[int], room: int) -> None:
+        together = RESULT_BYTES + NODES_A_RESULT * NODE_BYTES
+        results = min(MOST_RESULTS, 1 << max(room // together, 1).bit_length() - 1)
+        nodes = max(room - results * RESULT_BYTES, 0) // NODE_BYTES
+        self.task, self.order = task, order
+        self.rank = {variable: index for index, variable in enumerate(order)}
+        """The number of each variable in that order."""
+        self.variable_of = variables_of(task)
+        self.manager = BCDDManager(nodes, results, 1)
+        self.everything, self.nothing = self.manager.true(), self.manager.false()
+        lacking = may_lack_value(task, self.variable_of)
+        self.values = [[*facts, *([NONE] if number in lacking else [])] for number, facts in enumerate(task.variables)]
+        """The facts of each variable, and `NONE` where it may have none of them."""
+        self.places = self._places()
+        """The bits of each variable, by their numbers; the twin of bit b is b + 1."""
+        self.manager.add_vars(2 * sum(map(len, self.places)))
+        self._same: dict[int, Set] = {}
+        self.holds = self._facts()
+        self._derive()
+        self.valid = self.all_of(
+            [self.any_of(self.having(variable, each) for each in self.values[variable]) for variable in order]
+        )
+
+    def _places(self) -> list[list[int]]:
+        places: list[list[int]] = [[] for _ in self.values]
+        used = 0
+        for variable in self.order:
+            width = max(1, (len(self.values[variable]) - 1).bit_length())
+            places[variable] = list(range(used, used + 2 * width, 2))
+            used += 2 * width
+        return places
+
+    def _facts(self) -> list[Set]:
+        holds = [self.nothing] * len(self.task.facts)
+        for variable, facts in enumerate(self.task.variables):
+            for fact in facts:
+                holds[fact] = self.having(variable, fact)
+        return holds
+
+    def _derive(self) -> None:
+        """Say of derived facts in which states they hold, layer by layer, each to its fixed point."""
+        holds = self.holds
+        for layer in self.task.axioms:
+            changed = True
+            while changed:
+                changed = False
+                for rule in layer.rules:
+                    more = holds[rule.head] | self.all_of([holds[fact] for fact in rule.body])
+                    changed |= more != holds[rule.head]
+                    holds[rule.head] = more
+            for negated, derived in layer.negated:
+                holds[negated] = ~holds[derived]
+
+    def all_of(self, sets: Iterable[Set]) -> Set:
+        """Return the intersection."""
+        return reduce(and_, sets, self.everything)
+
+    def any_of(self, sets: Iterable[Set]) -> Set:
+        """Return the union."""
+        return reduce(or_, sets, self.nothing)
+
+    def having(self, variable: int, value: int, twin: int = 0) -> Set:
+        """Return the states in which `variable` has this value (a fact, or `NONE`); with `twin` 1, after a step."""
+        number, result = self.values[variable].index(value), self.everything
+        for index, place in reversed(list(enumerate(self.places[variable]))):
+            bit = self.manager.var(place + twin)
+            result = (bit if number >> index & 1 else ~bit) & result
+        return result
+
+    def same(self, variable: int) -> Set:
+        """Return the pairs of states in which `variable` has one value."""
+        if variable not in self._same:
+            pairs = [self.manager.var(place).equiv(self.manager.var(place + 1)) for place in self.places[variable]]
+            self._same[variable] = self.all_of(reversed(pairs))
+        return self._same[variable]
+
+    def state(self, facts: Iterable[int]) -> Set:
+        """Return the set with one state: that in which exactly these base facts hold."""
+        value = {self.variable_of[fact]: fact for fact in facts}
+        return self.all_of([self.having(variable, value.get(variable, NONE)) for variable in reversed(self.order)])
+
+    def written(self, state: State) -> list[tuple[int, bool]]:
+        """Return the bits of a state, given as a number, and what they are."""
+        found = []
+        for variable, values in enumerate(self.values):
+            number = next((index for index, fact in enumerate(values) if fact == NONE or state >> fact & 1))
+            found += [(place, bool(number >> index & 1)) for index, place in enumerate(self.places[variable])]
+        return found
+
+    def one_of(self, states: Set) -> State:
+        """Return one of these states (there is one), as a number."""
+        cube = states.pick_cube()
+        assert cube is not None
+        facts = []
+        for variable, values in enumerate(self.values):
+            number = sum([1 << index for index, place in enumerate(self.places[variable]) if cube[place]])
+            if values[number] != NONE:
+                facts.append(values[number])
+        return bits(facts)
+
+
+ATTEMPTS: Final = 20
+"""Orders to begin with; the first is the one given, the others are random."""
+ORDERS: Final = 4
+"""Orders that are given back."""
+EXCHANGES: Final = 50_000
+"""Pairs that are looked at in each attempt by machine code."""
+FEW_EXCHANGES: Final = 2_000
+"""The same in plain Python."""
+
+
+def arranged(task: Task, variable_of: list[int], entries: Entries) -> list[list[int]]:
+    """Return the variables of `task` in a few good orders."""
+    pairs = neighbours(task, variable_of)
+    near: list[list[int]] = [[] for _ in task.variables]
+    for first, second in sorted(pairs):
+        near[first].append(second)
+        near[second].append(first)
+    lists = Lists(*flat(near))
+    random, given = Random(0), list(range(len(near)))
+    found = {}
+    for attempt in range(ATTEMPTS):
+        cost, order = _improved(random.sample(given, len(given)) if attempt else given, lists, attempt, entries)
+        found[tuple(order)] = cost
+    return [list(order) for order in sorted(found, key=found.__getitem__)[:ORDERS]]
+
+
+def _improved(order: list[int], near: Lists, seed: int, entries: Entries) -> tuple[int, list[int]]:
+    if len(order) < 2:
+        return 0, order
+    better, place = words(order), words(order)
+    for index, variable in enumerate(order):
+        place[variable] = index
+    exchanges = FEW_EXCHANGES if entries is ENTRIES else EXCHANGES
+    return entries["arrange"](exchanges, seed, near, better, place), list(better)
+
+
+def neighbours(task: Task, variable_of: list[int]) -> set[tuple[int, int]]:
+    """Return the pairs of variables that an action reads and writes, or writes both, the smaller first."""
+    pairs: set[tuple[int, int]] = set()
+    depends = sources(task)
+    for action in task.actions:
+        written = {variable_of[fact] for fact in written_by(action)}
+        bases = bits(read_by(action) - task.derived)
+        for fact in read_by(action) & task.derived:
+            bases |= depends[fact]
+        read = {variable_of[fact] for fact in facts_of(bases)} - written
+        pairs.update(combinations(sorted(written), 2))
+        pairs.update((min(one, other), max(one, other)) for one in written for other in read)
+    return pairs
+
+
+def written_by(action: GroundAction) -> set[int]:
+    """Return the facts that `action` may make true or false."""
+    return {*action.adds, *action.deletes}.union(*[(*each.adds, *each.deletes) for each in action.conditional])
+
+
+def read_by(action: GroundAction) -> set[int]:
+    """Return the facts that `action` looks at."""
+    return {*action.precondition}.union(*[each.condition for each in action.conditional])
+
+
+MOST_NODES: Final = 100_000
+"""Nodes up to which relations are put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Steps of one `cost`: `pairs` of states before and after, in what the variables `changed` are.
+
+    `before` and `after` are the bits of these and their twins, to be quantified.
+    """
+
+    cost: int
+    pairs: Set
+    changed: frozenset[int]
+    before: Set
+    after: Set
+    to_before: BCDDSubstitution
+    to_after: BCDDSubstitution
+
+    def image(self, states: Set) -> Set:
+        """Return the states after a step from one of `states`."""
+        return states.apply_exists(BooleanOperator.AND, self.pairs, self.before).substitute(self.to_before)
+
+    def preimage(self, states: Set) -> Set:
+        """Return the states from which a step leads to one of `states`."""
+        return states.substitute(self.to_after).apply_exists(BooleanOperator.AND, self.pairs, self.after)
+
+
+Part = tuple[Set, frozenset[int]]
+"""Pairs of states, and the variables in which they differ or may."""
+
+
+def relations(coding: Coding, most: int = MOST_NODES) -> list[Relation]:
+    """Return relations that are all actions together, those that cost least first."""
+    by_cost: dict[int, list[Part]] = {}
+    for action in coding.task.actions:
+        changed = frozenset(coding.variable_of[fact] for fact in written_by(action))
+        by_cost.setdefault(action.cost, []).append((_pairs(coding, action), changed))
+    found = []
+    for cost in sorted(by_cost):
+        parts = sorted(by_cost[cost], key=lambda part: sorted(coding.rank[variable] for variable in part[1]))
+        found += [_relation(coding, cost, *part) for part in _together(coding, parts, most)]
+    return found
+
+
+def _pairs(coding: Coding, action: GroundAction) -> Set:
+    """Return the states before and after `action`."""
+    everything, holds = coding.everything, coding.holds
+    adds: dict[int, dict[int, Set]] = {}
+    deletes: dict[int, Set] = {}
+    effects = [((), action.adds, action.deletes), *((e.condition, e.adds, e.deletes) for e in action.conditional)]
+    for condition, added, deleted in effects:
+        where = coding.all_of([holds[fact] for fact in condition]) if condition else everything
+        for fact in added:
+            values = adds.setdefault(coding.variable_of[fact], {})
+            values[fact] = values.get(fact, coding.nothing) | where
+        for fact in deleted:
+            variable = coding.variable_of[fact]
+            deletes[variable] = deletes.get(variable, coding.nothing) | where & holds[fact]
+    pairs = coding.all_of([holds[fact] for fact in action.precondition])
+    for variable in sorted({*adds, *deletes}, key=coding.rank.__getitem__, reverse=True):
+        pairs &= _change(coding, pairs, variable, adds.get(variable, {}), deletes.get(variable, coding.nothing))
+    return pairs
+
+
+def _change(coding: Coding, when: Set, variable: int, adds: dict[int, Set], deleted: Set) -> Set:
+    """Return what one variable is before and after an action that is applied `when`: adding wins."""
+    added = coding.any_of(adds.values())
+    lost = deleted & ~added
+    kept = ~(added | lost)
+    change = coding.any_of([where & coding.having(variable, fact, 1) for fact, where in adds.items()])
+    if (when & lost).satisfiable():
+        change |= lost & coding.having(variable, NONE, 1)
+    return change | kept & coding.same(variable) if (when & kept).satisfiable() else change
+
+
+def _together(coding: Coding, parts: list[Part], most: int) -> list[Part]:
+    """Unite neighbours again and again, until all that is left would be larger than `most` nodes."""
+    done: list[Part] = []
+    while len(parts) > 1:
+        united: list[Part] = []
+        for index in range(0, len(parts) - 1, 2):
+            both = _united(coding, parts[index], parts[index + 1])
+            if both[0].node_count() <= most:
+                united.append(both)
+            else:
+                done += parts[index : index + 2]
+        parts = united + parts[len(parts) & ~1 :]
+    return done + parts
+
+
+def _united(coding: Coding, one: Part, other: Part) -> Part:
+    (pairs, changed), (more, also) = one, other
+    for variable in also - changed:
+        pairs &= coding.same(variable)
+    for variable in changed - also:
+        more &= coding.same(variable)
+    return pairs | more, changed | also
+
+
+def _relation(coding: Coding, cost: int, pairs: Set, changed: frozenset[int]) -> Relation:
+    var = coding.manager.var
+    places = sorted([place for variable in changed for place in coding.places[variable]], reverse=True)
+    return Relation(
+        cost,
+        pairs,
+        changed,
+        coding.all_of(map(var, places)),
+        coding.all_of(var(place + 1) for place in places),
+        pairs.make_substitution([(place + 1, var(place)) for place in places]),
+        pairs.make_substitution([(place, var(place + 1)) for place in places]),
+    )

@@ -1,0 +1,244 @@
+"""The axioms of a problem, sorted into strata: sets of predicates that depend on each other, lowest first.
+
+The facts that hold in a state, derived ones included: each stratum is computed when it is first asked for.
+
+Inside a stratum, a new fact is joined with the rest of the axioms that mention it (semi-naive evaluation); an axiom
+that mentions the stratum inside `forall` is evaluated again instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from planner.errors import InputError
+from planner.lightweight import dataclass, field
+from planner.model import Atom, Problem
+from planner.semantics.conditions import (
+    All,
+    Compiler,
+    Condition,
+    Domains,
+    Either,
+    Lookup,
+    Never,
+    Row,
+    Solver,
+    Some,
+    State,
+    Table,
+    Universe,
+    unified,
+)
+
+Uses = dict[str, bool]
+"""The predicates that a condition reads; False where the absence of any fact of it counts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """An axiom made ready; `domains` are those of the head's arguments."""
+
+    predicate: str
+    domains: Domains
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trigger:
+    """A new fact that matches `lookup` makes `rule` true where `rest` holds beside it."""
+
+    rule: Rule
+    lookup: Lookup
+    domains: Domains
+    rest: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stratum:
+    """Predicates that depend on each other; `reads` are the base predicates below them.
+
+    `triggers` are by predicate; `hidden` are the rules that read the stratum where no trigger reaches.
+    """
+
+    predicates: frozenset[str]
+    reads: frozenset[str]
+    rules: list[Rule] = field(default_factory=list)
+    triggers: dict[str, list[Trigger]] = field(default_factory=dict)
+    hidden: list[Rule] = field(default_factory=list)
+
+    def enter(self, rule: Rule) -> None:
+        """Take in `rule`, whose head belongs here."""
+        self.rules.append(rule)
+        uncovered = sum(lookup.predicate in self.predicates for lookup, _ in occurrences(rule.condition))
+        for lookup, domains, rest in openings(rule.condition):
+            if lookup.predicate in self.predicates:
+                uncovered -= 1
+                if all(domains.values()):
+                    trigger = Trigger(rule, lookup, rule.domains | domains, rest)
+                    self.triggers.setdefault(lookup.predicate, []).append(trigger)
+        if uncovered:
+            self.hidden.append(rule)
+
+
+class Axioms:
+    """The axioms of a problem by stratum. Raises `InputError` where a predicate depends on its own negation."""
+
+    def __init__(self, problem: Problem, universe: Universe) -> None:
+        compiler = Compiler(universe)
+        uses: dict[str, Uses] = {axiom.predicate: {} for axiom in problem.domain.axioms}
+        rules: list[Rule] = []
+        for axiom in problem.domain.axioms:
+            rule = Rule(axiom.predicate, universe.domains(axiom.parameters), compiler.compile(axiom.condition))
+            rules.append(rule)
+            known = uses[axiom.predicate]
+            for lookup, positive in occurrences(rule.condition):
+                known[lookup.predicate] = known.get(lookup.predicate, True) and positive
+        self._below = {predicate: reachable(predicate, uses) for predicate in uses}
+        self._strata: dict[str, Stratum] = {}
+        for predicate in uses:
+            self._found_stratum(predicate, uses)
+        for rule in rules:
+            self._strata[rule.predicate].enter(rule)
+
+    def __contains__(self, predicate: str) -> bool:
+        return predicate in self._strata
+
+    def reads(self, predicate: str) -> frozenset[str]:
+        """Return the base predicates that the derived `predicate` depends on."""
+        return self._strata[predicate].reads
+
+    def needed(self, predicate: str) -> list[Stratum]:
+        """Return the strata that the derived `predicate` depends on, lowest first and its own last."""
+        names = [name for name in self._below[predicate] | {predicate} if name in self]
+        names.sort(key=lambda name: (len(self._below[name] | {name}), name))
+        return list({id(self._strata[name]): self._strata[name] for name in names}.values())
+
+    def _found_stratum(self, predicate: str, uses: Mapping[str, Uses]) -> None:
+        if predicate in self._strata:
+            return
+        below = self._below[predicate]
+        members = frozenset({name for name in below if predicate in self._below.get(name, ())} | {predicate})
+        for member in members:
+            for name, positive in uses[member].items():
+                if name in members and not positive:
+                    raise InputError(f"the derived predicate '{member}' depends on its own negation through '{name}'")
+        stratum = Stratum(members, frozenset(below - uses.keys()))
+        self._strata.update(dict.fromkeys(members, stratum))
+
+
+def reachable(predicate: str, uses: Mapping[str, Uses]) -> frozenset[str]:
+    """Return every predicate that `predicate` reads, also through others; itself only where it is recursive."""
+    found: set[str] = set()
+    stack = list(uses[predicate])
+    while stack:
+        name = stack.pop()
+        if name not in found:
+            found.add(name)
+            stack.extend(uses.get(name, ()))
+    return frozenset(found)
+
+
+def occurrences(condition: Condition) -> Iterator[tuple[Lookup, bool]]:
+    """Yield every lookup inside `condition`, and whether the presence of its fact can only help."""
+    stack: list[tuple[Condition, bool]] = [(condition, True)]
+    while stack:
+        match stack.pop():
+            case Lookup() as lookup, helps:
+                yield lookup, lookup.positive is helps
+            case All(parts) | Either(parts), helps:
+                stack.extend((part, helps) for part in parts)
+            case Some(_, part), helps:
+                stack.append((part, helps))
+            case Never(_, part), helps:
+                stack.append((part, not helps))
+
+
+def openings(condition: Condition) -> Iterator[tuple[Lookup, Domains, tuple[Condition, ...]]]:
+    """Yield each positive lookup outside `Never`, the quantified variables around it and what must hold beside it."""
+    stack: list[tuple[Condition, Domains, tuple[Condition, ...]]] = [(condition, {}, ())]
+    while stack:
+        match stack.pop():
+            case Lookup(positive=True) as lookup, domains, rest:
+                yield lookup, domains, rest
+            case All(parts), domains, rest:
+                for i, part in enumerate(parts):
+                    stack.append((part, domains, (*rest, *parts[:i], *parts[i + 1 :])))
+            case Either(parts), domains, rest:
+                stack.extend((part, domains, rest) for part in parts)
+            case Some(inner, part), domains, rest:
+                stack.append((part, domains | inner, rest))
+
+
+Found = list[tuple[str, Row]]
+
+
+class World:
+    """A state together with what its axioms derive."""
+
+    def __init__(self, state: State, axioms: Axioms) -> None:
+        self.state = state
+        self.axioms = axioms
+        self.solver = Solver(self.table)
+        self._derived: dict[str, Table] = {}
+
+    def table(self, predicate: str) -> Table:
+        """Return the rows of `predicate`, base or derived; not to be changed."""
+        if predicate not in self.axioms:
+            return self.state.table(predicate)
+        if predicate not in self._derived:
+            for stratum in self.axioms.needed(predicate):
+                if not stratum.predicates <= self._derived.keys():
+                    self._derive(stratum)
+        return self._derived[predicate]
+
+    def update(self, removed: Iterable[Atom], added: Iterable[Atom]) -> None:
+        """Change the state; what is derived from other predicates stays as it was computed."""
+        removed, added = list(removed), list(added)
+        self.state.update(removed, added)
+        if self._derived:
+            touched = {fact.predicate for fact in (*removed, *added)}
+            stale = [name for name in self._derived if not touched.isdisjoint(self.axioms.reads(name))]
+            for name in stale:
+                del self._derived[name]
+
+    def copy(self) -> World:
+        """Return a world of its own with the same facts."""
+        return World(self.state.copy(), self.axioms)
+
+    def enter(self, predicate: str, row: Row) -> None:
+        """Take in a derived fact, after those that it is derived from."""
+        self._derived[predicate].add(row)
+
+    def _derive(self, stratum: Stratum) -> None:
+        for predicate in stratum.predicates:
+            self._derived[predicate] = Table()
+        rules = stratum.rules
+        while found := [fact for rule in rules for fact in self._applied(rule)]:
+            self._close(stratum, found)
+            rules = stratum.hidden
+
+    def _close(self, stratum: Stratum, found: Found) -> None:
+        """Add the facts of `found`, and what they trigger."""
+        while found:
+            predicate, row = found.pop()
+            if row not in self._derived[predicate].rows:
+                self.enter(predicate, row)
+                for trigger in stratum.triggers.get(predicate, ()):
+                    found.extend(self._triggered(trigger, row))
+
+    def _applied(self, rule: Rule) -> Found:
+        """Return the new facts that `rule` gives."""
+        known = self._derived[rule.predicate].rows
+        solutions = self.solver.solutions([rule.condition], rule.domains, {})
+        rows = {tuple([solution[name] for name in rule.domains]): None for solution in solutions}
+        return [(rule.predicate, row) for row in rows if row not in known]
+
+    def _triggered(self, trigger: Trigger, row: Row) -> Found:
+        binding = unified(trigger.lookup.args, row, trigger.domains, {})
+        if binding is None:
+            return []
+        known = self._derived[trigger.rule.predicate].rows
+        head = trigger.rule.domains
+        solutions = self.solver.solutions(trigger.rest, head, binding, trigger.domains)
+        rows = [tuple([solution[name] for name in head]) for solution in solutions]
+        return [(trigger.rule.predicate, row) for row in rows if row not in known]

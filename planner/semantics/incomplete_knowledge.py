@@ -1,0 +1,212 @@
+"""What is known in a state of which facts are unknown: what surely holds, and what possibly does.
+
+Both are tables of one state: `p` has what surely holds of a predicate, `p?` what possibly does. A condition is compiled
+twice, for either question (Kleene's strong logic, 1952): where a fact helps, the first question looks into `p` and the
+second into `p?`; where it hinders, the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+
+from planner.lightweight import replace
+from planner.model import OPEN, Atom, Axiom, Formula, Imply, Not, Problem, When, is_variable
+from planner.model.formulas import children, literals_in, with_children
+from planner.model.unknown_facts import hidden
+from planner.plan import Step
+from planner.semantics.actions import Changes, Effect, changes
+from planner.semantics.axioms import Axioms, World
+from planner.semantics.conditions import Condition, State
+from planner.semantics.simulation import Rules, bound
+
+
+def maybe(fact: Atom) -> Atom:
+    """Return the fact that says that `fact` possibly holds."""
+    return Atom(f"{fact.predicate}?", fact.args)
+
+
+def _read(formula: Formula, *, helps: bool, surely: bool) -> Formula:
+    """Return `formula` with its atoms looked up where it is asked whether it holds `surely`, or possibly."""
+    match formula:
+        case Atom():
+            return formula if helps is surely else maybe(formula)
+        case Not(part):
+            return Not(_read(part, helps=not helps, surely=surely))
+        case Imply(premise, conclusion):
+            return Imply(_read(premise, helps=not helps, surely=surely), _read(conclusion, helps=helps, surely=surely))
+    return with_children(formula, tuple([_read(each, helps=helps, surely=surely) for each in children(formula)]))
+
+
+def _opened(atom: Atom) -> Atom:
+    return Atom(atom.predicate, tuple([OPEN if is_variable(arg) else arg for arg in atom.args]))
+
+
+class Prospect:
+    """What is the same in all states of `problem`, of which facts are unknown."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.rules = Rules(replace(problem, unknown=()))
+        domain = problem.domain
+        axioms = [
+            Axiom(name, axiom.parameters, _read(axiom.condition, helps=True, surely=surely))
+            for axiom in domain.axioms
+            for name, surely in ((axiom.predicate, True), (f"{axiom.predicate}?", False))
+        ]
+        twofold = replace(problem, domain=replace(domain, axioms=tuple(axioms)))
+        self.axioms = Axioms(twofold, self.rules.universe)
+        groups = [(each, variable.facts) for variable in hidden(problem) for each in variable.facts]
+        self.rivals = {fact: tuple([each for each in facts if each != fact]) for fact, facts in groups}
+        """The unknown facts, each with the others of its item."""
+        self._effects: dict[str, tuple[tuple[Effect, ...], tuple[Effect, ...]]] = {}
+        self._conditions: dict[tuple[Formula, bool], Condition] = {}
+
+    def condition(self, formula: Formula, *, surely: bool) -> Condition:
+        """Return the condition under which `formula` holds, surely or possibly."""
+        key = formula, surely
+        if key not in self._conditions:
+            self._conditions[key] = self.rules.compiler.compile(_read(formula, helps=True, surely=surely))
+        return self._conditions[key]
+
+    def holds(self, formula: Formula, facts: Iterable[Atom], unknown: Iterable[Atom], *, surely: bool) -> bool:
+        """Return whether the ground `formula` surely, or possibly, holds where these are known to hold, or unknown."""
+        facts = [*facts]
+        world = World(State([*facts, *map(maybe, chain(facts, unknown))]), self.axioms)
+        return world.solver.holds(self.condition(formula, surely=surely), {})
+
+    def effects(self, name: str) -> tuple[tuple[Effect, ...], tuple[Effect, ...]]:
+        """Return the effects of the action `name` that come about surely, and possibly."""
+        if name not in self._effects:
+            declared = self.problem.domain.actions[name].effects
+            self._effects[name] = (self._ready(declared, surely=True), self._ready(declared, surely=False))
+        return self._effects[name]
+
+    def about(self, formula: Formula, facts: Iterable[Atom]) -> list[tuple[Atom, bool]]:
+        """Return those of `facts` of which the ground `formula` speaks, and whether it asks for them to hold.
+
+        What it says through derived facts is taken to be about all facts of a predicate.
+        """
+        patterns: dict[tuple[Atom, bool], None] = {}
+        queue = [(_opened(atom), sign) for atom, sign in literals_in(formula)]
+        while queue:
+            atom, sign = queue.pop(0)
+            if (atom, sign) in patterns:
+                continue
+            patterns[atom, sign] = None
+            for axiom in self.problem.domain.axioms:
+                if axiom.predicate == atom.predicate:
+                    queue += [(_opened(each), inner) for each, inner in literals_in(axiom.condition, positive=sign)]
+        return [(fact, sign) for pattern, sign in patterns for fact in facts if pattern.matches(fact)]
+
+    def read_by(self, name: str, facts: Iterable[Atom]) -> list[Atom]:
+        """Return those of `facts` on which the effects of the action `name` may rest."""
+        effects = self.problem.domain.actions[name].effects
+        return [fact for effect in effects for fact, _ in self.about(effect.requires, facts)]
+
+    def _ready(self, effects: Iterable[When], *, surely: bool) -> tuple[Effect, ...]:
+        domains = self.rules.universe.domains
+        read = [(each, self.condition(each.requires, surely=surely)) for each in effects]
+        return tuple([Effect(each, domains(each.variables), condition) for each, condition in read])
+
+
+class Outlook:
+    """A state of which `open` facts are as unknown as they were at the beginning.
+
+    `doubted` are those on which it rested what an effect so far did. `decided` maps facts to the supposition that
+    decides them: a supposed fact to itself, the facts of its item that it rules out to it,
+    until a step surely writes them.
+    """
+
+    def __init__(self, prospect: Prospect) -> None:
+        self.prospect = prospect
+        self.open = dict.fromkeys(prospect.rivals)
+        self.doubted: set[Atom] = set()
+        self.decided: dict[Atom, Atom] = {}
+        stated = prospect.problem.initial
+        self._world = World(State([*stated, *map(maybe, chain(stated, self.open))]), prospect.axioms)
+        self._ran = State(prospect.problem.ran)
+
+    def copy(self) -> Outlook:
+        """Return one of its own for the same state."""
+        twin = Outlook.__new__(Outlook)
+        twin.prospect, twin.open, twin.doubted = self.prospect, {**self.open}, {*self.doubted}
+        twin.decided = {**self.decided}
+        twin._world, twin._ran = self._world.copy(), self._ran.copy()  # noqa: SLF001 - of its own
+        return twin
+
+    def holds(self, formula: Formula, *, surely: bool, unknown: Iterable[Atom] = ()) -> bool:
+        """Return whether the ground `formula` surely, or possibly, holds if the facts `unknown` are so."""
+        with self._unknown(unknown):
+            return self._world.solver.holds(self.prospect.condition(formula, surely=surely), {})
+
+    def misfit(self, step: Step) -> str:
+        """Return why `step` cannot come here, whatever holds; nothing where it can."""
+        wrong = self.prospect.rules.misfit(step)
+        if wrong:
+            return wrong
+        action = self.prospect.problem.domain.actions[step.action]
+        needed = [pattern.substitute(bound(action, step)) for pattern in action.after]
+        missing = next((pattern for pattern in needed if not self._ran.matching(pattern)), None)
+        return "" if missing is None else f"it comes after {missing}, which has not run before it"
+
+    def suppose(self, fact: Atom, *, holds: bool) -> None:
+        """Take the open `fact` to hold, or not; where it does, the other facts of its item do not."""
+        others = [each for each in self.prospect.rivals[fact] if each in self.open] if holds else []
+        self._world.update(map(maybe, others if holds else [fact]), [fact] if holds else [])
+        for each in (fact, *others):
+            del self.open[each]
+            self.decided[each] = fact
+
+    def rests_on(self, facts: Collection[Atom], formula: Formula) -> bool:
+        """Return whether the ground `formula` would not surely hold if `facts` were unknown."""
+        facts = [fact for fact, _ in self.prospect.about(formula, facts)]
+        return bool(facts) and not self.holds(formula, surely=True, unknown=facts)
+
+    def effects_rest_on(self, facts: Collection[Atom], step: Step) -> bool:
+        """Return whether it would be less certain what the effects of `step` write if `facts` were unknown."""
+        facts = self.prospect.read_by(step.action, facts)
+        return bool(facts) and self._writes(step, facts) != self._writes(step)
+
+    @contextmanager
+    def _unknown(self, facts: Iterable[Atom]) -> Iterator[None]:
+        """Make `facts` unknown inside the context."""
+        facts, state = dict.fromkeys(facts), self._world.state
+        held = [fact for fact in facts if fact in state]
+        excluded = [maybe(fact) for fact in facts if maybe(fact) not in state]
+        self._world.update(held, excluded)
+        try:
+            yield
+        finally:
+            self._world.update(excluded, held)
+
+    def _changes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[Changes]:
+        """Return what `step` surely changes, and what it possibly changes, if the facts `unknown` are so."""
+        rules = self.prospect.rules
+        binding = bound(rules.problem.domain.actions[step.action], step)
+        with self._unknown(unknown):
+            return [
+                changes(self._world, effects, rules.staleness, binding)
+                for effects in self.prospect.effects(step.action)
+            ]
+
+    def _writes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[tuple[Collection[Atom], ...]]:
+        """Return what `step` surely writes, and what it possibly writes, if the facts `unknown` are so."""
+        found = self._changes(step, unknown)
+        return [tuple(map(frozenset, (each.provided, each.retracted, each.modified))) for each in found]
+
+    def apply(self, step: Step, unknown: Iterable[Atom] = ()) -> None:
+        """Apply `step`, whose effects are those that come about if the facts `unknown` are so."""
+        state = self._world.state
+        certain, possible = self._changes(step, unknown)
+        if certain != possible:
+            self.doubted.update(self.prospect.read_by(step.action, self.open))
+        lost = [fact for each in possible.retracted for fact in state.matching(each)]
+        excluded = [fact for each in certain.retracted for fact in state.matching(maybe(each))]
+        self._world.update([*lost, *excluded], [*certain.provided, *map(maybe, possible.provided)])
+        for facts, written in ((self.open, possible), (self.decided, certain)):
+            patterns = [*written.provided, *written.retracted]
+            for fact in [fact for fact in facts if any(pattern.matches(fact) for pattern in patterns)]:
+                del facts[fact]
+        self._ran.update((), [Atom(step.action, step.arguments)])

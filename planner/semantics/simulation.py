@@ -1,0 +1,322 @@
+"""Steps applied one after the other, as the semantics of declared actions says.
+
+Why a condition fails: its smallest part that does, and what happened to the facts in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.errors import InputError, PlanError, UnsupportedError, did_you_mean
+from planner.lightweight import dataclass, field
+from planner.model import (
+    TRUE,
+    Action,
+    And,
+    Atom,
+    DomainModel,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Number,
+    Or,
+    Problem,
+    Variable,
+)
+from planner.model.domain import kept_with_domain
+from planner.model.formulas import substitute
+from planner.plan import Step
+from planner.semantics.actions import MOST_KEPT, Changes, Effect, Maker, Ready, changes, passed, staleness_of, uses_of
+from planner.semantics.axioms import Axioms, World
+from planner.semantics.conditions import Binding, Compiler, Condition, Domains, Row, State, Universe
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inspector:
+    """Takes formulas apart that fail in `world`."""
+
+    world: World
+    universe: Universe
+    compiler: Compiler
+
+    def smallest_failure(self, formula: Formula, binding: Binding) -> Formula:
+        """Return the smallest part of `formula` whose failing makes it fail, ground where a quantifier fails for it."""
+        match formula:
+            case And(parts):
+                failing = next(part for part in parts if not self._holds(part, binding))
+                return self.smallest_failure(failing, binding)
+            case Or((part,)):
+                return self.smallest_failure(part, binding)
+            case Imply(_, conclusion):
+                return self.smallest_failure(conclusion, binding)
+            case Forall(variables, part):
+                return self.smallest_failure(part, self._witness(variables, Not(part), binding))
+            case Not(Not(part)):
+                return self.smallest_failure(part, binding)
+            case Not(Or(parts)):
+                holding = next(part for part in parts if self._holds(part, binding))
+                return self.smallest_failure(Not(holding), binding)
+            case Not(And((part,))):
+                return self.smallest_failure(Not(part), binding)
+            case Not(Exists(variables, part)):
+                return self.smallest_failure(Not(part), self._witness(variables, part, binding))
+            case _:
+                return substitute(formula, binding)
+
+    def _holds(self, formula: Formula, binding: Binding) -> bool:
+        return self.world.solver.holds(self.compiler.compile(formula), binding)
+
+    def _witness(self, variables: tuple[Variable, ...], part: Formula, binding: Binding) -> Binding:
+        """Return `binding` with values for `variables` for which `part` holds."""
+        domains = self.universe.domains(variables)
+        outer = {name: value for name, value in binding.items() if name not in domains}
+        return next(self.world.solver.solutions([self.compiler.compile(part)], domains, outer))
+
+
+@dataclass(frozen=True, slots=True)
+class Chronicle:
+    """Which step changed each fact last."""
+
+    derived: frozenset[str]
+    _last_change: dict[Atom, tuple[int | str, Step]] = field(default_factory=dict)
+    _recorded: list[tuple[int | str, Step, Changes]] = field(default_factory=list)
+
+    @property
+    def last_change(self) -> dict[Atom, tuple[int | str, Step]]:
+        """The number (or name) of the step that changed each fact last, and the step."""
+        for number, step, made in self._recorded:
+            self._last_change.update(dict.fromkeys((*made.added, *made.removed), (number, step)))
+        self._recorded.clear()
+        return self._last_change
+
+    def record(self, number: int | str, step: Step, changes: Changes) -> None:
+        """Take down what `step` changed; it is put in order when somebody asks, as after a valid plan nobody does."""
+        self._recorded.append((number, step, changes))
+
+    def account(self, condition: Formula) -> str:
+        """Return in words why the ground `condition` fails: a clause that begins with "which"."""
+        match condition:
+            case Atom(predicate) | Not(Atom(predicate)) if predicate in self.derived:
+                return "which is derived and does not hold in this state"
+            case Atom() if condition in self.last_change:
+                return f"which was retracted by {self._culprit(condition)}"
+            case Atom():
+                return "which is false in the initial state and never provided before"
+            case Not(Atom() as fact) if fact in self.last_change:
+                return f"which ended when {self._culprit(fact)} provided {fact}"
+            case Not(Atom() as fact):
+                return f"but {fact} is true in the initial state and never retracted before"
+            case Equals() | Not(Equals()):
+                return "which is false"
+            case _:
+                return "which does not hold in this state"
+
+    def _culprit(self, fact: Atom) -> str:
+        number, step = self.last_change[fact]
+        return f"step {number} {step}"
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a step cannot be applied: it `misfits` the problem, or `condition` fails."""
+
+    misfit: str = ""
+    condition: Formula = TRUE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """An action made ready."""
+
+    action: Action
+    domains: Domains
+    requires: Condition
+    effects: tuple[Effect, ...]
+
+
+@kept_with_domain
+def _remembered(domain: DomainModel) -> frozenset[str]:
+    """Return the actions after which others may come."""
+    return frozenset([pattern.predicate for action in domain.actions.values() for pattern in action.after])
+
+
+class Rules:
+    """What is the same in all states of a problem: objects, actions and axioms, made ready once.
+
+    Raises `InputError` where a derived predicate depends on its own negation, and `UnsupportedError` where facts are
+    declared unknown.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        if problem.unknown:
+            raise UnsupportedError("facts declared unknown", "state in `initial` which of them hold")
+        self.problem = problem
+        self.universe = Universe(problem)
+        self.compiler = Compiler(self.universe)
+        self.axioms = Axioms(problem, self.universe)
+        self.staleness = staleness_of(problem.domain)
+        self.remembered = _remembered(problem.domain)
+        self._schemas: dict[str, Schema] = {}
+        self._makers: dict[str, Maker] = {}
+        self._ready: dict[tuple[str, Row], Ready | str] = {}
+        self._latest: tuple[Step | None, Ready | str] = None, ""
+
+    def schema(self, name: str) -> Schema:
+        """Return the action `name` made ready."""
+        if name not in self._schemas:
+            action = self.problem.domain.actions[name]
+            self._schemas[name] = Schema(
+                action,
+                self.universe.domains(action.parameters),
+                self.compiler.compile(action.requires),
+                tuple([Effect.of(when, self.universe, self.compiler) for when in action.effects]),
+            )
+        return self._schemas[name]
+
+    def ready(self, step: Step) -> Ready | str:
+        """Return `step` made ready, or what is wrong with it in any state."""
+        if step is self._latest[0]:  # most steps are asked about several times in a row
+            return self._latest[1]
+        key = step.action, step.arguments
+        found = self._ready.get(key)
+        if found is None:
+            if len(self._ready) >= MOST_KEPT:
+                self._ready.clear()
+            found = self._ready[key] = self.misfit(step) or self._maker(step.action).ready(step.arguments)
+        self._latest = step, found
+        return found
+
+    def _maker(self, name: str) -> Maker:
+        if name not in self._makers:
+            schema = self.schema(name)
+            maker = Maker(self.problem, schema.action, schema.requires, self.axioms.__contains__)
+            self._makers[name] = maker.with_effects(schema.effects, self.staleness)
+        return self._makers[name]
+
+    def misfit(self, step: Step) -> str:
+        """Return what is wrong with `step` in any state; nothing where it is an instance of an action."""
+        action = self.problem.domain.actions.get(step.action)
+        if action is None:
+            hint = did_you_mean(step.action, self.problem.domain.actions)
+            return f"no action is called '{step.action}'" + (f"; {hint}" if hint else "")
+        if len(step.arguments) != len(action.parameters):
+            return f"{action.signature} takes {len(action.parameters)} arguments, not {len(step.arguments)}"
+        if action.creates:
+            where = "planner.compilations.object_creation.placeholders"
+            return f"it creates objects: {where}.for_steps gives the problem placeholders for them"
+        for parameter, argument in zip(action.parameters, step.arguments, strict=True):
+            if argument not in self.universe:
+                hint = did_you_mean(argument, self.universe)
+                return f"no object is called '{argument}'" + (f"; {hint}" if hint else "")
+            if argument not in self.universe.of_types(parameter.types):
+                wanted, found = " or ".join(parameter.types), " or ".join(self.universe.types_of(argument))
+                return f"its argument '{argument}' is of type {found}, but {parameter.name} wants {wanted}"
+        return ""
+
+
+class Simulation:
+    """A state that steps are applied to, beginning with the initial state of the problem and what ran before it."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.rules = Rules(problem)
+        self.world = World(State(problem.initial), self.rules.axioms)
+        self.history = State(action for action in problem.ran if action.predicate in self.rules.remembered)
+
+    def copy(self) -> Simulation:
+        """Return a simulation of its own in the same state."""
+        twin = Simulation.__new__(Simulation)
+        twin.rules, twin.world, twin.history = self.rules, self.world.copy(), self.history.copy()
+        return twin
+
+    @property
+    def problem(self) -> Problem:
+        """The problem that is simulated."""
+        return self.rules.problem
+
+    @property
+    def facts(self) -> frozenset[Atom]:
+        """The facts that hold now, derived ones left out; takes time in proportion to their number."""
+        return frozenset(self.world.state)
+
+    @property
+    def inspector(self) -> Inspector:
+        """What takes failing formulas apart in the present state."""
+        return Inspector(self.world, self.rules.universe, self.rules.compiler)
+
+    def holds(self, formula: Formula) -> bool:
+        """Return whether the ground `formula` holds now, derived facts included."""
+        return self.world.solver.holds(self.rules.compiler.compile(formula), {})
+
+    def objection(self, step: Step) -> Objection | None:
+        """Return why `step` cannot be applied now; None where it can."""
+        ready = self.rules.ready(step)
+        if isinstance(ready, str):
+            return Objection(ready)
+        action = self.problem.domain.actions[step.action]
+        if action.after:
+            missing = self._missing(action, ready.binding)
+            if missing is not None:
+                return Objection(f"it comes after {missing}, which has not run before it")
+        if passed(ready.tests, self.world.state):
+            holds = self.world.solver.holds
+            if not ready.rest or all(holds(part, ready.binding) for part in ready.rest):
+                return None
+        return Objection(condition=self.inspector.smallest_failure(action.requires, ready.binding))
+
+    def changes(self, step: Step) -> Changes:
+        """Return what `step`, an applicable one, would change now."""
+        ready = self.rules.ready(step)
+        if isinstance(ready, Ready) and ready.fixed is not None:
+            return ready.fixed.changes(self.world.state)
+        schema = self.rules.schema(step.action)
+        return changes(self.world, schema.effects, self.rules.staleness, bound(schema.action, step))
+
+    def apply(self, step: Step) -> Changes:
+        """Apply `step`, an applicable one, and return what it changed."""
+        result = self.changes(step)
+        self.world.update(result.removed, result.added)
+        if step.action in self.rules.remembered:
+            self.history.update((), [Atom(step.action, step.arguments)])
+        return result
+
+    def cost(self, step: Step) -> Number:
+        """Return the exact cost of `step`, an instance of an action. Raises `InputError` where it has none."""
+        ready = self.rules.ready(step)
+        if isinstance(ready, str):
+            raise PlanError(ready)
+        if isinstance(ready.cost, InputError):
+            raise ready.cost
+        return ready.cost
+
+    def uses(self, step: Step) -> dict[str, Number]:
+        """Return how much `step`, an instance of an action, uses of each resource. Raises as `cost` does."""
+        action = self.problem.domain.actions[step.action]
+        if not action.uses:
+            return {}
+        ready = self.rules.ready(step)
+        if isinstance(ready, str):
+            raise PlanError(ready)
+        return uses_of(self.problem, action, ready.binding)
+
+    def applicable(self) -> Iterator[Step]:
+        """Yield the steps that can be applied now, each once, with their costs, in order of declaration."""
+        for name in self.problem.domain.actions:
+            schema = self.rules.schema(name)
+            found = self.world.solver.solutions([schema.requires], schema.domains, {})
+            for arguments in sorted({tuple([solution[each] for each in schema.domains]) for solution in found}):
+                step = Step(name, arguments)
+                if self._missing(schema.action, bound(schema.action, step)) is None:
+                    yield Step(name, arguments, self.cost(step))
+
+    def _missing(self, action: Action, binding: Binding) -> Atom | None:
+        """Return the first pattern of `after` that no step so far matches."""
+        needed = (pattern.substitute(binding) for pattern in action.after)
+        return next((pattern for pattern in needed if not self.history.matching(pattern)), None)
+
+
+def bound(action: Action, step: Step) -> Binding:
+    """Return what each parameter of `action` stands for in `step`."""
+    return {parameter.name: value for parameter, value in zip(action.parameters, step.arguments, strict=True)}

@@ -1,0 +1,350 @@
+"""Where each fact of a task is in a packed state.
+
+A variable is a mutex group: its values are its facts and, unless one of them holds in every reachable state, "none of
+them". Derived facts have a variable each, after the others. Variables are packed into words of 63 bits, the widest
+first.
+
+The state space of a task as arrays.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import Final
+
+from planner.jit.arrays import empty_index, flat, hollow, index, words, zeros
+from planner.jit.common_kernel import NOTHING, Actions, Axioms, Changes, Coding, Conditions, Space, Tree
+from planner.lightweight import dataclass, field
+from planner.limits import checked, never
+from planner.task.ground_task import GroundAction, Task
+from planner.task.packed_states_kernel import close
+from planner.task.state_space import decision_nodes
+
+WORD_BITS: Final = 63
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """`words` per state; fact f holds where `word & mask == bits` for `(word number, mask, bits)` of `places[f]`.
+
+    `none[f]` are the bits of "none" in the variable of f, and `variable_of[f]` its number.
+    """
+
+    words: int
+    coding: Coding
+    places: list[tuple[int, int, int]]
+    variable_of: list[int]
+
+    def pack(self, facts: Iterable[int]) -> list[int]:
+        """Return the words of the state in which exactly `facts` hold."""
+        state = [0] * self.words
+        for fact in facts:
+            word, _, bits = self.places[fact]
+            state[word] |= bits
+        return state
+
+
+def packing(task: Task) -> Packing:
+    """Return how the states of `task` are packed."""
+    variable_of = variables_of(task)
+    return packed(task, variable_of, emptied(_effects(task), variable_of))
+
+
+def variables_of(task: Task) -> list[int]:
+    """Return for each fact which variable it is a value of."""
+    variable_of = [0] * len(task.facts)
+    for variable, facts in enumerate(task.fields):
+        for fact in facts:
+            variable_of[fact] = variable
+    return variable_of
+
+
+def packed(task: Task, variable_of: list[int], emptied: set[int]) -> Packing:
+    """Return how the states of `task` are packed if actions may leave the variables `emptied` without a value."""
+    variables = task.fields
+    vague = emptied | _unset(task, variable_of)
+    values = [((NOTHING, *facts) if number in vague else facts) for number, facts in enumerate(variables)]
+    sites = _sites([max(1, (len(each) - 1).bit_length()) for each in values])
+    places = [(0, 0, 0)] * len(task.facts)
+    for (word, shift, width), facts in zip(sites, values, strict=True):
+        for value, fact in enumerate(facts):
+            if fact != NOTHING:
+                places[fact] = (word, ((1 << width) - 1) << shift, value << shift)
+    first, total = [], 0
+    for facts in values:
+        first.append(total)
+        total += len(facts)
+    coding = Coding(
+        index(word for word, _, _ in sites),
+        words(shift for _, shift, _ in sites),
+        words((1 << width) - 1 for _, _, width in sites),
+        index(first),
+        index(fact for facts in values for fact in facts),
+    )
+    return Packing(max((word for word, _, _ in sites), default=0) + 1, coding, places, variable_of)
+
+
+def emptied(effects: Iterable[tuple[tuple[int, ...], tuple[int, ...]]], variable_of: list[int]) -> set[int]:
+    """Return the variables none of whose facts may hold after one of the `effects`, which add and delete facts."""
+    found: set[int] = set()
+    for adds, deletes in effects:
+        if deletes:
+            found |= {variable_of[fact] for fact in deletes} - {variable_of[fact] for fact in adds}
+    return found
+
+
+def may_lack_value(task: Task, variable_of: list[int]) -> set[int]:
+    """Return the variables none of whose facts may hold, as far as initial state and actions tell."""
+    return emptied(_effects(task), variable_of) | _unset(task, variable_of)
+
+
+def _unset(task: Task, variable_of: list[int]) -> set[int]:
+    """Return the variables none of whose facts holds initially."""
+    return set(range(len(task.fields))) - {variable_of[fact] for fact in task.initial}
+
+
+def _effects(task: Task) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    return [part for each in task.actions for part in _parts(each)]
+
+
+def _parts(action: GroundAction) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    return [(action.adds, action.deletes), *((effect.adds, effect.deletes) for effect in action.conditional)]
+
+
+def _sites(widths: list[int]) -> list[tuple[int, int, int]]:
+    """Return word, shift and width for fields of these widths: first fit, the widest first."""
+    sites = [(0, 0, 0)] * len(widths)
+    used: list[int] = []
+    start: dict[int, int] = {}
+    for number in sorted(range(len(widths)), key=lambda number: -widths[number]):
+        width = widths[number]
+        word = start.get(width, 0)
+        while word < len(used) and used[word] + width > WORD_BITS:
+            word += 1
+        start[width] = word
+        if word == len(used):
+            used.append(0)
+        sites[number] = (word, used[word], width)
+        used[word] += width
+    return sites
+
+
+Test = list[tuple[int, int, int]]
+"""Word, mask and bits."""
+NEVER: Final = (0, 0, 1)
+"""A test that no state passes."""
+
+
+@dataclass(slots=True)
+class Effects:
+    """Conditional effects as they are collected: conditions and changes of each.
+
+    Those of the actions so far begin `before` and have their `middle` (see `planner.jit.common_kernel.Actions`).
+    """
+
+    conditions: list[Test] = field(default_factory=list)
+    changes: list[Test] = field(default_factory=list)
+    before: array[int] = field(default_factory=lambda: index([]))
+    middle: array[int] = field(default_factory=lambda: index([]))
+
+    def take(self, action: GroundAction, packing: Packing) -> Test:
+        """Add the effects of `action` that depend on what holds; return what it assigns whatever holds."""
+        self.before.append(len(self.changes))
+        own = _add_deletes(action, packing, self)
+        self.middle.append(len(self.changes))
+        for effect in action.conditional:
+            if effect.adds:
+                self.conditions.append(_test(effect.condition, packing))
+                self.changes.append(_merged(packing.places[fact] for fact in effect.adds))
+        return own
+
+    def skip(self, actions: int) -> None:
+        """Go on after so many actions that have none."""
+        for each in (self.before, self.middle):
+            each.extend(index([len(self.changes)]) * actions)
+
+    def space(self, task: Task, packing: Packing, own: Changes, tree: Tree, costs: Iterable[int]) -> Space:
+        """Return the state space of `task`, whose actions have what they assign as `own`, and these `costs`."""
+        self.before.append(len(self.changes))
+        return Space(
+            packing.coding,
+            Actions(words(costs), self.before, self.middle),
+            own,
+            conditions(self.conditions),
+            _changes(self.changes),
+            conjunction(task.goal, packing),
+            tree,
+            _axioms(task, packing),
+            conjunctions(task.conflicts, packing),
+        )
+
+
+def packed_space(task: Task, packing: Packing, check: Callable[[], None] = never, *, searched: bool = True) -> Space:
+    """Return the state space of `task`; `check` raises when a limit is reached meanwhile.
+
+    Unless it is `searched` for the actions that can be applied in a state, its decision tree is a hollow one.
+    """
+    effects = Effects()
+    own = [effects.take(action, packing) for action in checked(task.actions, check)]
+    tree = packed_tree(task, packing, check) if searched else hollow(Tree)
+    check()
+    return effects.space(task, packing, _changes(own), tree, [action.cost for action in task.actions])
+
+
+def conjunction(facts: Iterable[int], packing: Packing) -> Conditions:
+    """Return the condition that all `facts` hold."""
+    return conjunctions([facts], packing)
+
+
+def conjunctions(lists: Iterable[Iterable[int]], packing: Packing) -> Conditions:
+    """Return the conditions that all facts of each list hold."""
+    return conditions([_test(facts, packing) for facts in lists])
+
+
+def first_state(task: Task, packing: Packing, space: Space) -> list[int]:
+    """Return the words of the initial state, with what is derived in it."""
+    state = words(packing.pack(task.initial))
+    if task.derived:
+        close(space.axioms, space.coding, state, 0)
+    return list(state)
+
+
+def _add_deletes(action: GroundAction, packing: Packing, effects: Effects) -> Test:
+    """Add the effects that depend on what holds and delete; return what `action` assigns whatever holds."""
+    places, variable_of = packing.places, packing.variable_of
+    changed = [variable_of[fact] for fact in action.adds]
+    cleared = []
+    for fact in action.deletes:
+        if variable_of[fact] not in changed:
+            if fact in action.precondition:
+                cleared.append(fact)
+            else:
+                _add_delete((fact,), fact, packing, effects)
+    for effect in action.conditional:
+        assigned = [variable_of[fact] for fact in effect.adds]
+        for fact in effect.deletes:
+            if variable_of[fact] not in assigned:
+                _add_delete((*effect.condition, fact), fact, packing, effects)
+    return _merged([*[places[fact] for fact in action.adds], *[_none(fact, packing) for fact in cleared]])
+
+
+def _add_delete(condition: Iterable[int], fact: int, packing: Packing, effects: Effects) -> None:
+    effects.conditions.append(_test(condition, packing))
+    effects.changes.append([_none(fact, packing)])
+
+
+def _none(fact: int, packing: Packing) -> tuple[int, int, int]:
+    word, mask, _ = packing.places[fact]
+    return word, mask, 0
+
+
+def _test(facts: Iterable[int], packing: Packing) -> Test:
+    """Return what holds where all `facts` do: never, if two of them exclude each other."""
+    merged: dict[int, tuple[int, int, int]] = {}
+    for fact in facts:
+        place = word, mask, bits = packing.places[fact]
+        known = merged.get(word)
+        if known is None:
+            merged[word] = place
+        elif known[1] & mask and known[2] & mask != bits:
+            return [NEVER]
+        else:
+            merged[word] = (word, known[1] | mask, known[2] | bits)
+    return list(merged.values())
+
+
+def _merged(places: Iterable[tuple[int, int, int]]) -> Test:
+    """Return one mask and bits for each word."""
+    merged: dict[int, tuple[int, int, int]] = {}
+    for place in places:
+        word, mask, bits = place
+        known = merged.get(word)
+        merged[word] = place if known is None else (word, known[1] | mask, known[2] | bits)
+    return list(merged.values())
+
+
+def conditions(tests: Sequence[Test]) -> Conditions:
+    """Return these conjunctions as arrays."""
+    starts, _ = flat([[0] * len(test) for test in tests])
+    return Conditions(
+        starts,
+        index(word for test in tests for word, _, _ in test),
+        words(mask for test in tests for _, mask, _ in test),
+        words(bits for test in tests for _, _, bits in test),
+    )
+
+
+def _changes(tests: Sequence[Test]) -> Changes:
+    starts, _ = flat([[0] * len(test) for test in tests])
+    return Changes(
+        starts,
+        index(word for test in tests for word, _, _ in test),
+        words(~mask for test in tests for _, mask, _ in test),
+        words(bits for test in tests for _, _, bits in test),
+    )
+
+
+def _axioms(task: Task, packing: Packing) -> Axioms:
+    rules = [rule for layer in task.axioms for rule in layer.rules]
+    needed: list[list[int]] = [[] for _ in task.facts]
+    for number, rule in enumerate(rules):
+        for fact in set(rule.body):
+            needed[fact].append(number)
+    keep = [-1] * packing.words if rules or task.derived else []
+    for fact in task.derived:
+        keep[packing.places[fact][0]] &= ~packing.places[fact][1]
+    pairs = [pair for layer in task.axioms for pair in layer.negated]
+    starts, _ = flat([[0] * len(layer.negated) for layer in task.axioms])
+    return Axioms(
+        index([len(task.derived)]),
+        words(keep),
+        index(rule.head for rule in rules),
+        words(len(set(rule.body)) for rule in rules),
+        *flat(needed),
+        starts,
+        index(negated for negated, _ in pairs),
+        index(derived for _, derived in pairs),
+        index(word for word, _, _ in packing.places),
+        words(bits for _, _, bits in packing.places),
+        zeros(len(rules)),
+        empty_index(len(task.facts) + 1),
+    )
+
+
+def packed_tree(task: Task, packing: Packing, check: Callable[[], None] = never) -> Tree:
+    """Return the decision tree of the reference tier, which finds the actions of `task`, as arrays.
+
+    `check` raises when a limit is reached meanwhile.
+    """
+    coding, values = packing.coding, _values(packing.coding, len(task.facts))
+    nodes = decision_nodes(task, check)
+    switches = [switch for _, node_switches in nodes for switch in node_switches]
+    sizes = [end - first for first, end in pairwise([*coding.first, len(coding.fact)])]
+    base = list(accumulate([sizes[variable] for variable, _ in switches], initial=0))
+    child = empty_index(base[-1])
+    for first, (_, children) in zip(base, switches, strict=False):
+        for fact, node in children.items():
+            child[first + values[fact]] = node
+    action_start, actions = flat([actions for actions, _ in nodes])
+    return Tree(
+        action_start,
+        actions,
+        index(accumulate([len(node_switches) for _, node_switches in nodes], initial=0)),
+        index(coding.word[variable] for variable, _ in switches),
+        words(coding.shift[variable] for variable, _ in switches),
+        words(coding.mask[variable] for variable, _ in switches),
+        index(base[:-1]),
+        child,
+    )
+
+
+def _values(coding: Coding, facts: int) -> list[int]:
+    """Return which value of its variable each fact is."""
+    values = [0] * facts
+    for first, end in pairwise([*coding.first, len(coding.fact)]):
+        for place in range(first, end):
+            if coding.fact[place] != NOTHING:
+                values[coding.fact[place]] = place - first
+    return values

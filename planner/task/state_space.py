@@ -1,0 +1,209 @@
+"""The state space of a task: the initial state, the goal, and which action leads where.
+
+A search sees nothing but this. States hold base facts only, so that equal states are equal numbers; derived facts are
+computed where a condition may read them.
+
+Which actions can be applied in a state, without trying all of them.
+
+A decision tree over variables: each node holds the actions whose preconditions have all been tested on the way to it,
+and switches; a switch looks up which fact of its variable holds and leads to the actions that need that fact
+(Helmert, 2006). Actions that do not mention a variable are not under its switch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from planner.lightweight import Final
+from planner.limits import checked, never
+from planner.task.ground_task import Closure, State, Task, bits, facts_of
+
+SMALL: Final = 24
+"""Up to so many actions, trying all is faster than making and walking a tree."""
+
+Applicable = Callable[[State], list[int]]
+Node = tuple[list[int], list[tuple[State, dict[State, "Node"]]]]
+"""The actions that are applicable once here, and the switches: (mask of the variable, node by the fact that holds)."""
+NumberedNode = tuple[list[int], list[tuple[int, dict[int, int]]]]
+"""The same by numbers: the actions, and the switches: (variable, number of the node by the fact that holds)."""
+
+
+def applicable_finder(task: Task) -> Applicable:
+    """Return the function that finds the applicable actions, by whichever way suits the size of `task`."""
+    return try_all(task) if len(task.actions) <= SMALL else decision_tree(task)
+
+
+def try_all(task: Task) -> Applicable:
+    """Return a function that tests every action: the obvious twin of `decision_tree`."""
+    preconditions = [(number, bits(action.precondition)) for number, action in enumerate(task.actions)]
+
+    def applicable(state: State) -> list[int]:
+        missing = ~state
+        return [number for number, precondition in preconditions if not precondition & missing]
+
+    return applicable
+
+
+def decision_tree(task: Task) -> Applicable:
+    """Return a function that walks a decision tree."""
+    masks = [bits(facts) for facts in task.fields]
+    numbered = decision_nodes(task)
+    nodes: list[Node] = [(actions, []) for actions, _ in numbered]
+    for (_, switches), (_, by_number) in zip(nodes, numbered, strict=True):
+        for variable, children in by_number:
+            switches.append((masks[variable], {1 << fact: nodes[child] for fact, child in children.items()}))
+    root = nodes[0]
+
+    def applicable(state: State) -> list[int]:
+        found: list[int] = []
+        nodes = [root]
+        for actions, switches in nodes:  # `nodes` grows while we walk it
+            found += actions
+            for mask, children in switches:
+                value = state & mask
+                if value in children:
+                    nodes.append(children[value])
+        return found
+
+    return applicable
+
+
+def decision_nodes(task: Task, check: Callable[[], None] = never) -> list[NumberedNode]:
+    """Return the nodes of the tree, the root first: each is the actions, and switches (variable, node by fact).
+
+    Variables that many preconditions mention come first: they share most tests (measured on competition tasks).
+    Derived facts are variables of their own, after the task's. `check` raises when a limit is reached meanwhile.
+    """
+    fields, facts = task.fields, len(task.facts)
+    uses = Counter([fact for action in task.actions for fact in action.precondition])
+    ranked = sorted(range(len(fields)), key=lambda variable: -sum([uses[fact] for fact in fields[variable]]))
+    test_for = [0] * facts
+    for rank, variable in enumerate(ranked):
+        for fact in fields[variable]:
+            test_for[fact] = rank * facts + fact
+    leaves: list[list[int]] = [[]]
+    below: list[dict[int, int]] = [{}]
+    for number, action in enumerate(checked(task.actions, check)):
+        node = 0
+        for test in sorted([test_for[fact] for fact in action.precondition]):
+            children = below[node]
+            node = children.get(test, 0)
+            if not node:
+                node = children[test] = len(below)
+                below.append({})
+                leaves.append([])
+        leaves[node].append(number)
+    return [
+        (actions, _switches(children, ranked, facts) if children else [])
+        for actions, children in zip(leaves, below, strict=True)
+    ]
+
+
+def _switches(children: dict[int, int], ranked: list[int], facts: int) -> list[tuple[int, dict[int, int]]]:
+    """Return the children of a node, by test, as switches."""
+    by_rank: dict[int, dict[int, int]] = {}
+    for test, child in children.items():
+        by_rank.setdefault(test // facts, {})[test % facts] = child
+    return [(ranked[rank], by_fact) for rank, by_fact in by_rank.items()]
+
+
+Conditional = tuple[State, State, State]
+"""An effect as bits: its condition, what it adds, what it keeps (all but what it deletes)."""
+Effects = tuple[State, State, State]
+"""What is kept, what is added, and the conditions of that."""
+
+
+class Space:
+    """The state space of `task`; `costs` are those of its actions, by number."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.initial = bits(task.initial)
+        self.costs = [action.cost for action in task.actions]
+        self.goal = bits(task.goal)
+        self.close: Callable[[State], State] | None = Closure(task) if task.has_axioms else None
+        """Adds the derived facts to a state; None where nothing is derived."""
+        self._conflicts = _rows(task.conflicts)
+        self._conflicting = bits(self._conflicts)
+        self._added = [bits(action.adds) for action in task.actions]
+        self._kept = [~bits(action.deletes) for action in task.actions]
+        self._conditional: dict[int, list[Conditional]] = {
+            number: [
+                (bits(effect.condition), bits(effect.adds), ~bits(effect.deletes)) for effect in action.conditional
+            ]
+            for number, action in enumerate(task.actions)
+            if action.conditional
+        }
+
+    @cached_property
+    def applicable(self) -> Applicable:
+        """The function that returns the numbers of the actions whose preconditions hold in a (closed) state."""
+        return applicable_finder(self.task)
+
+    @cached_property
+    def preconditions(self) -> list[State]:
+        """The preconditions of the actions as bits, by number."""
+        return [bits(action.precondition) for action in self.task.actions]
+
+    def closed(self, state: State) -> State:
+        """Return `state` with its derived facts."""
+        return state if self.close is None else self.close(state)
+
+    def cost_of(self, plan: Iterable[int]) -> int:
+        """Return what the steps of `plan` cost together."""
+        return sum([self.costs[action] for action in plan])
+
+    def is_goal(self, state: State) -> bool:
+        """Return whether the goal holds in `state`."""
+        return not self.goal & ~self.closed(state)
+
+    def actions_in(self, state: State) -> list[int]:
+        """Return the numbers of the actions that can be applied in `state`."""
+        return self.applicable(self.closed(state))
+
+    def successors(self, state: State) -> list[tuple[int, State]]:
+        """Return `(action, next state)` for every action that can be applied in `state`, but for conflicts."""
+        full = self.closed(state)
+        if self._conditional:
+            found = [(action, self._apply(action, state, full)) for action in self.applicable(full)]
+        else:
+            added, kept = self._added, self._kept
+            found = [(action, state & kept[action] | added[action]) for action in self.applicable(full)]
+        return [each for each in found if not self._is_useless(each[1])] if self._conflicts else found
+
+    def _is_useless(self, state: State) -> bool:
+        """Return whether no plan goes through `state`, as two of its facts say."""
+        return any(state & self._conflicts[fact] for fact in facts_of(state & self._conflicting))
+
+    def apply(self, action: int, state: State) -> State:
+        """Return the state after `action`, whether or not it can be applied in `state`."""
+        if action not in self._conditional:
+            return state & self._kept[action] | self._added[action]
+        return self._apply(action, state, self.closed(state))
+
+    def _apply(self, action: int, state: State, full: State) -> State:
+        kept, added, _ = self.effects(action, full)
+        return state & kept | added
+
+    def effects(self, action: int, full: State) -> Effects:
+        """Return what `action` keeps and adds in the closed state `full`, and the conditions of that beside its own.
+
+        All triggered deletes come first, then all triggered adds: adding wins.
+        """
+        kept, added, conditions = self._kept[action], self._added[action], 0
+        for condition, adds, keeps in self._conditional.get(action, ()):
+            if not condition & ~full:
+                kept &= keeps
+                added |= adds
+                conditions |= condition
+        return kept, added, conditions
+
+
+def _rows(pairs: Iterable[tuple[int, int]]) -> dict[int, State]:
+    """Return the second facts of `pairs` by the first."""
+    rows: dict[int, State] = {}
+    for one, other in pairs:
+        rows[one] = rows.get(one, 0) | 1 << other
+    return rows

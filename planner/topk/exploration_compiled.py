@@ -1,0 +1,161 @@
+"""Exploring by kernels: the twin of `planner.topk.exploration`, sooner."""
+
+from __future__ import annotations
+
+from array import array
+from copy import copy
+from typing import Final
+
+from planner.jit import common_kernel as n
+from planner.jit.arrays import empty_index, index, lengthened, words, zeros
+from planner.jit.common_kernel import INFINITE, Space
+from planner.lightweight import dataclass
+from planner.search.astar_compiled import CompiledAstar
+from planner.search.compiled_driver import MOST_COST, SPARE, WORK
+from planner.search.search_run import Ending, Steps
+from planner.search.task_compiled import Board
+from planner.task.ground_task import INFINITY
+from planner.task.packed_task_compiled import NEVER, conditions
+from planner.topk import exploration_kernel
+
+FEW: Final = 1024
+"""Edges for which there is room at first."""
+
+
+class CompiledExplored(CompiledAstar):
+    """A* on `board` that goes on after the first plan, with the heuristic of this name.
+
+    `past_goals`: goal states are expanded, too. It gives up when it would have more than so many `states`. `lowest` and
+    `optimum` are those of `planner.topk.exploration.Explored`.
+    """
+
+    def __init__(
+        self,
+        board: Board,
+        heuristic: str,
+        *,
+        past_goals: bool,
+        states: int | None = None,
+        work: int = WORK,
+        room: int = 1024,
+    ) -> None:
+        super().__init__(board, heuristic, states=states, work=work, room=room)
+        self._past_goals = past_goals
+        self._space: Space = board.space
+        self._number[n.LIMIT] = MOST_COST
+        self.lowest = 0
+        self.optimum: int | None = None
+
+    @property
+    def expanded(self) -> int:
+        """How many states were expanded."""
+        return self._number[n.EXPANSIONS]
+
+    def first(self) -> Steps:
+        """Expand until the cheapest plan is known, or that there is none."""
+        if self.optimum is not None:
+            return Ending.EXHAUSTED
+        return (yield from self._explore(MOST_COST))
+
+    def through(self, bound: int) -> Steps:
+        """Expand all states through which a plan might cost no more than `bound`."""
+        if self.lowest > bound:
+            return Ending.EXHAUSTED
+        return (yield from self._explore(min(bound, MOST_COST)))
+
+    def _explore(self, until: int) -> Steps:
+        """Expand all states with f ≤ `until`, or until the first plan is found."""
+        number = self._number
+        number[n.UNTIL] = until
+        while self.lowest < INFINITY:
+            outcome = self._call()
+            if outcome == n.FOUND and self.optimum is None:
+                self.optimum = number[n.CURRENT_F]
+                self._go_past_goals()
+                return Ending.EXHAUSTED
+            if outcome == n.EXHAUSTED and max(self._memory.nodes.cost) < MOST_COST - 2 * SPARE:
+                self.lowest = INFINITY
+            elif outcome == n.EXHAUSTED or (outcome == n.FULL and not self._grow()):
+                return Ending.INCOMPLETE
+            else:
+                self.lowest = number[n.CURRENT_F]
+                if outcome == n.PASSED:
+                    break
+            yield
+        return Ending.EXHAUSTED
+
+    def _go_past_goals(self) -> None:
+        """Let the goal state that was just found, and others, be expanded as any other."""
+        if self._past_goals:
+            self._number[n.PENDING] = self._number[n.GOAL_STATE]
+            self._board = copy(self._board)
+            self._board.space = self._space._replace(goal=conditions([[NEVER]]))
+
+    def part(self, bound: int) -> Within:
+        """Return what plans go through that cost no more than `bound`, up to which everything was expanded."""
+        states = self._number[n.STATES]
+        self._grow_states(states + 1)
+        nodes = self._memory.nodes
+        made = exploration_kernel.Edges(
+            words([states, 0, 0, INFINITE]),
+            empty_index(FEW),
+            empty_index(FEW),
+            empty_index(FEW),
+            empty_index(states + 1),
+            index([0]) * states,
+        )
+        while self._edges(bound, made) == n.FULL:
+            more = made.number[exploration_kernel.MADE] + self._board.actions + 1
+            for each in (made.source, made.action, made.child):
+                lengthened(each, more)
+        many = made.number[exploration_kernel.MADE]
+        to_goal = exploration_kernel.Distances(
+            array("q", [INFINITE]) * states,
+            index([0]) * (states + 1),
+            empty_index(many + 1),
+            zeros(many + states + 1),
+            empty_index(many + states + 1),
+        )
+        self._board.entries["distances"](bound, self._space.actions.cost, nodes.cost, made, to_goal)
+        beyond = min(made.number[exploration_kernel.BEYOND], self.lowest)
+        return Within(bound, INFINITY if beyond >= INFINITE else beyond, made, to_goal.value, {})
+
+    def _edges(self, bound: int, made: exploration_kernel.Edges) -> int:
+        """Make edges until all are made, or there is no more room."""
+        memory, board = self._memory, self._board
+        outcome = n.PAUSED
+        while outcome == n.PAUSED:
+            outcome = board.entries["edges"](
+                self._work, bound, self._space, memory.registry, memory.nodes, made, board.found, board.stack
+            )
+        return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A `planner.topk.partial_order_reduction.Part` in arrays; the initial state has number 0."""
+
+    bound: int
+    beyond: int
+    made: exploration_kernel.Edges
+    value: array[int]
+    known: dict[int, dict[int, int]]
+    start: int = 0
+
+    def distance(self, state: int) -> int:
+        """Return what the cheapest way from `state` to the goal costs; `INFINITY` for a state that is not in it."""
+        value = self.value[state]
+        return INFINITY if value == INFINITE else value
+
+    def edges(self, state: int) -> dict[int, int]:
+        """Return the next state by action, in ascending order of the actions."""
+        found = self.known.get(state)
+        if found is None:
+            first, last = self.made.first[state], self.made.first[state + 1]
+            pairs = zip(self.made.action[first:last], self.made.child[first:last], strict=True)
+            found = self.known[state] = dict(sorted(pairs))
+        return found
+
+    def is_goal(self, state: int) -> bool:
+        """Return whether the goal holds in `state`."""
+        return bool(self.made.is_goal[state])

@@ -1,0 +1,325 @@
+"""The part of the state space that plans of up to some cost go through.
+
+Which steps may change places, next to each other, whatever the state is.
+
+Two actions are independent if neither changes what the other reads, neither makes true what the other makes false (as
+far as anything reads it), and neither writes an item of `modifies` that the other reads or writes. Plans that become
+each other when independent neighbours change places, again and again, are one plan in several orders (a trace:
+Mazurkiewicz, 1977).
+
+Which actions need not be tried: an order of independent steps with them earlier was tried (Godefroid, 1990).
+
+Steps that must not change places although no fact says so: one writes an item that the other reads or writes.
+
+An item of `modifies` is changed in place, say a document; whether a fact about it holds may stay as it is.
+
+Ground actions that are one step.
+
+A disjunctive condition makes several actions of one step; where two of them can be applied, they do the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+from planner.grounding.joins import batches
+from planner.lightweight import Protocol, dataclass
+from planner.model import OPEN, Action, Atom, Formula, Problem
+from planner.model.formulas import atoms_in, is_variable
+from planner.partial_order.read_write_sets import overlap
+from planner.plan import Step
+from planner.semantics.actions import staleness_of
+from planner.task.ground_task import GroundAction, State, Task, bits, sources
+
+
+class Part(Protocol):
+    """States by number, `start` the initial one, for plans that cost no more than `bound`.
+
+    Only what lies on such a plan is in it. A plan that goes elsewhere costs `beyond` or more.
+    """
+
+    @property
+    def start(self) -> int:
+        """The initial state."""
+
+    @property
+    def bound(self) -> int:
+        """What the dearest of these plans may cost."""
+
+    @property
+    def beyond(self) -> int:
+        """What a plan costs at least that goes elsewhere; `INFINITY` where none does."""
+
+    def distance(self, state: int) -> int:
+        """Return what the cheapest way from `state` to the goal costs; `INFINITY` for a state that is not in it."""
+
+    def edges(self, state: int) -> Mapping[int, int]:
+        """Return the next state by action, in ascending order of the actions."""
+
+    def is_goal(self, state: int) -> bool:
+        """Return whether the goal holds in `state`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """What an action, or a step, writes by `modifies`, and all that it reads or writes."""
+
+    written: tuple[Atom, ...]
+    touched: tuple[Atom, ...]
+
+
+class Items:
+    """Answers which steps of `problem` write an item that another one touches."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._domain = problem.domain
+        self._below = _below(problem)
+        self._actions: dict[str, Patterns] = {}
+        self._steps: dict[Step, Patterns] = {}
+        self.any = any(when.modifies for action in problem.domain.actions.values() for when in action.effects)
+        """Whether any action modifies anything."""
+
+    def clash(self, one: Step, other: Step) -> bool:
+        """Return whether one of the steps writes an item that the other reads or writes."""
+        mine, theirs = self._of(one), self._of(other)
+        return _overlap(mine.written, theirs.touched) or _overlap(theirs.written, mine.touched)
+
+    def _of(self, step: Step) -> Patterns:
+        if step not in self._steps:
+            action = self._domain.actions.get(step.action)
+            self._steps[step] = Patterns((), ()) if action is None else self._bound(action, step)
+        return self._steps[step]
+
+    def _bound(self, action: Action, step: Step) -> Patterns:
+        """Return the patterns of `step`; what its parameters do not say is open."""
+        if action.name not in self._actions:
+            self._actions[action.name] = self._patterns(action)
+        lifted = self._actions[action.name]
+        binding = {each.name: value for each, value in zip(action.parameters, step.arguments, strict=False)}
+        written, touched = [_ground(patterns, binding) for patterns in (lifted.written, lifted.touched)]
+        return Patterns(written, (*touched, *staleness_of(self._domain).of(touched)) if written else touched)
+
+    def _patterns(self, action: Action) -> Patterns:
+        written = [atom for when in action.effects for atom in when.modifies]
+        given = [next(atoms_in(literal)) for when in action.effects for literal in when.provides]
+        conditions = [action.requires, *[when.requires for when in action.effects]]
+        read = [atom for condition in conditions for atom in self._read(condition)]
+        return Patterns(tuple(dict.fromkeys(written)), tuple(dict.fromkeys([*written, *given, *read])))
+
+    def _read(self, condition: Formula) -> Iterator[Atom]:
+        """Yield the atoms that `condition` reads, those below derived ones in place of these."""
+        for atom in atoms_in(condition):
+            yield from self._below.get(atom.predicate, (atom,))
+
+
+def _below(problem: Problem) -> dict[str, tuple[Atom, ...]]:
+    """Return for each derived predicate what it may depend on, with open arguments."""
+    domain = problem.domain
+    reads: dict[str, set[tuple[str, int]]] = {}
+    for axiom in domain.axioms:
+        found = {(atom.predicate, len(atom.args)) for atom in atoms_in(axiom.condition)}
+        reads.setdefault(axiom.predicate, set()).update(found)
+    for below in reads.values():
+        waiting = [name for name, _ in below]
+        while waiting:
+            more = reads.get(waiting.pop(), set()) - below
+            below.update(more)
+            waiting += [name for name, _ in more]
+    return {
+        name: tuple([Atom(base, (OPEN,) * size) for base, size in sorted(below) if base not in reads])
+        for name, below in reads.items()
+    }
+
+
+def _ground(patterns: Iterable[Atom], binding: dict[str, str]) -> tuple[Atom, ...]:
+    bound = [pattern.substitute(binding) for pattern in patterns]
+    return tuple(
+        [Atom(each.predicate, tuple([OPEN if is_variable(arg) else arg for arg in each.args])) for each in bound]
+    )
+
+
+def _overlap(some: Iterable[Atom], others: tuple[Atom, ...]) -> bool:
+    return any(overlap(one, other) for one in some for other in others)
+
+
+class Variants:
+    """The actions of `task` by step: `first[a]` stands for action a, and `of` has all that an action stands for.
+
+    `check` raises when a limit is reached.
+    """
+
+    def __init__(self, task: Task, check: Callable[[], None]) -> None:
+        numbers: dict[Step, int] = {}
+        self.first: list[int] = []
+        for batch in batches(task.actions):
+            check()
+            self.first += [numbers.setdefault(each.step, at) for at, each in enumerate(batch, start=len(self.first))]
+        self.any = len(numbers) < len(self.first)
+        """Whether any two actions are one step."""
+        self.of: dict[int, list[int]] = {}
+        for number, first in enumerate(self.first):
+            self.of.setdefault(first, []).append(number)
+
+
+class OfSteps:
+    """A `Part` whose edges are steps: the first action stands for all that are the same step."""
+
+    def __init__(self, part: Part, variants: Variants) -> None:
+        self.start, self.bound, self.beyond = part.start, part.bound, part.beyond
+        self._part, self._first = part, variants.first
+        self._known: dict[int, dict[int, int]] = {}
+
+    def distance(self, state: int) -> int:
+        """Return what the cheapest way from `state` to the goal costs; `INFINITY` for a state that is not in it."""
+        return self._part.distance(state)
+
+    def edges(self, state: int) -> Mapping[int, int]:
+        """Return the next state by action, in ascending order of the actions."""
+        found = self._known.get(state)
+        if found is None:
+            pairs = [(self._first[action], child) for action, child in self._part.edges(state).items()]
+            found = self._known[state] = dict(sorted(pairs))
+        return found
+
+    def is_goal(self, state: int) -> bool:
+        """Return whether the goal holds in `state`."""
+        return self._part.is_goal(state)
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The base facts that an action reads, may make true, and may make false, as bits."""
+
+    reads: State
+    adds: State
+    deletes: State
+
+
+class Commuting:
+    """Answers which actions of `task` are independent; what was asked for is remembered.
+
+    An action stands for all that are the same step. `items` are those of the declared problem. If it is `strict`,
+    actions that make the same fact true, or false, are not independent either: which comes last decides on the partial
+    order of a plan, and so on how long it takes. Not only actions and the goal read facts, but also whatever reads
+    `others`. `check` raises when a limit is reached.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        check: Callable[[], None],
+        items: Items | None = None,
+        *,
+        strict: bool = False,
+        others: Iterable[int] = (),
+    ) -> None:
+        self._task, self._variants, self._strict = task, Variants(task, check), strict
+        self._items = items if items is not None and items.any else None
+        self._sources = sources(task)
+        self._touched: dict[int, Touched] = {}
+        self._known: dict[tuple[int, int], bool] = {}
+        self._read = self._base((*task.goal, *others))
+        for batch in batches(task.actions, 1000):
+            check()
+            for action in batch:
+                self._read |= self._reads(action)
+
+    def independent(self, one: int, other: int) -> bool:
+        """Return whether the actions of these numbers are independent."""
+        found = self._known.get((one, other))
+        if found is None:
+            found = self._known[one, other] = self._found(one, other)
+        return found
+
+    def _found(self, one: int, other: int) -> bool:
+        mine, theirs = self._of(one), self._of(other)
+        if mine.reads & (theirs.adds | theirs.deletes) or theirs.reads & (mine.adds | mine.deletes):
+            return False
+        if mine.adds & theirs.deletes or mine.deletes & theirs.adds:
+            return False
+        if self._strict and (mine.adds & theirs.adds or mine.deletes & theirs.deletes):
+            return False
+        actions = self._task.actions
+        return self._items is None or not self._items.clash(actions[one].step, actions[other].step)
+
+    def first(self, plan: Sequence[int]) -> tuple[int, ...]:
+        """Return the order of `plan` that comes first in the alphabet of the actions."""
+        missing, after = [0] * len(plan), [list[int]() for _ in plan]
+        for later, action in enumerate(plan):
+            for earlier in range(later):
+                if not self.independent(plan[earlier], action):
+                    missing[later] += 1
+                    after[earlier].append(later)
+        ready = [(action, place) for place, action in enumerate(plan) if not missing[place]]
+        heapify(ready)
+        found = []
+        while ready:
+            action, place = heappop(ready)
+            found.append(action)
+            for later in after[place]:
+                missing[later] -= 1
+                if not missing[later]:
+                    heappush(ready, (plan[later], later))
+        return tuple(found)
+
+    def _of(self, number: int) -> Touched:
+        if number not in self._touched:
+            reads = adds = deletes = 0
+            for action in [self._task.actions[variant] for variant in self._variants.of[number]]:
+                reads |= self._reads(action)
+                adds, deletes = adds | bits(action.adds), deletes | bits(action.deletes)
+                for effect in action.conditional:
+                    adds, deletes = adds | bits(effect.adds), deletes | bits(effect.deletes)
+            self._touched[number] = Touched(reads, adds & self._read, deletes & self._read)
+        return self._touched[number]
+
+    def _reads(self, action: GroundAction) -> State:
+        found = self._base(action.precondition)
+        for effect in action.conditional:
+            found |= self._base(effect.condition)
+        return found
+
+    def _base(self, facts: tuple[int, ...]) -> State:
+        found = 0
+        for fact in facts:
+            found |= self._sources.get(fact, 1 << fact)
+        return found
+
+
+class Sleep:
+    """Sets of actions as bits."""
+
+    def __init__(self, commuting: Commuting) -> None:
+        self._commuting = commuting
+        self._bits: dict[int, int] = {}
+        self._actions: list[int] = []
+        self._others: dict[int, tuple[int, int]] = {}
+
+    def bit(self, action: int) -> int:
+        """Return the bit of `action`."""
+        found = self._bits.get(action)
+        if found is None:
+            found = self._bits[action] = 1 << len(self._actions)
+            self._actions.append(action)
+        return found
+
+    def action(self, place: int) -> int:
+        """Return the action whose bit is at `place`."""
+        return self._actions[place]
+
+    def bits(self, actions: Sequence[int]) -> int:
+        """Return the bits of `actions`."""
+        found = 0
+        for action in actions:
+            found |= self.bit(action)
+        return found
+
+    def after(self, _state: int, asleep: int, action: int) -> int:
+        """Return which of those `asleep` go on sleeping when `action` is done: those that are independent of it."""
+        others, known = self._others.get(action, (0, 0))
+        for place in range(known, len(self._actions)):
+            if self._commuting.independent(action, self._actions[place]):
+                others |= 1 << place
+        self._others[action] = others, len(self._actions)
+        return asleep & others

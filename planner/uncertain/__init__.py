@@ -1,1 +1,0 @@
-"""Actions that may come out in several ways: decision processes, their solution, and policies."""

@@ -1,0 +1,303 @@
+"""Any installed engine of unified-planning for our problems.
+
+What an engine's answer is worth: plans are checked, and claims are taken no further than they hold.
+
+- A plan counts when our own checker accepts it on the source problem; its cost is computed by us.
+- "Optimal" counts where the engine guarantees it and was told the costs, or all actions cost the same; a plan that
+  costs nothing is optimal, whoever found it.
+- "Unsolvable" counts where the engine's search is known to be complete.
+
+Running a job in a process of its own, within limits of time and memory, until it answers or is stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from planner.compilations.adl import to_adl
+from planner.compilations.constraints import without_constraints
+from planner.compilations.cost_tables import with_tables
+from planner.errors import EngineError, InputError, UnsupportedError, did_you_mean
+from planner.limits import GIB, Budget, LimitReached
+from planner.model import Metric, Problem
+from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, exact_sum
+from planner.problem_kinds import AnyProblem, OtherProblem, service_of
+from planner.semantics.simulation import Simulation
+from planner.subprocesses import command, environment
+from planner.unified_planning.jobs import Answer, Job, Outcome, bare
+from planner.unified_planning.outgoing.problem import refuse
+from planner.validation.validate import validate
+
+COMPLETE: Final = frozenset({"fast-downward", "fast-downward-opt", "symk", "symk-opt"})
+"""Engines that are known to exhaust the problem before they say that it has no plan."""
+
+_STOPS: Final = {"TIMEOUT": StoppedBy.TIME, "MEMOUT": StoppedBy.MEMORY}
+
+
+def judged(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
+    """Return the result for `problem` that the `answer` of an engine that finished supports.
+
+    Raises `EngineError` where the plan is invalid, or where the engine failed.
+    """
+    if answer.steps is not None:
+        return _with_plan(problem, engine, answer, statistics)
+    match answer.status:
+        case "UNSOLVABLE_PROVEN" if engine in COMPLETE:
+            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=statistics)
+        case "UNSOLVABLE_PROVEN":
+            reason = f"{engine} says that there is no plan; it is not known to search everything"
+            return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=statistics, reason=reason)
+        case "UNSOLVABLE_INCOMPLETELY":
+            reason = f"{engine} found no plan, and does not search everything"
+            return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=statistics, reason=reason)
+        case "TIMEOUT" | "MEMOUT" as limit:
+            return Result(Status.UNKNOWN, _STOPS[limit], statistics=statistics)
+        case "UNSUPPORTED_PROBLEM":
+            reason = f"{engine} refuses the problem: {answer.reason}"
+            return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, statistics=statistics, reason=reason)
+        case status:
+            raise EngineError(f"{engine} failed ({status.lower().replace('_', ' ')}): {answer.reason}")
+
+
+def checked(problem: AnyProblem, engine: str, steps: tuple[Step, ...], tree: Any = None) -> Plan:
+    """Return `steps`, which came of `tree`, as a plan with exact costs.
+
+    Raises `EngineError` where it is none for `problem`.
+    """
+    verdict = validate(_classical(problem), steps)
+    if not verdict.valid:
+        raise EngineError(f"{engine} gave an invalid plan: {verdict.reason}")
+    costs = Simulation(_classical(problem))
+    plan = Plan(tuple([replace(step, cost=costs.cost(step)) for step in steps]), problem, tree)
+    if not isinstance(problem, Problem):
+        verdict = service_of(problem).validate(problem, plan)
+        if not verdict.valid:
+            raise EngineError(f"{engine} gave an invalid plan: {verdict.reason}")
+    return plan
+
+
+def _classical(problem: AnyProblem) -> Problem:
+    return problem if isinstance(problem, Problem) else problem.classical
+
+
+def _with_plan(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
+    plan = checked(problem, engine, answer.steps or (), answer.tree)
+    costs_count = answer.sees_costs or is_uniform(_classical(problem))
+    if plan.cost == 0 or (costs_count and answer.proves and answer.status == "SOLVED_OPTIMALLY"):
+        return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, plan, plan.cost, statistics)
+    reason = "" if costs_count else f"{engine} ignores costs"
+    stopped_by = _STOPS.get(answer.status, StoppedBy.FIRST_PLAN)
+    return Result(Status.SOLVED, stopped_by, plan, None, statistics, reason)
+
+
+def is_uniform(problem: Problem) -> bool:
+    """Return whether all actions cost the same number, so that the shortest plan is the cheapest."""
+    if problem.metric is Metric.LENGTH:
+        return True
+    terms = [action.cost for action in problem.domain.actions.values()]
+    numbers = [[term for term in cost if isinstance(term, int | Decimal)] for cost in terms]
+    return list(map(len, numbers)) == list(map(len, terms)) and len(set(map(exact_sum, numbers))) <= 1
+
+
+POLL_SECONDS: Final = 0.05
+"""How often the other process is looked at."""
+GRACE_SECONDS: Final = 0.2
+"""How much longer than its limit an engine may take to say that it has reached it, and to stop when told to."""
+
+
+def run(job: Job, budget: Budget) -> Answer:
+    """Return the answer to `job`; what runs for it, and what that has started, is stopped when `budget` is used up.
+
+    Raises `LimitReached` then. Memory is the resident memory of all processes that work on the job.
+    """
+    job = replace(job, time_limit=budget.remaining)
+    with tempfile.TemporaryDirectory(prefix="forethought-", ignore_cleanup_errors=True) as name:
+        directory = Path(name)
+        (directory / "job").write_bytes(pickle.dumps(job))
+        with (directory / "output").open("wb") as output:
+            process = _start(directory, output.fileno())
+            try:
+                _watch(process, budget)
+            finally:
+                _stop(process)
+        return _read(directory, process.returncode)
+
+
+def _start(directory: Path, output: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command("planner.unified_planning.worker", str(directory)),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        env=environment(TMPDIR=str(directory)),
+        start_new_session=True,
+    )
+
+
+def _watch(process: subprocess.Popen[bytes], budget: Budget) -> None:
+    """Wait for `process` to end; raise `LimitReached` when it may not go on."""
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(POLL_SECONDS)
+            return
+        if budget.cancel is not None and budget.cancel.is_set():
+            raise LimitReached(StoppedBy.CANCELLED)
+        if budget.time_limit is not None and budget.elapsed > budget.time_limit + GRACE_SECONDS:
+            raise LimitReached(StoppedBy.TIME)
+        if budget.memory_limit is not None and _resident(process.pid) > budget.memory_limit * GIB:
+            raise LimitReached(StoppedBy.MEMORY)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Stop `process`, if it still runs, and all that it has started."""
+    if process.poll() is not None:
+        return
+    tree = list(_tree(process.pid))
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE_SECONDS)
+    for pid in tree:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def _tree(root: int) -> Iterator[int]:
+    """Yield `root` and the processes below it, as far as the system tells."""
+    stack = [root]
+    while stack:
+        current = stack.pop()
+        yield current
+        for children in Path(f"/proc/{current}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                stack.extend(map(int, children.read_text(encoding="ascii").split()))
+
+
+def _resident(root: int) -> int:
+    """Return the resident memory, in bytes, of `root` and the processes below it; 0 where the system does not tell."""
+    page, total = os.sysconf("SC_PAGE_SIZE"), 0
+    for pid in _tree(root):
+        with contextlib.suppress(OSError):
+            total += int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * page
+    return total
+
+
+def _read(directory: Path, code: int) -> Answer:
+    """Return the answer that was left in `directory`; where there is none, the process crashed."""
+    with contextlib.suppress(FileNotFoundError):
+        answer: Answer = pickle.loads((directory / "answer").read_bytes())  # noqa: S301 - written by our own process
+        return answer
+    said = (directory / "output").read_text(encoding="utf-8", errors="replace").strip()
+    return Answer(Outcome.CRASHED, reason=f"exit code {code}" + (f": {said.splitlines()[-1]}" if said else ""))
+
+
+def solve_with(
+    problem: AnyProblem,
+    engine: str,
+    *,
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> Result:
+    """Solve `problem` with the unified-planning engine called `engine`, in a process of its own.
+
+    `time_limit` is in seconds, `memory_limit` in GiB of resident memory (kept where the system tells it); None is no
+    limit. The plan is checked and its cost computed by us; what the engine claims is taken no further than it holds.
+    What the engine has no words for gives UNSUPPORTED.
+
+    Raises `InputError` where no such engine is installed, `EngineError` where it crashes or gives an invalid plan.
+    """
+    if engine.startswith("forethought"):
+        raise InputError(f"'{engine}' is this planner itself", hint="leave the engine out")
+    budget = Budget(time_limit, memory_limit, cancel)
+    try:
+        answer = _answered(problem, engine, budget)
+    except LimitReached as limit:
+        return Result(Status.UNKNOWN, limit.stopped_by, statistics=_statistics(engine, budget))
+    except KeyboardInterrupt:
+        return Result(Status.UNKNOWN, StoppedBy.CANCELLED, statistics=_statistics(engine, budget))
+    result = _result(problem, engine, answer, _statistics(engine, budget))
+    if on_progress is not None and result.has_plan:
+        on_progress(Progress(result.plan, result.lower_bound, budget.elapsed, result.statistics))
+    return result
+
+
+def _answered(problem: AnyProblem, engine: str, budget: Budget) -> Answer:
+    """Return the engine's answer; costs that Python computes are computed here, and go along as tables."""
+    try:
+        plain = _sent(problem, budget)
+    except UnsupportedError as error:
+        return Answer(Outcome.UNSUPPORTED, reason=str(error))
+    return run(Job(plain, engine, registered=_registered(engine)), budget)
+
+
+def _sent(problem: AnyProblem, budget: Budget) -> AnyProblem:
+    """Return `problem` as another process can be sent it."""
+    if not isinstance(problem, Problem):
+        refuse(problem.classical)
+        other: OtherProblem = service_of(problem).for_another_process(problem, budget)
+        return other
+    refuse(problem)
+    return bare(with_tables(without_constraints(to_adl(problem)), budget))
+
+
+def _result(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
+    match answer.outcome:
+        case Outcome.FINISHED:
+            return judged(problem, engine, answer, statistics)
+        case Outcome.UNREACHABLE:
+            reason = f"proved while grounding: nothing reaches {answer.reason}"
+            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=statistics, reason=reason)
+        case Outcome.UNSUPPORTED:
+            hint = f"; engines that take it: {', '.join(answer.engines)}" if answer.engines else ""
+            reason = f"{answer.reason.removeprefix('unsupported: ')}{hint}"
+            return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, statistics=statistics, reason=reason)
+        case Outcome.OUT_OF_TIME:
+            return Result(Status.UNKNOWN, StoppedBy.TIME, statistics=statistics)
+        case Outcome.OUT_OF_MEMORY:
+            return Result(Status.UNKNOWN, StoppedBy.MEMORY, statistics=statistics)
+        case Outcome.MISTAKE:
+            raise InputError(answer.reason)
+        case Outcome.UNKNOWN_ENGINE:
+            raise unknown_engine(engine, answer.engines, answer.package)
+        case Outcome.CRASHED:
+            raise EngineError(f"{engine} crashed: {answer.reason}")
+
+
+def unknown_engine(engine: str, installed: Iterable[str], package: str) -> InputError:
+    """Return the error for an engine that is not there: how to install it, or which ones there are."""
+    if package:
+        return InputError(f"the engine '{engine}' is not installed", hint=f"pip install {package}")
+    known = f"installed are: {', '.join(installed) or 'none'}"
+    nearest = did_you_mean(engine, installed)
+    return InputError(f"there is no engine '{engine}'", hint=f"{nearest} {known}" if nearest else known)
+
+
+def _registered(engine: str) -> tuple[str, str] | None:
+    """Return module and class of `engine` where this process has registered it with unified-planning itself."""
+    if "unified_planning" not in sys.modules:
+        return None
+    from unified_planning.environment import get_environment
+
+    factory = get_environment().factory
+    if engine not in factory.engines:
+        return None
+    found = factory.engine(engine)
+    return found.__module__, found.__qualname__
+
+
+def _statistics(engine: str, budget: Budget) -> Statistics:
+    return Statistics(search=engine, search_seconds=budget.elapsed)

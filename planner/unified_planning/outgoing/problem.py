@@ -1,0 +1,369 @@
+"""A problem of the model as one of unified-planning, and plans back.
+
+How wide the parameters of predicates and functions have to be, so that every use fits their types.
+
+What no form for other planners has words for.
+
+Costs in the form that other planners take: one number, or one value of a static function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, overload
+
+import unified_planning.model as up
+from unified_planning.environment import get_environment
+
+from planner.compilations.adl import to_adl
+from planner.compilations.constraints import without_constraints
+from planner.compilations.cost_tables import in_integers, with_tables
+from planner.compilations.types_as_predicates import with_plain_types
+from planner.errors import UnsupportedError
+from planner.language.pddl.names import Names, renamed
+from planner.limits import Budget
+from planner.model import (
+    TRUE,
+    Action,
+    And,
+    Atom,
+    CostTerm,
+    Formula,
+    Function,
+    Metric,
+    Number,
+    Predicate,
+    Problem,
+    Term,
+    TypeHierarchy,
+    Variable,
+    When,
+    is_variable,
+)
+from planner.model.actions import added, deleted
+from planner.model.formulas import conjuncts
+from planner.plan import Step, exact_sum
+from planner.problem_kinds import AnyProblem, OtherProblem, service_of
+from planner.unified_planning.outgoing.formulas import FormulaWriter, Scope, Types, bottom_up
+
+if TYPE_CHECKING:
+    from unified_planning.environment import Environment
+    from unified_planning.model import FNode
+    from unified_planning.plans import Plan as ForeignPlan
+
+    from planner.unified_planning.problem_features import OtherOutgoing
+
+TypeScope = Mapping[Term, str]
+
+
+def signatures(problem: Problem, types: Types) -> dict[str, tuple[str, ...]]:
+    """Return, for each predicate and function, the lowest type of each parameter that takes all arguments in use.
+
+    In the model, the declared types of a predicate keep nothing out; in unified-planning they do.
+    """
+    declared: list[Predicate | Function] = [*problem.domain.predicates.values(), *problem.domain.functions.values()]
+    widths = {item.name: [variable.types[0] for variable in item.parameters] for item in declared}
+    objects = {item.name: item.types[0] for item in problem.all_objects}
+    for atom, scope in _uses(problem):
+        found = [scope[term] if is_variable(term) else objects[term] for term in atom.args]
+        known = widths.setdefault(atom.predicate, found)
+        widths[atom.predicate] = [types.lowest(pair) for pair in zip(known, found, strict=True)]
+    return {name: tuple(parameters) for name, parameters in widths.items()}
+
+
+def _uses(problem: Problem) -> Iterator[tuple[Atom, TypeScope]]:
+    """Yield every atom, with the types of the variables around it."""
+    yield from ((fact, {}) for fact in (*problem.initial, *problem.values))
+    yield from _inside(problem.goal.hard, {})
+    for action in problem.domain.actions.values():
+        outer = _scoped(action.parameters)
+        yield from _inside(action.requires, outer)
+        yield from ((term, outer) for term in action.cost if isinstance(term, Atom))
+        for effect in action.effects:
+            yield from _inside(And((effect.requires, *effect.provides)), {**outer, **_scoped(effect.variables)})
+
+
+def _inside(formula: Formula, scope: TypeScope) -> Iterator[tuple[Atom, TypeScope]]:
+    parts = bottom_up(formula, scope, lambda variable: variable.types[0])
+    return ((part, inner) for part, inner in parts if isinstance(part, Atom))
+
+
+def _scoped(variables: Iterable[Variable]) -> dict[Term, str]:
+    return {variable.name: variable.types[0] for variable in variables}
+
+
+def refuse(problem: Problem) -> None:
+    """Raise `UnsupportedError`, naming it, where `problem` has what classical planning has no words for."""
+    actions = problem.domain.actions
+    constructs = [
+        *(f"created objects (in {name})" for name, action in actions.items() if action.creates),
+        *(f"uncertain outcomes (of {name})" for name, action in actions.items() if action.outcomes),
+        *(["facts declared unknown"] if problem.unknown else []),
+        *(["soft goals"] if problem.goal.soft else []),
+        *(["soft constraints"] if any(each.utility is not None for each in problem.constraints) else []),
+        *(["budgets"] if problem.budgets else []),
+        *(["deadlines"] if problem.deadline is not None else []),
+    ]
+    if constructs:
+        raise UnsupportedError(constructs[0])
+
+
+TABLE_LIMIT: Final = 200_000
+"""The most combinations of arguments for which costs that are sums are written out."""
+
+
+def tabulate(problem: Problem) -> Problem:
+    """Return `problem`, whose costs Python does not compute, with each as a number or one function term.
+
+    Sums become tables.
+
+    Raises `UnsupportedError` where a table would be longer than `TABLE_LIMIT`.
+    """
+    if problem.metric is Metric.LENGTH:
+        actions = {name: replace(action, cost=(1,)) for name, action in problem.domain.actions.items()}
+        return replace(problem, domain=replace(problem.domain, actions=actions, functions={}), values={})
+    tables = _Tables(problem)
+    actions = {name: replace(action, cost=tables.cost(action)) for name, action in problem.domain.actions.items()}
+    domain = replace(problem.domain, actions=actions, functions={**problem.domain.functions, **tables.functions})
+    return replace(problem, domain=domain, values={**problem.values, **tables.values})
+
+
+def uniform_cost(actions: Iterable[Action]) -> Number | None:
+    """Return what each of `actions`, of a tabulated problem, costs, where that is one number; else None."""
+    costs = {action.cost[0] for action in actions}
+    only = next(iter(costs), 1)
+    return only if len(costs) <= 1 and isinstance(only, int | Decimal) else None
+
+
+class _Tables:
+    """The functions and values that costs of several terms become."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
+        self.functions: dict[str, Function] = {}
+        self.values: dict[Atom, Number] = {}
+
+    def cost(self, action: Action) -> tuple[CostTerm, ...]:
+        """Return the cost of `action` as one term."""
+        number = exact_sum(term for term in action.cost if isinstance(term, int | Decimal))
+        parts = [term for term in action.cost if not isinstance(term, int | Decimal)]
+        if not parts:
+            return (number,)
+        return (parts[0],) if len(parts) == 1 and not number else (self._table(action),)
+
+    def _table(self, action: Action) -> Atom:
+        name = f"cost-of-{action.name}"
+        while name in self._problem.domain.functions or name in self.functions:
+            name += "-"
+        used = _used(action)
+        self.functions[name] = Function(name, used)
+        domains = [self._range(variable) for variable in used]
+        if math.prod(map(len, domains)) > TABLE_LIMIT:
+            raise UnsupportedError(
+                f"the cost of {action.name}, a table of {math.prod(map(len, domains)):,} entries",
+                "make it one function",
+            )
+        for arguments in product(*domains):
+            binding = dict(zip([variable.name for variable in used], arguments, strict=True))
+            numbers = [self._number(term, binding) for term in action.cost]
+            if None not in numbers:
+                self.values[Atom(name, arguments)] = exact_sum(number for number in numbers if number is not None)
+        return Atom(name, tuple([variable.name for variable in used]))
+
+    def _range(self, variable: Variable) -> list[str]:
+        return list(dict.fromkeys(item for name in variable.types for item in self._members.get(name, ())))
+
+    def _number(self, term: CostTerm, binding: Mapping[Term, Term]) -> Number | None:
+        if isinstance(term, Atom):
+            return self._problem.values.get(term.substitute(binding))
+        return term if isinstance(term, int | Decimal) else None
+
+
+def _used(action: Action) -> tuple[Variable, ...]:
+    """Return the parameters on which the cost of `action` depends."""
+    terms = {arg for term in action.cost if isinstance(term, Atom) for arg in term.args if is_variable(arg)}
+    return tuple([parameter for parameter in action.parameters if parameter.name in terms])
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A problem of unified-planning, with the way back for plans: what its actions and objects are called in ours."""
+
+    problem: up.Problem
+    actions: Mapping[str, str]
+    objects: Mapping[str, str]
+
+    def steps(self, plan: ForeignPlan) -> tuple[Step, ...]:
+        """Return a sequential plan for `problem` as steps of the source, without costs."""
+        return tuple([self._step(instance) for instance in plan.actions])
+
+    def _step(self, instance: Any) -> Step:
+        arguments = [self.objects[item.object().name] for item in instance.actual_parameters]
+        return Step(self.actions[instance.action.name], tuple(arguments))
+
+
+@overload
+def to_unified_planning(
+    problem: Problem, environment: Environment | None = None, budget: Budget | None = None
+) -> Outgoing: ...
+
+
+@overload
+def to_unified_planning(
+    problem: OtherProblem, environment: Environment | None = None, budget: Budget | None = None
+) -> OtherOutgoing: ...
+
+
+def to_unified_planning(
+    problem: AnyProblem, environment: Environment | None = None, budget: Budget | None = None
+) -> Outgoing | OtherOutgoing:
+    """Return `problem` as one of unified-planning, in the given or the global environment, with the way back for plans.
+
+    Names are made legal for all planners, and costs integers. A hierarchical problem becomes a `HierarchicalProblem`.
+    Raises `UnsupportedError` for derived predicates, soft goals, facts declared unknown, created objects and uncertain
+    outcomes, which have no words there, and `LimitReached` where `budget` does not suffice to compute the costs.
+    """
+    budget = budget or Budget()
+    if not isinstance(problem, Problem):
+        found: OtherOutgoing = service_of(problem).to_unified_planning(problem, environment, budget)
+        return found
+    source, names = prepared(problem, budget)
+    return Outgoing(
+        Writing(source, up.Problem(source.name, get_environment(environment))).result(),
+        {word: name for name, word in names.actions.items()},
+        {word: name for name, word in names.objects.items()},
+    )
+
+
+def prepared(problem: Problem, budget: Budget) -> tuple[Problem, Names]:
+    """Return `problem` as plain ADL with legal names, types in a tree and costs of one integral term; and the names.
+
+    Raises as `to_unified_planning` does.
+    """
+    if problem.domain.axioms:
+        raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
+    refuse(problem)
+    costed = tabulate(with_tables(without_constraints(to_adl(problem)), budget))
+    plain, _ = in_integers(with_plain_types(costed))
+    names = Names.of(plain)
+    return renamed(plain, names), names
+
+
+class Writing:
+    """A prepared problem being written into `target`, which is empty.
+
+    `actions` are the names of those to be written, with exactly their costs: by default, all that can do something, and
+    costs that are all the same count as length, which more planners know.
+    """
+
+    def __init__(self, source: Problem, target: up.Problem, actions: Collection[str] | None = None) -> None:
+        self._source = source
+        self._target = target
+        self._actions = actions
+        self._environment = target.environment
+        self._manager = target.environment.expression_manager
+        self._types = Types(source.domain.types, target.environment)
+        self.writer = FormulaWriter(target.environment, self._types)
+
+    def result(self) -> up.Problem:
+        """Write all parts, in the order in which they need each other."""
+        for item in self._source.all_objects:
+            entity = self._target.add_object(item.name, self._types.of(item.types[0]))
+            self.writer.add_object(item.name, self._manager.ObjectExp(entity))
+        self._add_fluents()
+        self._add_initial_values()
+        self._add_actions()
+        goal = self.writer.formula(self._source.goal.hard, {})
+        self._target.add_goal(self._never() if goal.is_false() else goal)
+        return self._target
+
+    def parameters(self, variables: Iterable[Variable]) -> list[up.Parameter]:
+        """Return `variables` as parameters."""
+        return [
+            up.Parameter(each.name.removeprefix("?"), self._types.of(each.types[0]), self._environment)
+            for each in variables
+        ]
+
+    def scope(self, parameters: Iterable[up.Parameter]) -> Scope:
+        """Return what variables stand for where these are the `parameters`."""
+        return {f"?{each.name}": self._manager.ParameterExp(each) for each in parameters}
+
+    def _add_fluents(self) -> None:
+        widths = signatures(self._source, self._types)
+        for name in (*self._source.domain.predicates, *self._source.domain.functions):
+            kind = up.types.BOOL if name in self._source.domain.predicates else self._environment.type_manager.IntType()
+            signature = {f"x{place}": self._types.of(width) for place, width in enumerate(widths[name], start=1)}
+            self.writer.fluents[name] = up.Fluent(name, kind, environment=self._environment, **signature)
+            default = False if kind.is_bool_type() else None
+            self._target.add_fluent(self.writer.fluents[name], default_initial_value=default)
+
+    def _add_initial_values(self) -> None:
+        for fact in self._source.initial:
+            self._target.set_initial_value(self.writer.atom(fact, {}), value=True)
+        for key, number in self._source.values.items():
+            self._target.set_initial_value(self.writer.atom(key, {}), self._manager.Int(int(number)))
+
+    def _add_actions(self) -> None:
+        costs = {}
+        actions = self._source.domain.actions
+        wanted = [actions[name] for name in (actions if self._actions is None else self._actions)]
+        for action in wanted:
+            schema, cost = self._action(action)
+            if self._actions is not None or _is_of_use(schema):
+                self._target.add_action(schema)
+                costs[schema] = cost
+        cost = uniform_cost(wanted)
+        if cost == 1 or (cost and self._actions is None):
+            self._target.add_quality_metric(up.metrics.MinimizeSequentialPlanLength(self._environment))
+        else:
+            self._target.add_quality_metric(up.metrics.MinimizeActionCosts(costs, environment=self._environment))
+
+    def _action(self, action: Action) -> tuple[up.InstantaneousAction, FNode]:
+        """Return `action` and its cost."""
+        types = {each.name: each.type for each in self.parameters(action.parameters)}
+        schema = up.InstantaneousAction(action.name, types, self._environment)
+        scope = self.scope(schema.parameters)
+        for part in conjuncts(action.requires):
+            schema.add_precondition(self.writer.formula(part, scope))
+        always = {atom for effect in action.effects if _is_plain(effect) for atom in added(effect.provides)}
+        for effect in action.effects:
+            self._add_effect(schema, effect, scope, always)
+        return schema, self._cost(action.cost[0], scope)
+
+    def _cost(self, cost: CostTerm, scope: Scope) -> FNode:
+        return self.writer.atom(cost, scope) if isinstance(cost, Atom) else self._manager.Int(int(cost))  # type: ignore[arg-type]  # computed costs are tables by now
+
+    def _add_effect(self, action: up.InstantaneousAction, effect: When, outer: Scope, always: Collection[Atom]) -> None:
+        """Add `effect`; what the action `always` adds stays added, and some engines take no delete beside it."""
+        bound = {variable.name: self.writer.variable(variable) for variable in effect.variables}
+        scope = {**outer, **bound}
+        condition = self.writer.formula(effect.requires, scope)
+        forall = [each.variable() for each in bound.values()]
+        changes = [
+            *[(atom, True) for atom in added(effect.provides)],
+            *[(atom, False) for atom in deleted(effect.provides) if effect.variables or atom not in always],
+        ]
+        happens = not condition.is_false() and self.writer.has_instance(effect.variables)
+        for atom, value in changes if happens else ():
+            action.add_effect(self.writer.atom(atom, scope), value, condition, forall=forall)
+
+    def _never(self) -> FNode:
+        """Return a fluent that nothing makes true: the goal that cannot be reached."""
+        fluent = up.Fluent("never" if not self._target.has_name("never") else "never-2", environment=self._environment)
+        self._target.add_fluent(fluent, default_initial_value=False)
+        return self._manager.FluentExp(fluent)
+
+
+def _is_plain(effect: When) -> bool:
+    """Return whether `effect` always happens, once."""
+    return effect.requires == TRUE and not effect.variables
+
+
+def _is_of_use(action: up.InstantaneousAction) -> bool:
+    """Return whether `action` does something somewhere."""
+    return bool(action.effects) and not any(condition.is_false() for condition in action.preconditions)

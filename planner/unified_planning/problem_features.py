@@ -1,0 +1,165 @@
+"""What unified-planning calls the features of a problem: those that we take, and words for all of them.
+
+Kinds of problems that other packages convert, found by the entry point group `forethought.unified_planning`.
+
+The name of an entry point is what unified-planning calls the class of problems, such as `HIERARCHICAL`; it leads to a
+module with `FEATURES`, the names of the features that it takes besides those of classical problems, and
+`from_unified_planning(source)`. The way out is a method of the problems themselves: see
+`planner.problem_kinds.OtherProblem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from planner.errors import InputError
+
+if TYPE_CHECKING:
+    import unified_planning.model as up
+    from unified_planning.plans import Plan as ForeignPlan
+
+    from planner.plan import Plan
+    from planner.problem_kinds import OtherProblem
+    from planner.validation.verdict import Verdict
+
+SUPPORTED: Final = frozenset(
+    {
+        "ACTION_BASED",
+        "ACTIONS_COST",
+        "BOUNDED_TYPES",
+        "CONDITIONAL_EFFECTS",
+        "DISJUNCTIVE_CONDITIONS",
+        "EQUALITIES",
+        "EXISTENTIAL_CONDITIONS",
+        "FLAT_TYPING",
+        "FLUENTS_IN_BOOLEAN_ASSIGNMENTS",
+        "FLUENTS_IN_OBJECT_ASSIGNMENTS",
+        "FORALL_EFFECTS",
+        "HIERARCHICAL_TYPING",
+        "INT_NUMBERS_IN_ACTIONS_COST",
+        "NEGATIVE_CONDITIONS",
+        "OBJECT_FLUENTS",
+        "PLAN_LENGTH",
+        "REAL_NUMBERS_IN_ACTIONS_COST",
+        "STATE_INVARIANTS",
+        "STATIC_FLUENTS_IN_ACTIONS_COST",
+        "STATIC_FLUENTS_IN_BOOLEAN_ASSIGNMENTS",
+        "STATIC_FLUENTS_IN_OBJECT_ASSIGNMENTS",
+        "UNDEFINED_INITIAL_NUMERIC",
+        "UNIVERSAL_CONDITIONS",
+    }
+)
+"""The features of the problems that `planner.unified_planning.incoming` reads.
+
+Numbers occur in costs only, where they are static: numeric fluents elsewhere make unified-planning name `INT_FLUENTS`
+or `REAL_FLUENTS`, which are not among these.
+"""
+
+_NUMBERS = "numeric fluents"
+_TIME = "durative actions or timed effects"
+_TASKS = "hierarchical task networks"
+_SOFT = "soft goals"
+_WORDS: Final = {
+    "ACTIONS_COST": "action costs",
+    "CONTINUOUS_TIME": _TIME,
+    "DECREASE_EFFECTS": _NUMBERS,
+    "DISCRETE_TIME": _TIME,
+    "DISJUNCTIVE_CONDITIONS": "disjunctions",
+    "EQUALITIES": "equality",
+    "FINAL_VALUE": "a metric on the final state",
+    "FLAT_TYPING": "types",
+    "FLUENTS_IN_ACTIONS_COST": "action costs that change with the state",
+    "FLUENTS_IN_NUMERIC_ASSIGNMENTS": _NUMBERS,
+    "FORALL_EFFECTS": "universal effects",
+    "GENERAL_NUMERIC_PLANNING": _NUMBERS,
+    "HIERARCHICAL": _TASKS,
+    "HIERARCHICAL_TYPING": "type hierarchies",
+    "INCREASE_EFFECTS": _NUMBERS,
+    "INITIAL_TASK_NETWORK_VARIABLES": _TASKS,
+    "INTERMEDIATE_CONDITIONS_AND_EFFECTS": _TIME,
+    "INT_FLUENTS": _NUMBERS,
+    "INT_NUMBERS_IN_ACTIONS_COST": "integer action costs",
+    "INT_NUMBERS_IN_OVERSUBSCRIPTION": _SOFT,
+    "INT_TYPE_DURATIONS": _TIME,
+    "METHOD_PRECONDITIONS": _TASKS,
+    "OVERSUBSCRIPTION": _SOFT,
+    "PLAN_LENGTH": "plan length as the metric",
+    "REAL_FLUENTS": _NUMBERS,
+    "REAL_NUMBERS_IN_ACTIONS_COST": "action costs that are no integers",
+    "REAL_NUMBERS_IN_OVERSUBSCRIPTION": _SOFT,
+    "REAL_TYPE_DURATIONS": _TIME,
+    "SIMPLE_NUMERIC_PLANNING": _NUMBERS,
+    "STATIC_FLUENTS_IN_ACTIONS_COST": "static functions in action costs",
+    "STATIC_FLUENTS_IN_DURATIONS": _TIME,
+    "TASK_NETWORK_CONSTRAINTS": _TASKS,
+    "TASK_ORDER_PARTIAL": _TASKS,
+    "TASK_ORDER_TEMPORAL": _TASKS,
+    "TASK_ORDER_TOTAL": _TASKS,
+    "TIMED_EFFECTS": _TIME,
+    "TIMED_GOALS": _TIME,
+    "UNDEFINED_INITIAL_SYMBOLIC": "undefined initial values",
+}
+
+
+def in_words(features: Iterable[str]) -> str:
+    """Return the names of `features` as people say them, sorted."""
+    return ", ".join(sorted({_WORDS.get(name, name.lower().replace("_", " ")) for name in features}))
+
+
+GROUP: Final = "forethought.unified_planning"
+
+
+class OtherIncoming(Protocol):
+    """A problem of another kind than the classical one, made from `source`, with plans mapped both ways."""
+
+    @property
+    def problem(self) -> OtherProblem:
+        """The problem as one of ours."""
+
+    @property
+    def source(self) -> up.Problem:
+        """The problem as one of unified-planning."""
+
+    def plan(self, plan: Plan) -> ForeignPlan:
+        """Return a plan of ours as a plan for `source`."""
+
+    def verdict(self, plan: ForeignPlan) -> Verdict:
+        """Return whether a plan for `source` works."""
+
+
+class OtherOutgoing(Protocol):
+    """A problem of another kind as one of unified-planning, with the way back for plans."""
+
+    @property
+    def problem(self) -> up.Problem:
+        """The problem as one of unified-planning."""
+
+    def plan(self, plan: ForeignPlan) -> Plan:
+        """Return a plan for `problem` as one of ours, with exact costs."""
+
+
+@cache
+def converters() -> dict[str, Any]:
+    """Return the modules that convert other kinds of problems, by unified-planning's names of these."""
+    found: dict[str, Any] = {}
+    for entry in entry_points(group=GROUP):
+        try:
+            found.setdefault(entry.name, entry.load())
+        except ImportError as error:
+            raise InputError(
+                f"the converter {entry.value} of {entry.name} problems cannot be imported: {error}"
+            ) from error
+    return found
+
+
+def converter(features: frozenset[str]) -> Any:
+    """Return the module that converts problems with `features`, which name their class; None where none does."""
+    return next((module for name, module in converters().items() if name in features), None)
+
+
+def features() -> frozenset[str]:
+    """Return the features that the other kinds of problems have besides those of classical ones."""
+    return frozenset().union(*(module.FEATURES for module in converters().values()))

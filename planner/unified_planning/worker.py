@@ -1,0 +1,146 @@
+"""The process in which an engine runs: it reads a job, hands it to the engine, and writes down what came of it.
+
+An engine may be a library that knows no time limit, prints what it likes, or crashes; here it can be stopped, and none
+of that reaches the caller. Run as `python -m planner.unified_planning.worker DIRECTORY`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from planner.errors import InputError, UnsupportedError
+from planner.limits import Budget, LimitReached, lift_address_limit
+from planner.model import Problem
+from planner.unified_planning.jobs import Answer, Job, Outcome
+
+if TYPE_CHECKING:
+    from planner.unified_planning.outgoing.forms import Form
+
+LAST_WORDS: Final = 2_000
+"""How many characters of an engine's output are kept to explain its failure."""
+
+
+def main(directory: Path) -> None:
+    """Do the job in `directory`, and leave the answer there; the caller watches resident memory."""
+    lift_address_limit()
+    job: Job = pickle.loads((directory / "job").read_bytes())  # noqa: S301 - written by the process that started this
+    warnings.simplefilter("ignore")
+    answer = _answer(job, directory)
+    partial = directory / "answer.partial"
+    partial.write_bytes(pickle.dumps(answer))
+    partial.rename(directory / "answer")
+
+
+def _answer(job: Job, directory: Path) -> Answer:
+    try:
+        return _work(job, directory, Budget(job.time_limit))
+    except UnsupportedError as error:
+        return Answer(Outcome.UNSUPPORTED, reason=str(error), engines=_takers(job))
+    except InputError as error:
+        return Answer(Outcome.MISTAKE, reason=str(error))
+    except LimitReached:
+        return Answer(Outcome.OUT_OF_TIME)
+    except MemoryError:
+        return Answer(Outcome.OUT_OF_MEMORY)
+    except Exception as error:  # noqa: BLE001 - whatever an engine raises is its crash, not ours
+        return Answer(Outcome.CRASHED, reason=f"{type(error).__name__}: {error}")
+
+
+def _work(job: Job, directory: Path, budget: Budget) -> Answer:
+    from planner.unified_planning.outgoing.forms import TAKE_AXIOMS, GoalUnreachableError, form_for, solve_text
+
+    factory = _factory(job)
+    os.chdir(directory)  # engines leave files where they run
+    if job.engine not in factory.engines:
+        return _unknown(job.engine, factory)
+    engine = factory.engine(job.engine)()
+    engine.skip_checks = True
+    signal.signal(signal.SIGTERM, lambda *_: _stop(engine))
+    if isinstance(job.problem, Problem) and job.problem.domain.axioms and job.engine in TAKE_AXIOMS:
+        answer = solve_text(job.problem, engine, budget)
+    else:
+        try:
+            form = form_for(job.problem, job.engine, engine, budget)
+        except GoalUnreachableError as error:
+            return Answer(Outcome.UNREACHABLE, reason=str(error.part))
+        answer = _solved(form, engine, budget)
+    return replace(answer, proves=_proves(engine), reason=answer.reason[-LAST_WORDS:])
+
+
+def _solved(form: Form, engine: Any, budget: Budget) -> Answer:
+    result = engine.solve(form.problem, timeout=budget.remaining)
+    steps, tree = (None, None) if result.plan is None else form.read(result.plan)
+    texts = [message.message.strip() for message in result.log_messages or ()]
+    return Answer(
+        Outcome.FINISHED,
+        status=result.status.name,
+        steps=steps,
+        tree=tree,
+        sees_costs=form.sees_costs,
+        reason=next((text for text in reversed(texts) if text), ""),
+    )
+
+
+def _factory(job: Job) -> Any:
+    """Return unified-planning's factory, with the engine that the caller has registered, and quiet."""
+    from unified_planning.environment import get_environment
+
+    environment = get_environment()
+    environment.credits_stream = None
+    if job.registered is not None and job.engine not in environment.factory.engines:
+        environment.factory.add_engine(job.engine, *job.registered)
+    return environment.factory
+
+
+def _planners(factory: Any) -> tuple[str, ...]:
+    """Return the installed engines that find plans, ours and those that wrap another engine left out."""
+    names = [name for name in factory.engines if factory.engine(name).is_oneshot_planner() and "[" not in name]
+    return tuple(sorted(name for name in names if not name.startswith("forethought")))
+
+
+def _unknown(name: str, factory: Any) -> Answer:
+    from unified_planning.engines.factory import DEFAULT_ENGINES
+
+    module, _ = DEFAULT_ENGINES.get(name, ("", ""))
+    package = module.split(".")[0].replace("_", "-")
+    return Answer(Outcome.UNKNOWN_ENGINE, engines=_planners(factory), package=package if module else "")
+
+
+def _takers(job: Job) -> tuple[str, ...]:
+    """Return the installed engines that take the problem of `job` as it is written."""
+    from planner.unified_planning.outgoing.forms import METRIC, TAKE_AXIOMS, offered
+    from planner.unified_planning.outgoing.problem import to_unified_planning
+
+    factory = _factory(job)
+    if isinstance(job.problem, Problem) and job.problem.domain.axioms:
+        return tuple(name for name in _planners(factory) if name in TAKE_AXIOMS)
+    try:
+        features = set(to_unified_planning(job.problem).problem.kind.features) - METRIC
+    except UnsupportedError:
+        return ()
+    return tuple(name for name in _planners(factory) if features <= offered(name, factory.engine(name)))
+
+
+def _proves(engine: Any) -> bool:
+    from unified_planning.engines import OptimalityGuarantee
+
+    return bool(engine.satisfies(OptimalityGuarantee.SOLVED_OPTIMALLY))
+
+
+def _stop(engine: Any) -> None:
+    """Take the engine's own process along, which may lead a group of its own, and leave."""
+    process = getattr(engine, "_process", None)
+    if process is not None:
+        os.killpg(process.pid, signal.SIGKILL)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,296 @@
+"""The independent plan checker: it interprets the *declared* problem, step by step.
+
+It shares no code with normalisation, grounding or search, so that a mistake there cannot hide here. A state is a set of
+facts in indexed tables (`state`), conditions are evaluated by joins (`conditions`, `solver`), derived predicates by
+stratified fixed points (`strata`, `world`), effects as declared (`effects`), and constraints as things happen
+(`constraints`). Only where actions create objects does it begin with what search begins with, too:
+`planner.compilations.object_creation.placeholders` states such a problem as one with placeholders, which here may be
+taken in any order.
+
+A plan that is applied step by step, with a verdict where it breaks and at its end.
+
+What the checker says about a plan.
+
+Whether a plan that works meets its deadline.
+
+What plans use of resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from planner.compilations.object_creation.placeholders import for_steps
+from planner.errors import InputError, PlanError, UnsupportedError, kind_of
+from planner.lightweight import Any, replace
+from planner.model import COST, Atom, Constraint, Formula, Number, Problem, SoftGoal
+from planner.model.domain import creates_objects
+from planner.model.formulas import conjuncts
+from planner.model.problem import constraint_on_unknown
+from planner.model.unknown_facts import decided
+from planner.plan import Plan, Step, Supposition, exact_sum, name_as_written
+from planner.semantics.actions import Changes
+from planner.semantics.constraints import Watches
+from planner.semantics.simulation import Chronicle, Objection, Simulation
+from planner.validation.verdict import Verdict
+
+
+class Replay:
+    """The state after the steps so far (`simulation`), what they cost, used and changed, and constraints so far."""
+
+    def __init__(self, problem: Problem, start: Simulation | None = None) -> None:
+        self.simulation = Simulation(problem) if start is None else start.copy()
+        self._watches = Watches(self.simulation)
+        self.chronicle = Chronicle(problem.domain.derived)
+        self._costs: list[Number] = []
+        self._uses: list[dict[str, Number]] = []
+        self._latest: Step | None = None
+
+    @property
+    def cost(self) -> Number:
+        """The exact cost of the steps so far."""
+        return exact_sum(self._costs)
+
+    @property
+    def uses(self) -> dict[str, Number]:
+        """What the steps so far use of each resource that one of them names."""
+        names = dict.fromkeys(name for used in self._uses for name in used)
+        return {name: exact_sum(used.get(name, 0) for used in self._uses) for name in names}
+
+    def objection(self, step: Step) -> Verdict | None:
+        """Return why `step` cannot be the next one; None where it can."""
+        found = self.simulation.objection(step)
+        if found is None:
+            try:
+                self.simulation.cost(step)
+                self.simulation.uses(step)
+            except InputError as error:
+                found = Objection(str(error))
+        return None if found is None else self._rejected(step, found)
+
+    def apply(self, step: Step) -> Changes:
+        """Apply `step`, to which there is no objection, and return what it changed."""
+        self._costs.append(self.simulation.cost(step))
+        self._uses.append(self.simulation.uses(step))
+        self._watches.look(self.simulation, step)
+        changes = self.simulation.apply(step)
+        self._watches.look(self.simulation)
+        (self._latest,) = name_as_written([step], self.simulation.problem)
+        self.chronicle.record(len(self._costs), self._latest, changes)
+        return changes
+
+    @property
+    def broken(self) -> Verdict | None:
+        """Why no plan goes on from here: a constraint is broken."""
+        constraint = self._watches.broken
+        if constraint is None:
+            return None
+        number = len(self._costs) or None
+        start = "the initial state" if number is None else f"step {number} {self._latest}"
+        reason = f"{start} breaks the constraint '{constraint}'"
+        return Verdict(valid=False, cost=self.cost, reason=reason, failing_step=number, constraint=constraint)
+
+    def _rejected(self, step: Step, objection: Objection) -> Verdict:
+        number = len(self._costs) + 1
+        (written,) = name_as_written([step], self.simulation.problem)
+        start = f"step {number} {written}: "
+        if objection.misfit:
+            return Verdict(valid=False, cost=self.cost, reason=start + objection.misfit, failing_step=number)
+        condition = objection.condition
+        reason = f"{start}requires {condition}, {self.chronicle.account(condition)}"
+        return Verdict(valid=False, cost=self.cost, reason=reason, failing_step=number, condition=condition)
+
+    def end(self, claimed: Number | None) -> Verdict:
+        """Return the verdict on a plan that ends here and claims this cost, if any."""
+        cost = self.cost
+        if self.broken is not None:
+            return self.broken
+        unmet = tuple(self._unmet_goals())
+        if unmet:
+            parts = "; ".join(f"{condition}, {self.chronicle.account(condition)}" for condition in unmet)
+            return Verdict(valid=False, cost=cost, reason=f"at the end, the goal requires {parts}", unmet=unmet)
+        missing = next(self._watches.unmet, None)
+        if missing is not None:
+            reason = f"at the end, the constraint '{missing}' is not met"
+            return Verdict(valid=False, cost=cost, reason=reason, constraint=missing)
+        if claimed is not None and claimed != cost:
+            return Verdict(valid=False, cost=cost, reason=f"the plan claims cost {claimed}, but its steps cost {cost}")
+        passed = "; ".join(self._passed_budgets())
+        if passed:
+            return Verdict(valid=False, cost=cost, reason=passed)
+        return Verdict(valid=True, cost=cost, forgone=tuple(self._forgone()))
+
+    def _forgone(self) -> Iterator[SoftGoal | Constraint]:
+        for wish in self.simulation.problem.goal.soft:
+            if not self.simulation.holds(wish.condition):
+                yield wish
+        yield from self._watches.forgone
+
+    def _passed_budgets(self) -> Iterator[str]:
+        """Yield what the steps take more of than a budget allows, in words."""
+        uses = self.uses
+        for name, budget in self.simulation.problem.budgets.items():
+            taken = self.cost if name == COST else uses.get(name, 0)
+            if taken > budget:
+                what = f"costs {taken}" if name == COST else f"uses {taken} of {name}"
+                yield f"the plan {what}, and the budget is {budget}"
+
+    def _unmet_goals(self) -> Iterator[Formula]:
+        for part in conjuncts(self.simulation.problem.goal.hard):
+            if not self.simulation.holds(part):
+                yield self.simulation.inspector.smallest_failure(part, {})
+
+
+def lateness(problem: Problem, steps: Sequence[Step]) -> str:
+    """Return in words by how much `steps`, a valid plan but for this, miss the deadline of `problem`; "" where not.
+
+    The schedule is not taken on trust: taken in the order in which they begin, and in that in which they end, the steps
+    are replayed.
+    """
+    from planner.scheduling.schedule import schedule
+
+    if problem.deadline is None:
+        return ""
+    timed = schedule(Plan(tuple(steps), problem))
+    for times in (timed.starts, timed.ends):
+        _check(problem, steps, times)
+    if timed.makespan <= problem.deadline:
+        return ""
+    return f"the plan takes {timed.makespan} seconds, and the deadline is {problem.deadline}"
+
+
+def _check(problem: Problem, steps: Sequence[Step], times: Sequence[Number]) -> None:
+    """Raise `RuntimeError` where the steps do not work in the order of these times."""
+    replay = Replay(problem)
+    for place in sorted(range(len(steps)), key=times.__getitem__):
+        verdict = replay.objection(steps[place])
+        if verdict is not None:
+            raise RuntimeError(f"internal error: a plan has a schedule in which it does not work: {verdict.reason}")
+        replay.apply(steps[place])
+    if not (verdict := replay.end(None)).valid:
+        raise RuntimeError(f"internal error: a plan has a schedule in which it does not work: {verdict.reason}")
+
+
+def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
+    """Check that `steps` lead from the initial state of `problem` to its goal, within all limits and constraints.
+
+    A `Plan` claims its own cost, other steps only `claimed_cost`; a claim that is wrong makes the plan invalid. Never
+    raises for a bad plan; raises `InputError` where the problem itself means nothing, and `UnsupportedError` for
+    constraints on facts that it leaves unknown. Where it leaves facts unknown, a
+    plan is valid on suppositions about them, which the verdict lists; those of a `Plan` come first.
+    """
+    _check_arguments(problem, steps)
+    expected = {each.fact: each.holds for each in steps.suppositions} if isinstance(steps, Plan) else {}
+    if isinstance(steps, Plan):
+        claimed_cost = steps.cost if claimed_cost is None else claimed_cost
+        steps = steps.steps
+    expanded = _for_steps(problem, steps)
+    verdict = _judged(expanded, steps, claimed_cost, expected)
+    if expanded is problem or not verdict.forgone:
+        return verdict
+    pairs = zip(problem.wishes, expanded.wishes, strict=True)
+    return replace(verdict, forgone=tuple([wish for wish, guarded in pairs if guarded in verdict.forgone]))
+
+
+def _judged(
+    problem: Problem, steps: Sequence[Step], claimed_cost: Number | None, expected: dict[Atom, bool]
+) -> Verdict:
+    if not problem.unknown:
+        return _replayed(problem, steps, claimed_cost)
+    unclear = constraint_on_unknown(problem)
+    if unclear is not None:
+        raise UnsupportedError(f"the constraint '{unclear}' on facts declared unknown", "state which facts hold")
+    from planner.validation.assumptions import verdict_supposing
+
+    return verdict_supposing(problem, steps, expected, lambda known: _replayed(known, steps, claimed_cost))
+
+
+def as_supposed(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Supposition, ...]]:
+    """Return `problem` with nothing unknown: unknown facts are as `plan` supposes; and what it supposes.
+
+    A plan that says nothing about that is asked what it has to suppose. Raises `PlanError` for one that is not valid.
+    """
+    if not problem.unknown:
+        return problem, ()
+    suppositions = plan.suppositions
+    if not suppositions:
+        verdict = validate(problem, plan.steps)
+        if not verdict.valid:
+            raise PlanError(f"this plan is not valid: {verdict.reason}")
+        suppositions = verdict.suppositions
+    return decided(problem, [each.fact for each in suppositions if each.holds]), suppositions
+
+
+def checker(problem: Problem) -> Callable[[Plan], Verdict]:
+    """Return `validate` for many plans of one `problem`, in which nothing is unknown and nothing is created."""
+    start = Simulation(problem)
+    return lambda plan: _replayed(problem, plan.steps, plan.cost, start)
+
+
+def _replayed(
+    problem: Problem, steps: Sequence[Step], claimed_cost: Number | None, start: Simulation | None = None
+) -> Verdict:
+    replay = Replay(problem, start)
+    if replay.broken is not None:
+        return replay.broken
+    for step in steps:
+        verdict = replay.objection(step)
+        if verdict is None:
+            replay.apply(step)
+            verdict = replay.broken
+        if verdict is not None:
+            return verdict
+    verdict = replay.end(claimed_cost)
+    late = lateness(problem, steps) if verdict.valid else ""
+    return replace(verdict, valid=False, reason=late) if late else verdict
+
+
+def _check_arguments(problem: Any, steps: Any) -> None:
+    if not isinstance(problem, Problem):
+        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
+    if any(not isinstance(each, Constraint) for each in problem.constraints):
+        raise InputError(
+            "the problem has constraints as authors write them", hint="a plan's own `problem` has them read"
+        )
+    if isinstance(steps, Plan):
+        return
+    if not isinstance(steps, Sequence) or not all(isinstance(step, Step) for step in steps):
+        raise InputError("the steps are neither a plan nor a list of steps", hint="a step is Step('move', ('r1', 'a'))")
+
+
+def _for_steps(problem: Problem, steps: Sequence[Step]) -> Problem:
+    """Return `problem` with placeholders for what `steps` create, if its actions create anything."""
+    if not creates_objects(problem.domain):
+        return problem
+
+    return for_steps(problem, steps)
+
+
+def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozenset[Atom]]:
+    """Yield the initial state, then the state after each step, derived facts left out.
+
+    Raises `PlanError` at the first step that cannot be applied.
+    """
+    _check_arguments(problem, steps)
+    steps = steps.steps if isinstance(steps, Plan) else steps
+    replay = Replay(_for_steps(problem, steps))
+    yield replay.simulation.facts
+    for step in steps:
+        verdict = replay.objection(step)
+        if verdict is not None:
+            raise PlanError(verdict.reason)
+        replay.apply(step)
+        yield replay.simulation.facts
+
+
+__all__ = [
+    "Changes",
+    "Objection",
+    "Replay",
+    "Simulation",
+    "Verdict",
+    "as_supposed",
+    "checker",
+    "simulate",
+    "validate",
+]

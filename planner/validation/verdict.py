@@ -1,0 +1,60 @@
+"""What the checker says about a plan."""
+
+from __future__ import annotations
+
+from planner.lightweight import TYPE_CHECKING, Any, dataclass
+from planner.plan import StoppedBy, Supposition, json_number, without
+
+if TYPE_CHECKING:
+    from planner.model import Constraint, Formula, Number, SoftGoal
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a plan is valid and, if not, where and why it fails.
+
+    `cost` is the exact cost of the steps that could be applied: of the whole plan where it is valid. `failing_step` is
+    the number, from 1, of the first step that cannot be applied, and `condition` the smallest part of what it requires
+    that does not hold; or the first after which a hard `constraint` is broken (None: it is so at first, or not met at
+    the end). `unmet` are the parts of the goal that do not hold at the end. `reason` says all this in words. `forgone`
+    are the soft goals and constraints that a valid plan does without. Where a limit was reached before it was known
+    whether the plan is valid, `stopped_by` says which. Where facts are unknown, a valid plan works if they are as in
+    `suppositions`.
+    """
+
+    valid: bool
+    cost: Number
+    reason: str = ""
+    failing_step: int | None = None
+    condition: Formula | None = None
+    unmet: tuple[Formula, ...] = ()
+    stopped_by: StoppedBy | None = None
+    suppositions: tuple[Supposition, ...] = ()
+    constraint: Constraint | None = None
+    forgone: tuple[SoftGoal | Constraint, ...] = ()
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Verdict is neither true nor false; ask verdict.valid")
+
+    def __str__(self) -> str:
+        if self.valid:
+            supposed = f", if {' and '.join(map(str, self.suppositions))}" if self.suppositions else ""
+            return "\n".join([f"valid, cost {self.cost}{supposed}", *without(self.forgone)])
+        return f"invalid: {self.reason}" if self.stopped_by is None else f"not decided: {self.reason}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as JSON-ready data, formulas as text; `suppositions` where there are any."""
+        data: dict[str, Any] = {
+            "valid": self.valid,
+            "cost": json_number(self.cost),
+            "reason": self.reason,
+            "failing_step": self.failing_step,
+            "condition": None if self.condition is None else str(self.condition),
+            "unmet": [str(part) for part in self.unmet],
+            "constraint": None if self.constraint is None else str(self.constraint),
+            "forgone": [str(wish) for wish in self.forgone],
+            "stopped_by": None if self.stopped_by is None else self.stopped_by.name.lower(),
+        }
+        if self.suppositions:
+            data["suppositions"] = [each.to_dict() for each in self.suppositions]
+        return data
