@@ -1,4 +1,4 @@
-"""What a search for decompositions has found so far, as an answer."""
+"""The incumbent of a search for decompositions: the best plan and bound so far, with the plan's decomposition."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from htn.search.plan_extraction import plan_of, tree_of
 from htn.verification.validate import validate
 from planner.limits import Budget
 from planner.model import COST
-from planner.plan import Plan, Progress
-from planner.portfolio.incumbent import Answer
+from planner.options import SolveOptions
+from planner.plan import Plan
+from planner.portfolio.incumbent import Incumbent
 from planner.resources import spent
 from planner.validation.verdict import Verdict
 
@@ -24,21 +25,21 @@ def _none(_ground: GroundHtn) -> None:
     return None
 
 
-class HtnAnswer(Answer):
-    """The state of one call of `solve` for a hierarchical problem."""
+class HtnIncumbent(Incumbent):
+    """What one search knows about a hierarchical problem."""
 
-    def __init__(self, problem: HtnProblem, budget: Budget, on_progress: Callable[[Progress], None] | None) -> None:
-        super().__init__(problem.classical, budget, on_progress)
+    def __init__(self, problem: HtnProblem, options: SolveOptions, budget: Budget | None = None) -> None:
+        super().__init__(problem.classical, options, budget)
         self._source = problem
         self._ground: GroundHtn | None = None
         self._offered: Plan | None = None
         self._moves: list[int] = []
         self._translated: Translation = _none
 
-    def hierarchy(self, ground: GroundHtn) -> None:
-        """Note that grounding is done."""
+    def take_hierarchy(self, ground: GroundHtn) -> None:
+        """Note that grounding is done, and gave this hierarchy."""
         self._ground = ground
-        self.grounded(ground.task)
+        self.take_task(ground.task)
         if self._offered is not None and self.run.plan is self._moves:
             self.run.limit = int(self._offered.cost * ground.task.resolution)
 

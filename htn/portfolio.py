@@ -6,18 +6,16 @@ going down the first methods that can be applied where it is of no use at all. S
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import cast
 
 from htn import kernels
-from htn.compilations.soft_goals import without_constraints
 from htn.grounding.ground import GroundHtn, ground
-from htn.incumbent import HtnAnswer
+from htn.incumbent import HtnIncumbent
 from htn.lifted.depth_first import DEPTH_FIRST, Descent, Enough, Meanwhile
-from htn.model import HtnProblem, sealed
+from htn.model import HtnProblem
 from htn.search.decomposition_kernel import BLIND, DEFERRED
 from htn.search.ground_hierarchy import Board
 from htn.search.plan_neighborhood import Windows
@@ -25,13 +23,9 @@ from htn.search.progression import Progression
 from htn.search.task_networks import Partial
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final
-from planner.limits import Budget, check_limits
-from planner.model.domain import creates_objects
-from planner.plan import Progress, Result
-from planner.portfolio.incumbent import intended, unsupported
-from planner.portfolio.portfolio import MODES, checked_name
+from planner.options import SolveOptions
+from planner.plan import Result
 from planner.portfolio.tiers import Contender, take_turns, until_plan
-from planner.resources.resource_portfolio import unlabelled
 from planner.search.search_run import Ending, Run, Steps
 
 FIRST_WEIGHT: Final = 2
@@ -55,10 +49,10 @@ STOPPING: Final = ("depth-first", "greedy")
 HEURISTICS: Final = ("composition", "blind")
 
 
-def chosen(ground: GroundHtn, answer: HtnAnswer, search: str, heuristic: str) -> Steps:
+def run_named_search(ground: GroundHtn, incumbent: HtnIncumbent, search: str, heuristic: str) -> Steps:
     """Search by itself what was asked for: not depth first, which needs no `ground` problem."""
-    run = answer.run
-    board = Board(ground, kernels.entries(), answer.budget.check)
+    run = incumbent.run
+    board = Board(ground, kernels.entries(), incumbent.budget.check)
     run.by = search, heuristic
     make: type[Progression | Partial] = Progression if ground.is_ordered else Partial
     if heuristic == "blind" or search == "uniform":
@@ -72,9 +66,9 @@ def chosen(ground: GroundHtn, answer: HtnAnswer, search: str, heuristic: str) ->
     return (yield from make(board, 0, 1, 1).steps(run, first=True))
 
 
-def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwhile) -> Steps:
+def run_portfolio(ground: GroundHtn, mode: str, incumbent: HtnIncumbent, meanwhile: Meanwhile) -> Steps:
     """Find a plan soon, then better ones, until none is left; until there is one, what `meanwhile` runs goes on."""
-    run = answer.run
+    run = incumbent.run
     board = Board(ground, kernels.entries(), meanwhile.check)
     if ground.root is not None:
         run.proved(board.hierarchy.least[ground.root])
@@ -89,7 +83,7 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwh
         flat = partial(Progression, nested=False)
         contenders.append(Contender(_falling(flat, board, weights, run), 1, by=PROGRESSION))
         if Windows.fits(board):
-            contenders.append(Contender(Windows(board, run, answer.moves).steps(), 2, by=("windows", "composition")))
+            contenders.append(Contender(Windows(board, run, incumbent.moves).steps(), 2, by=("windows", "composition")))
     if not ground.is_ordered:
         contenders.append(Contender(_falling(Partial, board, weights, run), 1, by=PARTIAL))
     return (yield from take_turns(contenders, run))
@@ -167,100 +161,52 @@ def _falling(
     return Ending.INCOMPLETE
 
 
-def solve_plainly(
-    problem: HtnProblem,
-    *,
-    mode: str = "anytime",
-    search: str | None = None,
-    heuristic: str | None = None,
-    engine: str | None = None,
-    time_limit: float | None = 10.0,
-    memory_limit: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
-) -> Result:
-    """Return the answer as `solve` does, but for why there is no decomposition."""
-    check_limits(time_limit, memory_limit)
-    if creates_objects(problem.classical.domain):
-        from htn.compilations.object_creation import solve_with_creation
-
-        options = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine, "on_progress": on_progress}
-        return solve_with_creation(problem, solve_plainly, Budget(time_limit, memory_limit, cancel), **options)
-    if problem.classical.wishes and not problem.classical.unknown:
-        from htn.compilations.soft_goals import solve_with_wishes
-
-        named = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine, "on_progress": on_progress}
-        limits = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
-        return solve_with_wishes(problem, solve_plainly, **named, **limits)
-    if engine is not None:
-        from planner.unified_planning import solve_with
-
-        return solve_with(
-            sealed(problem),
-            engine,
-            time_limit=time_limit,
-            memory_limit=memory_limit,
-            on_progress=on_progress,
-            cancel=cancel,
-        )
-    checked_name("mode", mode, MODES)
-    checked_name("search for hierarchical problems", search, SEARCHES)
-    checked_name("heuristic for hierarchical problems", heuristic, HEURISTICS)
-    refused = unsupported(problem.classical, takes=("budgets",))
-    if refused is None and search is not None and problem.classical.budgets:
-        refused = unlabelled(search, "count what budgets limit")
-    if refused is not None:
-        return refused
-    answer = HtnAnswer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
-    free = without_constraints(problem)
-    found = answer.within_limits(lambda: _solve(free, answer, mode, search, heuristic))
-    return intended(problem.classical.domain, found)
-
-
-def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str, search: str | None, heuristic: str | None) -> Result:
+def search_hierarchy(problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions) -> Result:
+    """Ground the compiled problem, and search it as the options ask; raises `LimitReached`."""
+    mode, search, heuristic = options.mode, options.search, options.heuristic
     if problem.classical.budgets:
-        return _limited(problem, answer, mode, search, heuristic)
+        return _within_budgets(problem, incumbent, options)
     if mode == "optimal" and search in STOPPING:
-        answer.caveat = f"{search} search stops at the first plan, which it does not prove optimal as astar does"
+        incumbent.caveat = f"{search} search stops at the first plan, which it does not prove optimal as astar does"
     if search == "depth-first":
-        return _depth_first(problem, answer, heuristic)
+        return _depth_first(problem, incumbent, heuristic)
     if search or heuristic:
-        found = ground(problem, answer.budget)
-        return _searched(found, answer, mode, chosen(found, answer, search or "astar", heuristic or "composition"))
-    descent = None if mode == "optimal" else Descent(problem, answer)
-    meanwhile = Meanwhile(answer.budget, descent, answer.run, enough=mode == "first")
+        found = ground(problem, incumbent.budget)
+        steps = run_named_search(found, incumbent, search or "astar", heuristic or "composition")
+        return _searched(found, incumbent, mode, steps)
+    descent = None if mode == "optimal" else Descent(problem, incumbent)
+    meanwhile = Meanwhile(incumbent.budget, descent, incumbent.run, enough=mode == "first")
     try:
         found = ground(problem, meanwhile)
-        return _searched(found, answer, mode, automatic(found, mode, answer, meanwhile))
+        return _searched(found, incumbent, mode, run_portfolio(found, mode, incumbent, meanwhile))
     except Enough:
-        return answer.ended(Ending.FIRST_PLAN)
+        return incumbent.ended(Ending.FIRST_PLAN)
 
 
-def _limited(problem: HtnProblem, answer: HtnAnswer, mode: str, search: str | None, heuristic: str | None) -> Result:
+def _within_budgets(problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions) -> Result:
+    """Search a problem with budgets."""
     from htn.resources import within_budgets
 
-    """Solve a problem with budgets."""
-    asked = search or heuristic or mode == "optimal"
-    descent = None if asked else Descent(problem, answer)
-    found = ground(problem, Meanwhile(answer.budget, descent, answer.run, enough=False))
-    return _searched(
-        found, answer, mode, within_budgets(found, problem, answer, mode, search=search, heuristic=heuristic)
-    )
+    asked = options.search or options.heuristic or options.mode == "optimal"
+    descent = None if asked else Descent(problem, incumbent)
+    found = ground(problem, Meanwhile(incumbent.budget, descent, incumbent.run, enough=False))
+    return _searched(found, incumbent, options.mode, within_budgets(found, problem, incumbent, options))
 
 
-def _depth_first(problem: HtnProblem, answer: HtnAnswer, heuristic: str | None) -> Result:
+def _depth_first(problem: HtnProblem, incumbent: HtnIncumbent, heuristic: str | None) -> Result:
+    """Search depth first, without grounding."""
     if heuristic not in (None, "blind"):
         raise InputError(f"depth-first search does not use the heuristic '{heuristic}'", hint="leave it out")
-    descent = Descent(problem, answer)
-    result = answer.of(descent.steps(), "first")
+    descent = Descent(problem, incumbent)
+    result = incumbent.improve(descent.steps(), "first")
     if descent.unfit:
         raise UnsupportedError(f"{descent.unfit} in depth-first search", "leave --search out, and others search")
     return result
 
 
-def _searched(found: GroundHtn, answer: HtnAnswer, mode: str, steps: Steps) -> Result:
+def _searched(found: GroundHtn, incumbent: HtnIncumbent, mode: str, steps: Steps) -> Result:
     """Return the answer that the `steps` of a search lead to, if there is anything to search for."""
-    answer.hierarchy(found)
+    incumbent.take_hierarchy(found)
     if found.unreachable_goal is not None:
-        return answer.unreachable()
-    return answer.ended(Ending.EXHAUSTED) if found.root is None else answer.of(steps, mode)
+        return incumbent.unreachable()
+    return incumbent.ended(Ending.EXHAUSTED) if found.root is None else incumbent.improve(steps, mode)

@@ -10,6 +10,7 @@ from typing import Any
 from htn.model import HtnDomain, HtnProblem
 from planner.limits import Budget
 from planner.lint.findings import Finding
+from planner.options import SolveOptions
 from planner.plan import Plan, Result
 from planner.problem_kinds import Reasons
 from planner.validation.verdict import Verdict
@@ -27,11 +28,11 @@ def resolve(problem: HtnProblem) -> HtnProblem:
     return resolved(problem)
 
 
-def solve(problem: HtnProblem, **options: Any) -> Result:
-    """Return the answer; the options are those of `htn.solve.solve`."""
+def solve(problem: HtnProblem, options: SolveOptions) -> Result:
+    """Return the answer; see `htn.solve.solve`."""
     from htn.solve import solve as solve_hierarchical
 
-    return solve_hierarchical(problem, **options)
+    return solve_hierarchical(problem, options)
 
 
 def candidates(problem: HtnProblem, budget: Budget, which: Any) -> Any:

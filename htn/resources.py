@@ -9,15 +9,16 @@ from collections.abc import Sequence
 
 from htn import kernels
 from htn.grounding.ground import GroundHtn
-from htn.incumbent import HtnAnswer
+from htn.incumbent import HtnIncumbent
 from htn.lifted.depth_first import Meanwhile
 from htn.model import HtnProblem
-from htn.portfolio import automatic
+from htn.portfolio import run_portfolio
 from htn.search.ground_hierarchy import Board
 from htn.search.plan_extraction import tree_of
 from htn.search.task_networks import Node, Nodes
 from planner.jit.common_kernel import INFINITE
 from planner.lightweight import Final, replace
+from planner.options import SolveOptions
 from planner.portfolio.tiers import Contender
 from planner.resources.label_setting import Estimate, Vector
 from planner.resources.resource_portfolio import (
@@ -108,27 +109,25 @@ class _Charges:
         return self._vectors[code % len(self._vectors)]
 
 
-def within_budgets(
-    ground: GroundHtn, problem: HtnProblem, answer: HtnAnswer, mode: str, *, search: str | None, heuristic: str | None
-) -> Steps:
-    """Search for the cheapest plan that keeps the budgets; `search` is one of `LABELLED`, if given.
+def within_budgets(ground: GroundHtn, problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions) -> Steps:
+    """Search for the cheapest plan that keeps the budgets; the options name a search of `LABELLED`, if any.
 
     Where no plan keeps them, `run.excluded` says why. Raises as `planner.resources.label_setting.allowances` does.
     """
     classical = problem.classical
-    search_by = _searching(ground, problem, answer)
-    spending = spending_of(ground.task, classical, answer.run, search_by, lambda moves: tree_of(ground, moves).steps)
-    guided = search != "uniform" and heuristic != "blind"
-    board = Board(ground, kernels.entries(), answer.budget.check)
-    if search or heuristic:
+    search_by = _searching(ground, problem, incumbent)
+    spending = spending_of(ground.task, classical, incumbent.run, search_by, lambda moves: tree_of(ground, moves).steps)
+    guided = options.search != "uniform" and options.heuristic != "blind"
+    board = Board(ground, kernels.entries(), incumbent.budget.check)
+    if options.search or options.heuristic:
         ending = yield from _labels(board, spending, guided=guided)
     else:
         turns = [Contender(_labels(board, spending, guided=guided), 1)]
-        ending = yield from sharing(spending, mode, lambda sums: _labels(board, spending, sums), turns)
+        ending = yield from sharing(spending, options.mode, lambda sums: _labels(board, spending, sums), turns)
     return concluded(spending, classical, ending)
 
 
-def _searching(ground: GroundHtn, problem: HtnProblem, answer: HtnAnswer) -> Searching:
+def _searching(ground: GroundHtn, problem: HtnProblem, incumbent: HtnIncumbent) -> Searching:
     """Return how one searches by other costs: as by the real ones."""
 
     def steps(costs: list[int], run: Run, improve: bool) -> Steps:
@@ -136,11 +135,11 @@ def _searching(ground: GroundHtn, problem: HtnProblem, answer: HtnAnswer) -> Sea
             return Ending.INCOMPLETE
         assert ground.arrays is not None
         other = replace(ground, arrays=replace(ground.arrays, costs=costs))
-        inner = HtnAnswer(problem, answer.budget, None)
+        inner = HtnIncumbent(problem, SolveOptions(), incumbent.budget)
         inner.run = run
-        inner.hierarchy(other)
-        meanwhile = Meanwhile(answer.budget, None, run, enough=False)
-        return (yield from automatic(other, "anytime" if improve else "optimal", inner, meanwhile))
+        inner.take_hierarchy(other)
+        meanwhile = Meanwhile(incumbent.budget, None, run, enough=False)
+        return (yield from run_portfolio(other, "anytime" if improve else "optimal", inner, meanwhile))
 
     return steps
 

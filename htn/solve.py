@@ -1,55 +1,59 @@
-"""From a hierarchical problem to an answer."""
+"""From a hierarchical problem to an answer: the story of `solve`, stage by stage."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-
+from htn.compilations.reductions import REDUCTIONS
+from htn.compilations.soft_goals import without_constraints
+from htn.incumbent import HtnIncumbent
 from htn.model import HtnProblem
-from htn.portfolio import solve_plainly
+from htn.portfolio import search_hierarchy
 from htn.problem_kind import resolve
-from planner.lightweight import Any, Final, replace
+from planner.lightweight import Final, replace
 from planner.limits import Budget, LimitReached
-from planner.plan import Progress, Result, Status
+from planner.options import SolveOptions
+from planner.plan import Result, Status
+from planner.portfolio.incumbent import intended
 
 REASON_SECONDS: Final = 1.0
 """So long a reason is looked for where it is proved that there is no plan."""
 
 
-def solve(
-    problem: HtnProblem,
-    *,
-    mode: str = "anytime",
-    search: str | None = None,
-    heuristic: str | None = None,
-    engine: str | None = None,
-    time_limit: float | None = 10.0,
-    memory_limit: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
-) -> Result:
-    """Return the answer to `problem`, as `planner.solve` does for classical ones; the options are the same.
+def solve(problem: HtnProblem, options: SolveOptions) -> Result:
+    """Return the answer to `problem`, as `planner.solve` does for classical ones.
 
     A `search` is one of `htn.portfolio.SEARCHES`, a `heuristic` of `HEURISTICS` there (alone: A*).
     A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
     """
     problem = resolve(problem)
-    named: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
-    limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
-    budget = Budget(time_limit, memory_limit, cancel)
-    return _reasoned(problem, solve_plainly(problem, **named, **limits, on_progress=on_progress), budget)
+    budget = options.budget()
+    return _with_reason(problem, answer(problem, options), budget)
 
 
-def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
+def answer(problem: HtnProblem, options: SolveOptions) -> Result:
+    """Return what `solve` does for a resolved problem, without a look for the reason where there is no plan.
+
+    The first reduction that applies answers, or else a search for decompositions.
+    """
+    options.check()
+    for reduce in REDUCTIONS:
+        found = reduce(problem, options, answer)
+        if found is not None:
+            return found
+    compiled = without_constraints(problem)
+    incumbent = HtnIncumbent(problem, options)
+    found = incumbent.within_limits(lambda: search_hierarchy(compiled, incumbent, options))
+    return intended(problem.classical.domain, found)
+
+
+def _with_reason(problem: HtnProblem, result: Result, budget: Budget) -> Result:
     """Return `result` with the reason, if there is no plan and a reason can be found soon."""
     if result.status is not Status.UNSOLVABLE or result.statistics.ground_seconds > REASON_SECONDS:
         return result
     from htn.explain.unsolvable import why_not
     from planner.explain.conflicts import naming
 
-    left = REASON_SECONDS if budget.remaining is None else min(REASON_SECONDS, max(budget.remaining, 0.0))
-    within = Budget(left, budget.memory_limit, budget.cancel)
-    result = naming(problem, result, within, solve_plainly)
+    within = budget.part(REASON_SECONDS)
+    result = naming(problem, result, within, answer)
     if result.reason:
         return result
     try:

@@ -79,6 +79,10 @@ class Budget:
         """Seconds that are left, never negative; None without a limit."""
         return None if self.time_limit is None else max(0.0, self.time_limit - self.elapsed)
 
+    def share(self, part: float) -> Budget:
+        """Return what may be used in this part of the time that is left."""
+        return Budget(None if self.remaining is None else part * self.remaining, self.memory_limit, self.cancel)
+
     def part(self, seconds: float | None) -> Budget:
         """Return what may be used in the next so many `seconds`; None: all that is left."""
         left = self.remaining

@@ -276,6 +276,11 @@ class Result:
         return data
 
 
+def refusal(reason: str) -> Result:
+    """Return the answer to a problem with something that is not supported, as `reason` says."""
+    return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """What is known while the work goes on: the best plan so far and the lower bound."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from planner.limits import Budget
     from planner.lint.findings import Finding
+    from planner.options import SolveOptions
     from planner.plan import Plan, Result
     from planner.validation.verdict import Verdict
 
@@ -72,8 +73,8 @@ class ProblemKind(Protocol):
     def resolve(self, problem: Any) -> Any:
         """Return the problem with its texts read and its names looked up; raises `InputError` for a mistake."""
 
-    def solve(self, problem: Any, **options: Any) -> Result:
-        """Return the answer to the problem; the options are those of `planner.solve`."""
+    def solve(self, problem: Any, options: SolveOptions) -> Result:
+        """Return the answer to the problem."""
 
     def candidates(self, problem: Any, budget: Budget, which: Any) -> Any:
         """Return the plans for the problem by their costs: those that `which`, a `topk.candidates.Which`, says."""

@@ -29,8 +29,9 @@ from planner.lightweight import replace
 from planner.limits import Budget
 from planner.model import Goal, Problem
 from planner.model.problem import sealed
+from planner.options import ANY_PLAN
 from planner.plan import Status
-from planner.solve import solve_plainly
+from planner.solve import answer
 
 _UNSEEN: Final = frozenset({Provenance.ASSUMED, Provenance.REPORTED, Provenance.UNKNOWN})
 """Facts of this provenance may be otherwise than is believed."""
@@ -63,7 +64,7 @@ def _as_observed(problem: Problem, state: RunState) -> Problem:
 
 def _proof(believed: Problem, observed: Problem) -> Mapping[str, Any] | None:
     try:
-        if solve_plainly(observed, mode="first", time_limit=PROOF_SECONDS).status is not Status.UNSOLVABLE:
+        if answer(observed, ANY_PLAN.within(Budget(PROOF_SECONDS))).status is not Status.UNSOLVABLE:
             return None
         return explain_unsolvable(sealed(believed), Budget(PROOF_SECONDS)).knowing_unsolvable().to_dict()
     except ForethoughtError:  # what search or the explanation does not take is no proof

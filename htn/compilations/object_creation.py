@@ -11,7 +11,7 @@ Search for tasks whose actions create objects: rounds with ever more placeholder
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from htn.model import HtnProblem
 from planner.compilations.object_creation.placeholders import (
@@ -24,10 +24,10 @@ from planner.compilations.object_creation.placeholders import (
 )
 from planner.compilations.object_creation.reachability import rule_sizes
 from planner.compilations.object_creation.rounds import Creation, Rounds, creations_by
-from planner.lightweight import Any, replace
-from planner.limits import Budget
+from planner.lightweight import replace
 from planner.model import Atom, Problem, TypeHierarchy
 from planner.model.domain import creates_objects
+from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Result, Step
 from planner.validation.verdict import Verdict
 
@@ -74,12 +74,12 @@ def with_enough(problem: HtnProblem) -> HtnProblem:
     return over(problem, with_placeholders_in_any_order(problem.classical, counts))
 
 
-def solve_with_creation(problem: HtnProblem, solve: Callable[..., Result], budget: Budget, **options: Any) -> Result:
+def solve_with_creation(problem: HtnProblem, options: SolveOptions, solve: Solve) -> Result:
     """Return the answer to `problem`, in which actions create objects; `solve` answers for problems without such.
 
     OPTIMAL and UNSOLVABLE hold for any number of created objects.
     """
-    return _HtnRounds(problem, solve, budget, options).within_limits()
+    return _HtnRounds(problem, options, solve).within_limits()
 
 
 class _HtnRounds(Rounds):

@@ -9,15 +9,16 @@ Constraints on what a decomposition does become conditions and effects of action
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from htn.plan import Decomposition, Node
 from htn.verification.validate import validate
 from planner.compilations.constraints import without_constraints as without_classical
 from planner.compilations.soft_goals import Wishing, forgone, granted, with_spending
-from planner.lightweight import Any, Final, replace
+from planner.lightweight import Final, replace
 from planner.model import COST, Action, Atom, Goal, Metric
+from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Result
 from planner.validation.verdict import Verdict
 
@@ -76,9 +77,9 @@ def _followed(network: Network, names: Collection[str]) -> Network:
     return replace(network, subtasks=(*network.subtasks, *wishes), ordering=(*network.ordering, *first, *row))
 
 
-def solve_with_wishes(problem: HtnProblem, solve: Callable[..., Result], **options: Any) -> Result:
+def solve_with_wishes(problem: HtnProblem, options: SolveOptions, solve: Solve) -> Result:
     """Return the answer to `problem`, in which something is wished for; `solve` answers for problems without wishes."""
-    return _HtnWishing(problem, options.pop("on_progress", None)).answer(without_wishes(problem), solve, options)
+    return _HtnWishing(problem, options).answer(without_wishes(problem), solve)
 
 
 def bare(plan: Plan, problem: HtnProblem) -> Plan:

@@ -19,9 +19,10 @@ from htn.model import HtnProblem
 from planner.compilations.constraints import MARK
 from planner.explain.conflicts import Kind, conflicts
 from planner.garbage_collection import collector_paused
-from planner.lightweight import Any, Final, replace
+from planner.lightweight import Final, replace
 from planner.limits import Budget
 from planner.model import Constraint, Problem
+from planner.options import ANY_PLAN
 from planner.plan import StoppedBy
 
 _MONITOR: Final = re.compile(rf"{MARK}(\d+)")
@@ -91,13 +92,11 @@ def is_demanding(problem: Problem) -> bool:
 
 def _demanded(problem: HtnProblem, budget: Budget) -> WhyNot:
     """Return that there is a plan, or what cannot be kept together, as far as either shows."""
-    from htn.portfolio import solve_plainly
+    from htn.solve import answer
 
-    half = None if budget.remaining is None else budget.remaining / 2
-    limits: dict[str, Any] = {"memory_limit": budget.memory_limit, "cancel": budget.cancel}
-    if solve_plainly(problem, mode="first", time_limit=half, **limits).has_plan:
+    if answer(problem, ANY_PLAN.within(budget, 1 / 2)).has_plan:
         return WhyNot(problem.name, solvable=True)
-    found = conflicts(problem, budget, solve_plainly)
+    found = conflicts(problem, budget, answer)
     named = [each for each in found if any(demand.kind is not Kind.GOAL for demand in each.demands)]
     return WhyNot(problem.name, conflicts=tuple(named))
 

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, cast
 
 from htn.compilations.method_splitting import ROOT
-from htn.incumbent import HtnAnswer
+from htn.incumbent import HtnIncumbent
 from htn.lifted.compiled_problem import DONE, FIRST, STOP, Cell, Machine, Way, machine
 from htn.lifted.generated_code import Unfit
 from htn.lifted.plan_extraction import moves_by, plan_by
@@ -244,8 +244,8 @@ class Descent:
     Where methods say all that there is to know, nothing has to be given up, and methods backwards are not tried.
     """
 
-    def __init__(self, problem: HtnProblem, answer: HtnAnswer) -> None:
-        self._problem, self._answer = problem, answer
+    def __init__(self, problem: HtnProblem, incumbent: HtnIncumbent) -> None:
+        self._problem, self._incumbent = problem, incumbent
         self._has_to_give_up = False
         self._pauses = 0
         self.unfit = ""
@@ -258,7 +258,7 @@ class Descent:
 
     def steps(self) -> Steps:
         """Search for a plan: `FIRST_PLAN` when there is one."""
-        run, declared = self._answer.run, self._search(backwards=False)
+        run, declared = self._incumbent.run, self._search(backwards=False)
         while not self._has_to_give_up:
             run.by = DEPTH_FIRST
             self._pauses += 1
@@ -275,14 +275,14 @@ class Descent:
 
     def _search(self, *, backwards: bool) -> Steps:
         try:
-            made = machine(self._problem, backwards=backwards, check=self._answer.budget.check)
+            made = machine(self._problem, backwards=backwards, check=self._incumbent.budget.check)
         except (Unfit, SyntaxError, RecursionError) as error:  # what Python does not compile is too deep for it
             self.unfit = str(error) if isinstance(error, Unfit) else "conditions that are nested so deep"
             return Ending.INCOMPLETE
         yield
         search = DepthFirst(made)
         steps = search.steps()
-        run, counted = self._answer.run, 0
+        run, counted = self._incumbent.run, 0
         while True:
             try:
                 next(steps)
@@ -297,7 +297,7 @@ class Descent:
         if ending is Ending.FIRST_PLAN:
             with Finishing():
                 plan = plan_by(search.ways, made, self._problem)
-                self._answer.offer(plan, partial(moves_by, search.ways, made))
+                self._incumbent.offer(plan, partial(moves_by, search.ways, made))
         return ending
 
 

@@ -19,14 +19,15 @@ from collections.abc import Collection, Iterable, Sequence
 from htn.compilations.soft_goals import without_constraints
 from htn.model import HtnProblem
 from htn.plan import Decomposition, Node
-from htn.portfolio import solve_plainly
 from htn.problem_kind import resolve
 from htn.repair.remaining_problem import Rest, Standing, rest_of
+from htn.solve import answer
 from htn.verification.validate import validate
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Budget, check_limits
 from planner.model import Atom, Number
+from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy
 from planner.portfolio.incumbent import unsupported
 from planner.repair.forbidden_steps import actions_of, barred
@@ -220,9 +221,7 @@ class _Repairing:
         return limit is not None and left is not None and left < limit * (1 - INNER)
 
     def _tried(self, rest: Rest, *, is_last: bool) -> Result:
-        left, budget = self._budget.remaining, self._budget
-        seconds = left if left is None or is_last else left * SHARE
-        return solve_plainly(rest.problem, time_limit=seconds, memory_limit=budget.memory_limit, cancel=budget.cancel)
+        return answer(rest.problem, SolveOptions().within(self._budget, 1.0 if is_last else SHARE))
 
     def _repaired(self, anew: frozenset[int], result: Result, *, is_deepest: bool) -> Repair:
         status = result.status if is_deepest else Status.SOLVED

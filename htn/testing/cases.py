@@ -11,6 +11,7 @@ from planner.model import Number
 from planner.plan import Plan, Status
 from planner.semantics.actions import cost_of
 from planner.semantics.simulation import bound
+from planner.solve import solve
 from planner.testing.cases import steps_from
 
 
@@ -54,7 +55,7 @@ def complaints(case: HtnCase) -> Iterator[str]:
             yield f"invalid plan {number} is valid"
         elif reason not in verdict.reason:
             yield f"invalid plan {number} fails because {verdict.reason!r}, not because {reason!r}"
-    result = problem_kind.solve(case.problem, time_limit=None)
+    result = solve(case.problem, time_limit=None)
     expected = Status.UNSOLVABLE if case.optimum is None else Status.OPTIMAL
     if result.status is not expected or result.cost != case.optimum:
         yield f"expected {expected.name} with cost {case.optimum}, but solving gave {result.describe()}"

@@ -12,7 +12,7 @@ Whether a goal is out of reach however actions come out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from planner.compilations.adl import to_adl
@@ -23,7 +23,8 @@ from planner.limits import Budget
 from planner.model import TRUE, Action, Atom, CostFunction, CostTerm, Number, Problem, When
 from planner.model.formulas import Term, exact_number
 from planner.model.problem import sealed_as
-from planner.plan import Result, Status, exact_sum
+from planner.options import ANY_PLAN, Solve
+from planner.plan import Status, exact_sum
 from planner.problem_kinds import check_classical
 
 ROUNDING: Final = Decimal("1e-15")
@@ -190,12 +191,10 @@ class Expected:
                 return term
 
 
-def is_hopeless(problem: Problem, budget: Budget, solve: Callable[..., Result]) -> bool:
+def is_hopeless(problem: Problem, budget: Budget, solve: Solve) -> bool:
     """Return whether `problem` has no plan even where each action comes out as one likes; False if that is not known.
 
-    `solve` is `planner.solve`. Constraints are left out: steps that come out in another way have another name here.
+    `solve` is `planner.solve.answer`. Constraints are left out: steps that come out otherwise have other names here.
     """
-    left = None if budget.remaining is None else max(budget.remaining, 0.0)
     lucky = replace(determinise(problem).problem, constraints=())
-    found = solve(lucky, mode="first", time_limit=left, memory_limit=budget.memory_limit, cancel=budget.cancel)
-    return found.status is Status.UNSOLVABLE
+    return solve(lucky, ANY_PLAN.within(budget)).status is Status.UNSOLVABLE

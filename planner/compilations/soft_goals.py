@@ -19,7 +19,7 @@ time, which grounding proves: the pointer is one variable of the task.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from planner.compilations.adl import to_adl, with_items
 from planner.compilations.constraints import MARK, without_constraints
@@ -42,6 +42,7 @@ from planner.model import (
 )
 from planner.model.actions import added
 from planner.model.formulas import conjunction, conjuncts
+from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact_sum
 from planner.problem_kinds import classical_of
 
@@ -192,12 +193,12 @@ _MONITOR: Final = re.compile(rf"nothing makes this part of the goal true: .*?{MA
 _SPENDING: Final = re.compile(rf"uses (\S+) of {SPENT}")
 
 
-def solve_with_wishes(problem: Problem, solve: Callable[..., Result], **options: Any) -> Result:
+def solve_with_wishes(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
     """Return the answer to `problem`, in which something is wished for; `solve` answers for problems without wishes."""
     compiled = without_wishes(problem)
-    if options.get("engine") is not None:
+    if options.engine is not None:
         compiled = without_numbers(compiled)
-    return Wishing(problem, options.pop("on_progress", None)).answer(compiled, solve, options)
+    return Wishing(problem, options).answer(compiled, solve)
 
 
 def valued(plan: Plan, verdict: Verdict) -> Plan:
@@ -212,16 +213,16 @@ def valued(plan: Plan, verdict: Verdict) -> Plan:
 class Wishing:
     """One call of `solve`: plans are handed on as those of the declared problem, which may be of another kind."""
 
-    def __init__(self, problem: Any, on_progress: Callable[[Progress], None] | None) -> None:
+    def __init__(self, problem: Any, options: SolveOptions) -> None:
         self.problem = problem
         self._classical = classical_of(problem)
-        self._on_progress = on_progress
+        self._options = options
         self._latest: tuple[Plan | None, Plan | None] = None, None
 
-    def answer(self, compiled: Any, solve: Callable[..., Result], options: dict[str, Any]) -> Result:
+    def answer(self, compiled: Any, solve: Solve) -> Result:
         """Return what is found for the `compiled` problem, without wishes, as the answer to the one with them."""
-        report = None if self._on_progress is None else self._report
-        found = solve(compiled, on_progress=report, **options)
+        report = None if self._options.on_progress is None else self._report
+        found = solve(compiled, replace(self._options, on_progress=report))
         result = replace(found, plan=self._declared(found.plan), reason=self._in_words(found.reason))
         settled = result.status is Status.SOLVED and result.gap is not None and result.gap <= 0
         return replace(result, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED) if settled else result
@@ -238,8 +239,8 @@ class Wishing:
         return validate(self.problem, plan)
 
     def _report(self, progress: Progress) -> None:
-        assert self._on_progress is not None
-        self._on_progress(replace(progress, plan=self._declared(progress.plan)))
+        assert self._options.on_progress is not None
+        self._options.on_progress(replace(progress, plan=self._declared(progress.plan)))
 
     def _declared(self, plan: Plan | None) -> Plan | None:
         """Return `plan` without the steps that settle wishes, with what it forgoes; the same one for the same.

@@ -8,13 +8,14 @@ be larger than need be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Budget, LimitReached
 from planner.model import COST, Constraint, Formula, Goal, Number, Problem
 from planner.model.formulas import conjunction, conjuncts
+from planner.options import ANY_PLAN, Solve
 from planner.plan import Result, Status
 from planner.problem_kinds import AnyProblem, classical_of, with_classical
 
@@ -26,7 +27,10 @@ SHARE: Final = 5
 
 VAGUE: Final = "no plan keeps the budget"
 """A reason that begins so can be said better."""
-Solve = Callable[..., Result]
+REASON_SECONDS: Final = 1.0
+"""So long `with_reason` looks for demands that cannot be met together."""
+POINTING: Final = "explain_unsolvable says whether constraints and goal cannot be met together"
+"""The reason where that was not found in time."""
 """Takes a problem, `mode`, and limits, as `planner.solve` does."""
 
 
@@ -85,10 +89,17 @@ def demands_of(problem: Problem) -> list[Demand]:
 def conflicts(problem: AnyProblem, budget: Budget, solve: Solve | None = None) -> tuple[Conflict, ...]:
     """Return sets of demands that cannot be met together; none where it was not proved within `budget` that any is.
 
-    `solve` says of a problem with some of the demands whether it has a plan; None for `planner.solve`. Raises
+    `solve` says of a problem with some of the demands whether it has a plan; None for `planner.solve.answer`. Raises
     `InputError` as that does.
     """
     return tuple(_Search(problem, budget, solve).conflicts())
+
+
+def with_reason(problem: Problem, result: Result, budget: Budget, solve: Solve) -> Result:
+    """Return `result`, that there is no plan, with a reason where demands clash or may clash."""
+    found = naming(problem, result, budget.part(REASON_SECONDS), solve)
+    hard = any(each.utility is None for each in problem.constraints)
+    return replace(found, reason=POINTING) if hard and not found.reason else found
 
 
 def naming(problem: AnyProblem, result: Result, budget: Budget, solve: Solve) -> Result:
@@ -162,17 +173,13 @@ class _Search:
         return self._asked[chosen]
 
     def _search(self, chosen: frozenset[int]) -> bool | None:
-        from planner.solve import solve_plainly
+        from planner.solve import answer
 
-        left = self._budget.remaining
-        if left is not None and left <= 0:
+        if self._budget.remaining == 0:
             return None
         demands = [self._demands[each] for each in sorted(chosen)]
         part = with_classical(self._problem, demanding(classical_of(self._problem), demands))
-        limits: dict[str, Any] = {"memory_limit": self._budget.memory_limit, "cancel": self._budget.cancel}
-        result = (self._solve or solve_plainly)(
-            part, mode="first", time_limit=None if left is None else left / SHARE, **limits
-        )
+        result = (self._solve or answer)(part, ANY_PLAN.within(self._budget, 1 / SHARE))
         if result.has_plan:
             return False
         return True if result.status is Status.UNSOLVABLE else None

@@ -52,6 +52,7 @@ from planner.model import (
 )
 from planner.model.actions import CostTerm
 from planner.model.formulas import children, substitute
+from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import validate
@@ -479,11 +480,9 @@ class _Search:
         return assumptions(literals, prices, self._items, self._problem.initial)
 
     def _solve(self, problem: Problem, share: float, **options: Any) -> Result:
-        from planner.solve import solve_plainly
+        from planner.solve import answer
 
-        left = self._budget.remaining
-        limits = {"time_limit": None if left is None else left * share, "memory_limit": self._budget.memory_limit}
-        result = solve_plainly(problem, **{"cancel": self._budget.cancel, **limits, **options})
+        result = answer(problem, SolveOptions().within(self._budget, share, **options))
         if result.status is Status.UNSUPPORTED:
             raise UnsupportedError(result.reason)
         return result

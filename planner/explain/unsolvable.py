@@ -20,6 +20,7 @@ from planner.explain.unreachable_goals import Missing, Unreachable, unreachable_
 from planner.limits import Budget, LimitReached
 from planner.model import COST, Problem
 from planner.model.domain import creates_objects
+from planner.options import ANY_PLAN
 from planner.plan import Plan, Status, StoppedBy
 from planner.problem_kinds import resolve_classical
 
@@ -162,20 +163,13 @@ def clashes(problem: Problem, budget: Budget) -> tuple[Conflict, ...]:
     hard = any(each.utility is None for each in problem.constraints)
     if not (hard or problem.budgets or problem.deadline is not None):
         return ()
-    left = budget.remaining
-    half = Budget(None if left is None else left / 2, budget.memory_limit, budget.cancel)
-    return conflicts(problem, half)
+    return conflicts(problem, budget.share(1 / 2))
 
 
 def _is_unsolvable(problem: Problem, budget: Budget) -> bool:
-    from planner.solve import solve_plainly
+    from planner.solve import answer
 
-    limits: dict[str, Any] = {
-        "time_limit": budget.remaining,
-        "memory_limit": budget.memory_limit,
-        "cancel": budget.cancel,
-    }
-    return solve_plainly(problem, mode="first", **limits).status is Status.UNSOLVABLE
+    return answer(problem, ANY_PLAN.within(budget)).status is Status.UNSOLVABLE
 
 
 def _whatever_is_created(found: Diagnosis, problem: Problem, *, proved: bool) -> Diagnosis:

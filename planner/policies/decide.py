@@ -20,6 +20,7 @@ from planner.lightweight import Any, Final, cast
 from planner.limits import Budget, LimitReached, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.domain import creates_objects
+from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
 from planner.policies.evaluation import evaluate
@@ -30,7 +31,6 @@ from planner.policies.policy_extraction import policy_of
 from planner.policies.policy_iteration import best_policy
 from planner.policies.policy_mcts import best_known, hopes_for, simulated
 from planner.policies.replanning import replanned
-from planner.portfolio.portfolio import check_simulations
 from planner.problem_kinds import AnyProblem, is_other_problem, resolve_problem
 
 LOOKING: Final = 0.6

@@ -23,7 +23,7 @@ from planner.model import COST
 from planner.policies.lao_star import Bounds, Check
 from planner.policies.markov_decision_process import NOTHING, Graph, Left, Process
 from planner.policies.policy_iteration import Solution, best_policy
-from planner.portfolio.portfolio import automatic
+from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.workplace import Workplace
 from planner.resources.label_setting import Allowance
 from planner.resources.resource_portfolio import Spending, searching, within
@@ -95,7 +95,7 @@ class Lucky:
         actions = [replace(self._process.task.actions[action], cost=prices[action]) for action in self._kept]
         task = replace(self._process.task, actions=tuple(actions), initial=tuple(facts_of(state)))
         workplace = Workplace(task, Space(task), Run(), self._check)
-        steps = self._within(workplace, left, average=average) if left else automatic(workplace, "anytime")
+        steps = self._within(workplace, left, average=average) if left else run_portfolio("anytime", workplace)
         began = time.monotonic()
         until = began + SECONDS if end is None else min(began + SECONDS, end)
         while time.monotonic() < until:

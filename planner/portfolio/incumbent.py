@@ -1,4 +1,4 @@
-"""What a search has found so far, as an answer: plans are validated, bounds are put in the problem's units."""
+"""The incumbent: the best plan and bound that a search has found so far, validated and in the problem's units."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from planner.lightweight import TYPE_CHECKING, Final, replace
 from planner.limits import Budget, Finishing, LimitReached
 from planner.model import DomainModel, Number, Problem
 from planner.model.domain import uncertain_actions
-from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact
+from planner.options import Solve, SolveOptions
+from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact, refusal
 from planner.search import Ending, Run
 from planner.search.search_run import Steps
 from planner.task.ground_task import INFINITY, Task
@@ -26,16 +27,20 @@ EXACT: Final = Context(prec=600)
 """Decimal arithmetic with more digits than any cost has."""
 
 
-class Answer:
-    """The state of one call of `solve`: what is known, and the `Result` that it makes."""
+class Incumbent:
+    """What one search knows about a problem, and the `Result` that this makes.
 
-    def __init__(self, problem: Problem, budget: Budget, on_progress: Callable[[Progress], None] | None) -> None:
+    `budget` limits the search; None: the limits of the options, which begin to count now.
+    """
+
+    def __init__(self, problem: Problem, options: SolveOptions, budget: Budget | None = None) -> None:
         self.problem = problem
-        self.budget = budget
+        self.budget = budget or options.budget()
         self.run = Run(on_change=self._changed)
+        self.run.seed, self.run.most_simulations = options.seed, options.simulations
         self.caveat = ""
         """What the search cannot prove."""
-        self._on_progress = on_progress
+        self._on_progress = options.on_progress
         self._task: Task | None = None
         self._ground_seconds = 0.0
         self._searching_since = 0.0
@@ -55,7 +60,7 @@ class Answer:
         except KeyboardInterrupt:
             return self.stopped(StoppedBy.CANCELLED)
 
-    def of(self, steps: Steps, mode: str) -> Result:
+    def improve(self, steps: Steps, mode: str) -> Result:
         """Go through `steps` to their end, or to the first plan where `mode` is that; raises `LimitReached`."""
         while True:
             self.budget.check()
@@ -66,8 +71,8 @@ class Answer:
             if mode == "first" and self.run.plan is not None:
                 return self.ended(Ending.FIRST_PLAN)
 
-    def grounded(self, task: Task) -> None:
-        """Note that grounding is done."""
+    def take_task(self, task: Task) -> None:
+        """Note that grounding is done, and gave this task."""
         self._task = task
         self._ground_seconds = self.budget.elapsed
         self._searching_since = time.thread_time()
@@ -181,7 +186,7 @@ def unsupported(problem: Problem, takes: Collection[str] = ()) -> Result | None:
     constructs = [construct for construct, there in has.items() if there and construct not in takes]
     if not constructs:
         return None
-    return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=f"search does not take {constructs[0]} yet")
+    return refusal(f"search does not take {constructs[0]} yet")
 
 
 def intended(domain: DomainModel, result: Result) -> Result:
@@ -196,3 +201,13 @@ def intended(domain: DomainModel, result: Result) -> Result:
     if result.status is not Status.UNSOLVABLE:
         return replace(result, reason=reason)
     return replace(result, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, reason=reason)
+
+
+def as_intended(problem: Problem, result: Result, budget: Budget, answer: Solve) -> Result:
+    """Return `result`, for which actions come out as intended; it stays UNSOLVABLE where no outcomes reach the goal."""
+    if result.status is Status.UNSOLVABLE and uncertain_actions(problem.domain):
+        from planner.compilations.determinization import is_hopeless
+
+        if is_hopeless(problem, budget, answer):
+            return result
+    return intended(problem.domain, result)

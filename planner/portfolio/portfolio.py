@@ -9,11 +9,12 @@ all of them, and the first that is exhausted has the proof.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from planner.errors import InputError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
-from planner.lightweight import Any, Final
+from planner.lightweight import Any, Final, dataclass
+from planner.options import SolveOptions
 from planner.portfolio.tiers import Contender, take_turns
 from planner.portfolio.workplace import Workplace, heuristic_for
 from planner.search import REGISTRY as SEARCHES
@@ -41,7 +42,40 @@ FEWER: Final = 0.98
 """The part of the actions that may be left, unless states are left out, if that search is to begin again."""
 
 
-def chosen(workplace: Workplace, search: str, heuristic: str | None) -> tuple[Steps, str]:
+Start = Callable[[Workplace], Steps]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A search of a portfolio: `share` is its part of the time against the others'.
+
+    It begins as if it had used up `late` seconds of processor time already; below 0, it goes first for so long.
+    """
+
+    start: Start
+    share: int
+    why: str
+    late: float = 0.0
+    when: Callable[[Workplace], bool] = lambda _: True
+
+
+def named(search: str, heuristic: str | None = None, **options: Any) -> Start:
+    """Return what starts the search called `search`, with the options of `Workplace.search`."""
+    return lambda workplace: workplace.search(search, heuristic, **options)
+
+
+def run_portfolio(name: str, workplace: Workplace) -> Steps:
+    """Let the searches of the portfolio called `name`, such as one for a mode, take turns until one has the proof."""
+    return take_turns(contenders(name, workplace), workplace.run)
+
+
+def contenders(name: str, workplace: Workplace) -> list[Contender]:
+    """Return the searches of the portfolio called `name` that suit the task."""
+    entries = [each for each in PORTFOLIOS[name] if each.when(workplace)]
+    return [Contender(each.start(workplace), each.share, spent=each.late) for each in entries]
+
+
+def run_named_search(workplace: Workplace, search: str, heuristic: str | None) -> tuple[Steps, str]:
     """Return the search that was asked for, and what it cannot prove, in words ("" if nothing)."""
     name, caveat = heuristic_for(search, heuristic), ""
     kind = HEURISTICS[name or "blind"]
@@ -53,20 +87,9 @@ def chosen(workplace: Workplace, search: str, heuristic: str | None) -> tuple[St
     return workplace.search(search, heuristic), caveat
 
 
-def automatic(workplace: Workplace, mode: str) -> Steps:
-    """Let the searches that suit `mode` take turns until one has the proof."""
-    if mode == "first":
-        blind = Contender(workplace.search("uniform", states=FEW_STATES), 1)
-        return take_turns([Contender(improving(workplace), 4), blind], workplace.run)
-    relaxed = Contender(workplace.relaxed(), 3, spent=-HEAD_START)
-    proof = Contender(proving(workplace), 3)
-    others = [] if mode == "optimal" else [Contender(improving(workplace), 4)]
-    return take_turns([relaxed, proof, *others], workplace.run)
-
-
-def proving(workplace: Workplace) -> Steps:
+def prove(workplace: Workplace) -> Steps:
     """Search for a cheapest plan: for a moment as the task is, then without what no plan needs, and in more ways."""
-    steps = take_turns(_exact(workplace), workplace.run)
+    steps = run_portfolio("proof", workplace)
     until = time.thread_time() + PATIENCE + PATIENCE_FOR_ACTION * len(workplace.task.actions)
     while time.thread_time() < until:
         try:
@@ -79,24 +102,10 @@ def proving(workplace: Workplace) -> Steps:
         workplace.run.by = (pruned.by, "")
         return Ending.EXHAUSTED
     if pruned is None or not (pruned.task.conflicts or len(pruned.actions) <= FEWER * len(workplace.task.actions)):
-        return (yield from take_turns([Contender(steps, 3, by=workplace.run.by), *_abstract(workplace)], workplace.run))
+        begun = Contender(steps, 3, by=workplace.run.by)
+        return (yield from take_turns([begun, *contenders("abstractions", workplace)], workplace.run))
     steps.close()
-    return (
-        yield from workplace.elsewhere(pruned, lambda left: take_turns([*_exact(left), *_abstract(left)], left.run))
-    )
-
-
-def _exact(workplace: Workplace) -> list[Contender]:
-    """Return the searches for a cheapest plan that need no preparation."""
-    blind = workplace.search("uniform", states=BLIND_STATES)
-    return [Contender(workplace.search("astar"), 2), Contender(blind, 1)]
-
-
-def _abstract(workplace: Workplace) -> list[Contender]:
-    """Return the search that is guided by abstractions, where machine code makes them; others go first for a while."""
-    if not (workplace.compiles() and HEURISTICS["scp"].supports(workplace.task)):
-        return []
-    return [Contender(workplace.search("astar", "scp"), 2, spent=2 * UNPREPARED)]
+    return (yield from workplace.elsewhere(pruned, lambda left: run_portfolio("proof of what is left", left)))
 
 
 def improving(workplace: Workplace) -> Steps:
@@ -104,32 +113,65 @@ def improving(workplace: Workplace) -> Steps:
     if (yield from workplace.search("greedy", landmarks=True)) is Ending.EXHAUSTED:
         return Ending.EXHAUSTED
     yield  # the first plan may be all that is wanted
-    weighted = Contender(workplace.search("weighted", landmarks=True), 1)
-    return (yield from take_turns([Contender(workplace.windows(), 1), weighted], workplace.run))
+    return (yield from run_portfolio("improvement", workplace))
 
 
-def checked_names(mode: str, search: str | None, heuristic: str | None) -> str | None:
-    """Return the search that was asked for, if any (a heuristic alone: A*); raises `InputError` for unknown names."""
-    checked_name("mode", mode, MODES)
-    checked_name("search", search, SEARCHES)
-    checked_name("heuristic", heuristic, HEURISTICS)
-    return search or ("astar" if heuristic else None)
+def makes_abstractions(workplace: Workplace) -> bool:
+    """Return whether machine code can make abstractions of the task."""
+    return workplace.compiles() and HEURISTICS["scp"].supports(workplace.task)
+
+
+_RELAXED: Final = Entry(
+    Workplace.relaxed, 3, "where deletes do not bind, a cheapest relaxed plan is all that is needed", late=-HEAD_START
+)
+_PROOF: Final = Entry(prove, 3, "only a search for a cheapest plan has the proof")
+_IMPROVING: Final = Entry(improving, 4, "a first plan cuts off what costs as much, and users want one soon")
+_SMALL: Final = "without estimates, a small state space is searched the fastest"
+_EXACT: Final = (
+    Entry(named("astar"), 2, "LM-cut guides best where the state space is large"),
+    Entry(named("uniform", states=BLIND_STATES), 1, _SMALL),
+)
+_ABSTRACTIONS: Final = (
+    Entry(
+        named("astar", "scp"),
+        2,
+        "abstractions see what LM-cut does not, but take long to prepare: others go first for a while",
+        late=2 * UNPREPARED,
+        when=makes_abstractions,
+    ),
+)
+PORTFOLIOS: Final[dict[str, tuple[Entry, ...]]] = {
+    "first": (_IMPROVING, Entry(named("uniform", states=FEW_STATES), 1, _SMALL)),
+    "anytime": (_RELAXED, _PROOF, _IMPROVING),
+    "optimal": (_RELAXED, _PROOF),
+    "proof": _EXACT,
+    "abstractions": _ABSTRACTIONS,
+    "proof of what is left": _EXACT + _ABSTRACTIONS,
+    "improvement": (
+        Entry(Workplace.windows, 1, "pieces of the best plan are small problems"),
+        Entry(named("weighted", landmarks=True), 1, "with ever less weight on the estimate, plans become cheaper"),
+    ),
+}
+"""Which searches take turns, for each mode and within those: which, with which share of the time, when and why."""
+
+
+def named_search(options: SolveOptions) -> str | None:
+    """Return the search that was asked for, if any; a heuristic alone asks for A*."""
+    return options.search or ("astar" if options.heuristic else None)
+
+
+def check_names(options: SolveOptions) -> str | None:
+    """Return the search that was asked for, if any; raises `InputError` for unknown names."""
+    checked_name("mode", options.mode, MODES)
+    checked_name("search", options.search, SEARCHES)
+    checked_name("heuristic", options.heuristic, HEURISTICS)
+    return named_search(options)
 
 
 def check_any(search: str | None, heuristic: str | None) -> None:
     """Raise `InputError` for names that no kind of problem knows."""
     checked_name("search", search, (*SEARCHES, *ELSEWHERE["search"]))
     checked_name("heuristic", heuristic, (*HEURISTICS, *ELSEWHERE["heuristic"]))
-
-
-def check_simulations(search: str | None, simulations: Any, seed: Any) -> None:
-    """Raise `InputError` for numbers of simulations and seeds that are none, and for simulations of other searches."""
-    if simulations is not None and not (isinstance(simulations, int) and simulations > 0):
-        raise InputError(f"simulations are a whole number above 0, not {simulations!r}", hint="None is no limit")
-    if simulations is not None and search != "mcts":
-        raise InputError("simulations are made by search 'mcts' only", hint="search='mcts' asks for it")
-    if not (isinstance(seed, int) and seed >= 0):
-        raise InputError(f"a seed is a whole number, 0 or more, not {seed!r}")
 
 
 def checked_name(what: str, name: str | None, known: Collection[str]) -> None:

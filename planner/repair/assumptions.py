@@ -10,10 +10,11 @@ from planner.lightweight import Any, Final, replace
 from planner.limits import Budget
 from planner.model import Number, Problem
 from planner.model.unknown_facts import decided, hidden
+from planner.options import SolveOptions
 from planner.plan import Plan, Status, Step, StoppedBy, Supposition, exact_sum
 from planner.repair.patching import Patch
 from planner.semantics.simulation import Simulation
-from planner.solve import solve_plainly
+from planner.solve import answer
 from planner.validation.validate import validate
 from planner.validation.verdict import Verdict
 
@@ -35,11 +36,11 @@ def patch_supposing(
     asked = translation(problem, used)
     if asked is None:
         return search(decided(problem, ()), remaining, **options, **limits, time_limit=budget.remaining)
-    share = None if budget.remaining is None else ASSUMING_SHARE * budget.remaining
-    lucky = solve_plainly(asked.optimistic(), **limits, time_limit=share)
+    assuming = SolveOptions().within(budget, ASSUMING_SHARE)
+    lucky = answer(asked.optimistic(), assuming)
     if lucky.status is Status.UNSOLVABLE:
         return Patch(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=IN_NO_CASE)
-    safe = solve_plainly(asked.knowing(), **limits, time_limit=share)
+    safe = answer(asked.knowing(), assuming)
     made = supposing(asked, asked.knowing(), surprise(lucky.cost, safe.cost))
     found = search(made.problem, remaining, **options, **limits, time_limit=budget.remaining)
     if found.steps is not None and _begins_with(made, found.steps, options["not_first"]):

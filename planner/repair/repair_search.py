@@ -32,7 +32,7 @@ from planner.model import Action, Atom, Literal, Not, Problem, Term, When
 from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.formulas import substitute
 from planner.plan import Status, Step, StoppedBy
-from planner.portfolio.portfolio import automatic
+from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.workplace import Workplace
 from planner.search import Ending, Run, Space
 from planner.task.ground_task import INFINITY, GroundAction, State, Task
@@ -283,7 +283,7 @@ class Chooser:
             run.found(quick, sum([charges[number] for number in quick]))
         if run.lower_bound == run.limit:
             return Ending.EXHAUSTED
-        search = automatic(Workplace(task, Space(task), run, self._budget.check), "anytime")
+        search = run_portfolio("anytime", Workplace(task, Space(task), run, self._budget.check))
         while True:
             self._budget.check()
             try:

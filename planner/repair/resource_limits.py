@@ -10,6 +10,7 @@ from planner.lightweight import replace
 from planner.limits import Budget
 from planner.model import COST, Number, Problem
 from planner.model.domain import creates_objects
+from planner.options import SolveOptions
 from planner.plan import Result, Status, Step, exact_sum
 from planner.repair.forbidden_steps import actions_of, barred
 from planner.repair.repair_search import with_spare
@@ -66,13 +67,10 @@ def patch_within(
 
 
 def _solved(rest: Problem, budget: Budget, *, forbidden: Iterable[Step], not_first: Iterable[Step], **_: Any) -> Result:
-    from planner.solve import solve_plainly
+    from planner.solve import answer
 
     plain = barred(to_adl(rest), actions_of(forbidden), actions_of(not_first))
-    limits: dict[str, Any] = {"memory_limit": budget.memory_limit, "cancel": budget.cancel}
-    return solve_plainly(
-        plain if rest.deadline is None else with_items(plain, rest), time_limit=budget.remaining, **limits
-    )
+    return answer(plain if rest.deadline is None else with_items(plain, rest), SolveOptions().within(budget))
 
 
 def _anew(result: Result, found: Patch, remaining: Sequence[Step], weight: Number) -> Patch:

@@ -27,7 +27,6 @@ at least; `timed` searches with what is known of the times of facts.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from heapq import heapify, heappop, heappush
@@ -37,11 +36,12 @@ from planner.compilations.constraints import is_monitor
 from planner.grounding.action_tables import common_resolution
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics.relaxation import relax
-from planner.lightweight import Any, Final, dataclass, replace
+from planner.lightweight import Final, dataclass, replace
 from planner.model import Number, Problem
 from planner.model.actions import has_open
+from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact
-from planner.portfolio.portfolio import automatic
+from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.tiers import Contender, take_turns
 from planner.portfolio.workplace import Workplace
 from planner.resources.label_setting import Limits, Rest, Vector, allowances, cost_allowance
@@ -57,32 +57,25 @@ SECONDS: Final = "seconds"
 """The resource that steps use as long as they last, where they are taken one after the other."""
 
 
-def solve_otherwise(problem: Problem, solve: Callable[..., Result], **options: Any) -> Result | None:
-    """Return the answer to `problem`, which has a deadline, where search with times does not take it; else None.
+def solve_in_turn(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
+    """Return the answer to `problem`, which has a deadline, constraints and wishes: search with times does not take it.
 
     Wishes are compiled away together with constraints, and with them what these say about the order of a plan. So the
     problem is solved without its deadline first: that gives a bound, and the answer where the plan is in time. Plans
     whose steps are taken in turn need no order: their time is a resource, and the deadline a budget. That one of these
     is best is proved where it is as good as the bound; others may be in time, too.
     """
-    if problem.unknown:
-        return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason="deadlines where facts are unknown")
-    if not (problem.constraints and problem.wishes):
-        return None
-    limit, began = options["time_limit"], time.monotonic()
-    report = options.pop("on_progress", None)
-    half = None if limit is None else limit / 2
-    free = solve(replace(problem, deadline=None), **{**options, "time_limit": half})
+    budget, report = options.budget(), options.on_progress
+    free = solve(replace(problem, deadline=None), options.within(budget, 1 / 2, on_progress=None))
     early = _settled(free, problem)
     if early is not None:
         return early
-    if limit is not None:
-        options["time_limit"] = max(0.0, limit - (time.monotonic() - began))
 
     def told(progress: Progress) -> None:
+        assert report is not None
         report(replace(progress, plan=_of(progress.plan, problem), lower_bound=free.lower_bound))
 
-    found = solve(in_turn(problem), on_progress=None if report is None else told, **options)
+    found = solve(in_turn(problem), options.within(budget, on_progress=None if report is None else told))
     return _bounded(replace(found, plan=_of(found.plan, problem), lower_bound=free.lower_bound))
 
 
@@ -396,7 +389,7 @@ class Meeting:
         """Search for plans that may be late: they may be in time, and what is proved of them holds for all."""
         run, free = Run(), replace(self.problem, deadline=None)
         workplace = Workplace(self.workplace.task, self.workplace.space, run, self.workplace.check)
-        steps = within_budgets(workplace, free, mode) if free.budgets else automatic(workplace, mode)
+        steps = within_budgets(workplace, free, mode) if free.budgets else run_portfolio(mode, workplace)
         plan: list[int] | None = None
         ending: Ending | None = None
         while ending is None:

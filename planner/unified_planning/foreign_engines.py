@@ -19,8 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -32,6 +31,7 @@ from planner.compilations.cost_tables import with_tables
 from planner.errors import EngineError, InputError, UnsupportedError, did_you_mean
 from planner.limits import GIB, Budget, LimitReached
 from planner.model import Metric, Problem
+from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, exact_sum
 from planner.problem_kinds import AnyProblem, OtherProblem, service_of
 from planner.semantics.simulation import Simulation
@@ -203,26 +203,19 @@ def _read(directory: Path, code: int) -> Answer:
     return Answer(Outcome.CRASHED, reason=f"exit code {code}" + (f": {said.splitlines()[-1]}" if said else ""))
 
 
-def solve_with(
-    problem: AnyProblem,
-    engine: str,
-    *,
-    time_limit: float | None = 10.0,
-    memory_limit: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
-) -> Result:
-    """Solve `problem` with the unified-planning engine called `engine`, in a process of its own.
+def solve_with(problem: AnyProblem, options: SolveOptions) -> Result:
+    """Solve `problem` with the unified-planning engine that `options` name, in a process of its own.
 
-    `time_limit` is in seconds, `memory_limit` in GiB of resident memory (kept where the system tells it); None is no
-    limit. The plan is checked and its cost computed by us; what the engine claims is taken no further than it holds.
-    What the engine has no words for gives UNSUPPORTED.
+    The limit on memory is one on resident memory, kept where the system tells it. The plan is checked and its cost
+    computed by us; what the engine claims is taken no further than it holds. What the engine has no words for gives
+    UNSUPPORTED.
 
     Raises `InputError` where no such engine is installed, `EngineError` where it crashes or gives an invalid plan.
     """
+    engine = options.engine or ""
     if engine.startswith("forethought"):
         raise InputError(f"'{engine}' is this planner itself", hint="leave the engine out")
-    budget = Budget(time_limit, memory_limit, cancel)
+    budget = options.budget()
     try:
         answer = _answered(problem, engine, budget)
     except LimitReached as limit:
@@ -230,8 +223,8 @@ def solve_with(
     except KeyboardInterrupt:
         return Result(Status.UNKNOWN, StoppedBy.CANCELLED, statistics=_statistics(engine, budget))
     result = _result(problem, engine, answer, _statistics(engine, budget))
-    if on_progress is not None and result.has_plan:
-        on_progress(Progress(result.plan, result.lower_bound, budget.elapsed, result.statistics))
+    if options.on_progress is not None and result.has_plan:
+        options.on_progress(Progress(result.plan, result.lower_bound, budget.elapsed, result.statistics))
     return result
 
 

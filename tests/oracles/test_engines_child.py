@@ -13,6 +13,7 @@ from unified_planning.environment import get_environment
 
 from planner.errors import EngineError
 from planner.model import Action, Atom, DomainModel, Goal, Predicate, Problem
+from planner.options import SolveOptions
 from planner.plan import Status, StoppedBy
 from planner.solve import solve
 from planner.unified_planning import solve_with
@@ -112,11 +113,11 @@ def test_engines_that_this_process_registered_are_found_and_kept_quiet(
 @pytest.mark.usefixtures("fakes")
 def test_failures_are_named(engine: str, message: str) -> None:
     with pytest.raises(EngineError, match=message):
-        solve_with(choice(), engine, time_limit=60)
+        solve_with(choice(), SolveOptions(engine=engine, time_limit=60))
 
 
 def test_time_is_up_for_all_processes(fakes: Path) -> None:
-    result = solve_with(choice(), "fake-Sleeper", time_limit=8)
+    result = solve_with(choice(), SolveOptions(engine="fake-Sleeper", time_limit=8))
     assert (result.status, result.stopped_by) == (Status.UNKNOWN, StoppedBy.TIME)
     assert_gone(fakes)
 
@@ -130,7 +131,7 @@ def test_cancelling_stops_all_processes(fakes: Path) -> None:
         cancel.set()
 
     threading.Thread(target=watch, daemon=True).start()
-    result = solve_with(choice(), "fake-Sleeper", time_limit=None, cancel=cancel)
+    result = solve_with(choice(), SolveOptions(engine="fake-Sleeper", time_limit=None, cancel=cancel))
     assert (result.status, result.stopped_by) == (Status.UNKNOWN, StoppedBy.CANCELLED)
     assert_gone(fakes)
 
@@ -138,7 +139,7 @@ def test_cancelling_stops_all_processes(fakes: Path) -> None:
 @pytest.mark.usefixtures("fakes")
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the memory of other processes is read from /proc")
 def test_memory_is_limited() -> None:
-    result = solve_with(choice(), "fake-Glutton", time_limit=None, memory_limit=0.9)
+    result = solve_with(choice(), SolveOptions(engine="fake-Glutton", time_limit=None, memory_limit=0.9))
     assert (result.status, result.stopped_by) == (Status.UNKNOWN, StoppedBy.MEMORY)
 
 

@@ -31,6 +31,7 @@ from planner.model import (
     SoftGoal,
     Variable,
 )
+from planner.options import SolveOptions
 from planner.plan import Status, StoppedBy
 from planner.solve import solve
 from planner.unified_planning import solve_with
@@ -79,7 +80,7 @@ def delivery(*, costs: bool = True, **changes: object) -> Problem:
     ],
 )
 def test_claims_about_costs_hold(engine: str, status: Status, cost: Decimal | None) -> None:
-    result = solve_with(delivery(), engine, time_limit=60)
+    result = solve_with(delivery(), SolveOptions(engine=engine, time_limit=60))
     assert result.status is status
     assert result.plan is not None
     assert validate(delivery(), result.plan).valid
@@ -93,7 +94,7 @@ def test_computed_costs_go_along_and_names_come_back() -> None:
     move = domain.actions["Move%It"]
     costly = replace(move, cost=(CostFunction(lambda robot, origin, to: 1 if to == "when" else len(robot + origin)),))
     problem = delivery(domain=replace(domain, actions={"Move%It": costly}))
-    result = solve_with(problem, "fast-downward-opt", time_limit=60)
+    result = solve_with(problem, SolveOptions(engine="fast-downward-opt", time_limit=60))
     assert (result.status, result.cost) == (Status.OPTIMAL, 1)
     assert [str(step) for step in result.expect_plan().steps] == ["Move%It(R2, define, when)"]
 
@@ -104,13 +105,13 @@ def test_axioms_quantifiers_and_conditional_effects_agree(engine: str, seed: int
     problem = Draw(seed, axioms=True).problem()
     expected = cheapest(states(problem, 1000))
     assert expected is not None
-    result = solve_with(problem, engine, time_limit=60)
+    result = solve_with(problem, SolveOptions(engine=engine, time_limit=60))
     assert (result.status, result.cost) == (Status.OPTIMAL, expected[1])
 
 
 def test_soft_goals_are_refused() -> None:
     goal = Goal(Atom("at", ("R2", "when")), (SoftGoal(Atom("at", ("R2", "define")), 3),))
-    result = solve_with(delivery(goal=goal), "fast-downward", time_limit=60)
+    result = solve_with(delivery(goal=goal), SolveOptions(engine="fast-downward", time_limit=60))
     assert (result.status, result.reason) == (Status.UNSUPPORTED, "soft goals")
 
 
@@ -138,7 +139,7 @@ def test_no_plan_where_only_search_can_tell(engine: str, status: Status, stopped
     actions = {name: Action(name, provides=(Atom(name), Not(Atom(other)))) for name, other in (lamps, lamps[::-1])}
     domain = DomainModel("lamps", predicates={name: Predicate(name) for name in lamps}, actions=actions)
     problem = Problem("both", domain, goal=Goal(And((Atom("left"), Atom("right")))))
-    result = solve_with(problem, engine, time_limit=60)
+    result = solve_with(problem, SolveOptions(engine=engine, time_limit=60))
     assert (result.status, result.stopped_by, result.plan) == (status, stopped_by, None)
 
 
@@ -152,7 +153,7 @@ def test_no_plan_where_only_search_can_tell(engine: str, status: Status, stopped
 )
 def test_an_engine_that_is_not_there(engine: str, message: str) -> None:
     with pytest.raises(InputError) as error:
-        solve_with(delivery(), engine, time_limit=60)
+        solve_with(delivery(), SolveOptions(engine=engine, time_limit=60))
     assert str(error.value).startswith(message)
 
 
@@ -184,7 +185,7 @@ def chain(length: int) -> Problem:
     [("fast-downward", Status.SOLVED), ("symk-opt", Status.OPTIMAL), ("fast-downward-opt", Status.UNSUPPORTED)],
 )
 def test_recursive_derived_predicates_go_to_those_who_take_them(engine: str, status: Status) -> None:
-    result = solve_with(chain(4), engine, time_limit=60)
+    result = solve_with(chain(4), SolveOptions(engine=engine, time_limit=60))
     assert result.status is status
     if status is Status.UNSUPPORTED:
         assert "derived predicates that depend on themselves" in result.reason

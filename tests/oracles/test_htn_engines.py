@@ -20,7 +20,6 @@ from htn import problem_kind
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl import parse_domain, parse_problem, read, write
 from htn.model import HtnProblem
-from htn.solve import solve as solve_htn
 from htn.testing.random_problems import USUAL, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner import load
@@ -28,6 +27,7 @@ from planner.errors import EngineError
 from planner.model import Problem
 from planner.plan import Status, StoppedBy
 from planner.solve import solve
+from planner.solve import solve as solve_htn
 
 GUEST = Path(__file__).parents[2] / "benchmarks" / "planners" / "aries_guest.py"
 TASKS = Path(__file__).parents[3] / "shared" / "data" / "ipc2020-htn"

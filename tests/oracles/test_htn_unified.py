@@ -18,11 +18,11 @@ from htn import problem_kind
 from htn.grounding.ground import ground
 from htn.language.hddl import parse_domain, parse_problem, read
 from htn.model import HtnProblem
-from htn.solve import solve
 from planner import load
 from planner.limits import Budget
 from planner.model import TRUE
 from planner.plan import Status
+from planner.solve import solve
 from planner.unified_planning import register
 from planner.unified_planning.incoming import from_unified_planning
 from planner.unified_planning.outgoing.problem import to_unified_planning

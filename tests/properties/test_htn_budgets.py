@@ -10,13 +10,13 @@ import pytest
 from htn_brute import TooManyNetworks, cheapest
 
 from htn.language.declare import Methods
-from htn.solve import solve
 from htn.testing.random_problems import PARTIAL, USUAL, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner import Domain
 from planner.model import COST
 from planner.plan import Status
 from planner.resources import resources
+from planner.solve import solve
 from planner.testing import with_random_wishes
 
 SEQUENCES = HtnFeatures(partial=False)

@@ -10,12 +10,12 @@ import htn_brute
 import htn_repair_twin
 import pytest
 
-from htn import problem_kind
 from htn.repair.subtree_repair import repair
 from htn.testing.random_problems import ORDERED, PARTIAL, random_htn
 from planner.model import Atom
 from planner.plan import Status
 from planner.semantics.simulation import Simulation
+from planner.solve import solve
 from planner.testing.random_formulas import instances
 from planner.validation.validate import validate
 
@@ -25,7 +25,7 @@ FEATURES = {"ordered": ORDERED, "partial": PARTIAL, "long": replace(PARTIAL, ste
 def broken(rng, features):
     """Return a plan, the problem in the middle of it in a world that may have changed, and how many steps are done."""
     problem = random_htn(rng, features)
-    result = problem_kind.solve(problem, mode="first", time_limit=2.0)
+    result = solve(problem, mode="first", time_limit=2.0)
     if not result.has_plan or not result.plan.steps:
         return None
     plan = result.plan

@@ -4,10 +4,10 @@ import pytest
 from htn_brute import TooManyNetworks, cheapest
 
 from htn.model import HtnProblem
-from htn.solve import solve
 from htn.testing.random_problems import ORDERED, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner.plan import Result, Status
+from planner.solve import solve
 
 SEEDS = range(100)
 SEQUENCES = HtnFeatures(partial=False)

@@ -10,10 +10,10 @@ from unified_planning.model.htn import HierarchicalProblem
 from unified_planning.plans import HierarchicalPlan
 
 from htn import problem_kind
-from htn.solve import solve
 from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner.plan import Status
+from planner.solve import solve
 from planner.unified_planning.incoming import from_unified_planning
 from planner.unified_planning.outgoing.forms import GoalUnreachableError
 from planner.unified_planning.outgoing.problem import to_unified_planning

@@ -24,10 +24,10 @@ from executor import (
 )
 from executor.events.answers import RETRY
 from executor.testing import run_virtual
-from htn import problem_kind
 from htn.language.declare import Methods
 from planner import Domain
 from planner.model import Atom
+from planner.solve import solve
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
 FAILED, SUCCEEDED, PENDING, IN_DOUBT = (
@@ -84,7 +84,7 @@ def test_what_is_listed_is_chosen_from_though_only_data_links_them(model):
     how = Methods(domain)
     how.task("pick")
     how.method("from_list", {}, task="pick()", subtasks=["rest()", "list_all()", "choose()"])
-    plan = ActionPlan.of(problem_kind.solve(how.problem(tasks=["pick()"])))
+    plan = ActionPlan.of(solve(how.problem(tasks=["pick()"])))
     assert [each.action for each in plan.steps] == ["rest", "list_all", "choose"]
     chooses = plan.steps[2].model_copy(update={"parameters": {"items": "{{s2.data.items}}"}})
     world = World(how.model)

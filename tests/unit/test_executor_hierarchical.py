@@ -21,7 +21,6 @@ from executor.observe.goal import Verdict, looked_at
 from executor.observe.observe import Lookout
 from executor.recovery.recovery_policy import Recovery
 from executor.testing import NOBODY, Crash, Fault, FaultKind, Observe, SimulatedWorld, run_virtual
-from htn import problem_kind
 from htn.language.plan_text import tree_from_data
 from htn.model import HtnProblem
 from htn.testing.cases import plan_of
@@ -29,6 +28,7 @@ from htn.verification.validate import validate
 from planner.errors import Location, PlanError
 from planner.model import Goal
 from planner.plan import Plan
+from planner.solve import solve
 
 ALWAYS = {"times": None}
 
@@ -45,13 +45,13 @@ def driven(problem, *faults, observe=None, **options):
 
 @cache
 def solved_by_name(name):
-    return problem_kind.solve(PROBLEMS[name], time_limit=None)
+    return solve(PROBLEMS[name], time_limit=None)
 
 
 def solved(problem):
     """Return the best plan of a problem; those of `PROBLEMS` are searched for once."""
     known = PROBLEMS.get(problem.name)
-    return solved_by_name(problem.name) if known == problem else problem_kind.solve(problem, time_limit=None)
+    return solved_by_name(problem.name) if known == problem else solve(problem, time_limit=None)
 
 
 def done(simulated):
@@ -223,7 +223,7 @@ def test_a_run_is_taken_up_with_its_tasks(tmp_path):
 
 def plan_with_tasks():
     problem = board()
-    return problem, ActionPlan.of(problem_kind.solve(problem, time_limit=None))
+    return problem, ActionPlan.of(solve(problem, time_limit=None))
 
 
 def test_plans_carry_their_tasks_as_data():

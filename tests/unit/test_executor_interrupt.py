@@ -11,7 +11,6 @@ from executor import Executor, RunStatus, StepStatus, Wait, World
 from executor.errors import RunError
 from executor.events.events import GoalChanged, PlanChanged, StepEnded, StepStarted, StepWaiting
 from executor.testing import SimulatedWorld, run_virtual
-from htn import problem_kind
 from planner import Domain, Outcome, at_most, decide, done, solve
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
@@ -206,7 +205,7 @@ def test_tasks_are_over_where_something_else_is_wanted():
     problem = board()
     facts = Domain.of(problem.classical.domain)
     other = facts.problem(objects=problem.classical.objects, goal=["at(ada, nice)"])
-    outcome, simulated, _ = redirected(problem, problem_kind.solve(problem, time_limit=None), other)
+    outcome, simulated, _ = redirected(problem, solve(problem, time_limit=None), other)
     assert outcome.status is RunStatus.SUCCEEDED
     assert simulated.holds("at(ada, nice)")
     assert [each.step.action for each in outcome.steps if each.attempts] == ["book_flight", "fly"]

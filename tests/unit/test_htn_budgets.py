@@ -12,12 +12,13 @@ from htn import problem_kind
 from planner import Status, resources
 from planner.cli import Exit, main
 from planner.resources import spent
+from planner.solve import solve
 
 
 @pytest.mark.parametrize("search", [None, "astar", "uniform"])
 def test_the_cheapest_plan_keeps_the_budgets(search):
     problem = party(budgets={"money": 7})
-    result = problem_kind.solve(problem, search=search)
+    result = solve(problem, search=search)
     assert (result.status, result.cost, resources(result.expect_plan())) == (Status.OPTIMAL, 5, {"money": 7})
     assert problem_kind.validate(problem, result.expect_plan()).valid
     assert spent(result.plan)["money"] == (7, 7)
@@ -32,33 +33,33 @@ def test_the_cheapest_plan_keeps_the_budgets(search):
     ],
 )
 def test_what_cannot_be_kept_is_said(budgets, reason):
-    result = problem_kind.solve(party(budgets=budgets))
+    result = solve(party(budgets=budgets))
     assert (result.status, result.reason) == (Status.UNSOLVABLE, reason)
 
 
 def test_searches_that_do_not_count_are_refused():
-    result = problem_kind.solve(party(budgets={"money": 7}), search="depth-first")
+    result = solve(party(budgets={"money": 7}), search="depth-first")
     assert result.status is Status.UNSUPPORTED
     assert "does not count" in result.reason
 
 
 def test_without_any_decomposition_no_budget_is_blamed():
-    result = problem_kind.solve(party(budgets={"money": 90}, goal="(and (have cake) (not (have cake)))"))
+    result = solve(party(budgets={"money": 90}, goal="(and (have cake) (not (have cake)))"))
     assert result.status is Status.UNSOLVABLE
     assert "budget" not in result.reason
 
 
 def test_a_budget_on_the_cost_is_for_steps_alone():
     problem = party(budgets={"cost": 5}, goal={"hard": (), "soft": {"not have(bread)": 99}})
-    assert problem_kind.solve(problem).cost == 2
-    short = problem_kind.solve(replace(problem, classical=replace(problem.classical, budgets={"cost": 1})))
+    assert solve(problem).cost == 2
+    short = solve(replace(problem, classical=replace(problem.classical, budgets={"cost": 1})))
     assert short.reason in ("every plan costs 2 or more, and the budget is 1", "cannot hold: cost at most 1")
 
 
 def test_the_checker_counts():
     problem = party(budgets={"money": 7})
     rich = replace(problem, classical=replace(problem.classical, budgets={}))
-    plan = replace(problem_kind.solve(rich).expect_plan(), problem=problem)
+    plan = replace(solve(rich).expect_plan(), problem=problem)
     assert problem_kind.validate(problem, plan).reason == "the plan uses 10 of money, and the budget is 7"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import planner
 from htn.portfolio import HEURISTICS, SEARCHES
-from htn.solve import solve
+from htn.solve import solve as solve_hierarchical
 from planner.cli import interrupt, main
 from planner.cli.exit_codes import Exit
 
@@ -172,9 +172,9 @@ def test_it_is_written_in_hddl_and_not_in_pddl(run):
 
 
 def test_an_interrupted_search_is_told(run, monkeypatch):
-    def interrupted(self, **options):
-        options["cancel"].set()
-        return solve(self, **options)
+    def interrupted(problem, options):
+        options.cancel.set()
+        return solve_hierarchical(problem, options)
 
     monkeypatch.setattr("htn.problem_kind.solve", interrupted)
     code, out, err = run("solve", "domain.hddl", "problem.hddl")

@@ -8,6 +8,7 @@ from htn_party import party
 from htn import problem_kind
 from planner import Status, at_most, done, never, sometime
 from planner.limits import Budget
+from planner.solve import solve
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ from planner.limits import Budget
 )
 def test_what_cannot_be_kept_together_is_said(demands, reason):
     problem = party(**demands)
-    result = problem_kind.solve(problem)
+    result = solve(problem)
     assert result.status is Status.UNSOLVABLE
     assert result.reason.startswith(reason)
 

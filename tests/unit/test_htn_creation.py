@@ -12,6 +12,7 @@ from planner import Domain, Entity, Status, load
 from planner.errors import InputError
 from planner.language.documents.writer import to_yaml
 from planner.limits import Budget
+from planner.solve import solve
 
 
 class Person(Entity):
@@ -61,7 +62,7 @@ def asked(*names, waiting=True, careful=False, extra=False, **options):
 
 def test_tasks_are_planned_with_placeholders():
     problem = asked("ann", "ben")
-    result = problem_kind.solve(problem)
+    result = solve(problem)
     assert result.status is Status.OPTIMAL
     assert str(result.plan).splitlines() == [
         "1. create_ticket(ann, new-ticket-1)",
@@ -80,29 +81,29 @@ def test_tasks_are_planned_with_placeholders():
 
 def test_steps_alone_are_checked_with_what_they_create():
     problem = asked("ann")
-    plan = problem_kind.solve(problem).plan
+    plan = solve(problem).plan
     steps = type(plan)(plan.steps, problem)
     assert problem_kind.validate(problem, steps).valid
     assert not problem_kind.validate(problem, type(plan)(plan.steps[:2], problem)).valid
 
 
 def test_preconditions_speak_of_what_exists():
-    result = problem_kind.solve(asked("ann", "ben", careful=True))
+    result = solve(asked("ann", "ben", careful=True))
     assert result.status is Status.OPTIMAL
     assert [step.action for step in result.plan.steps].count("create_ticket") == 2
-    rest = problem_kind.solve(asked("ann", "ben", careful=True, extra=True))
+    rest = solve(asked("ann", "ben", careful=True, extra=True))
     assert [step.action for step in rest.plan.steps] == ["send_away", "send_away"]
 
 
 def test_what_is_cheaper_without_creating_is_proved():
-    result = problem_kind.solve(asked("ann", waiting=False))
+    result = solve(asked("ann", waiting=False))
     assert result.status is Status.OPTIMAL
     assert [str(step) for step in result.plan.steps] == ["send_away(ann)"]
 
 
 def test_no_number_of_objects_helps_where_the_goal_is_out_of_reach():
     problem = asked("ann", waiting=False, goal=["waits(ann)"])
-    result = problem_kind.solve(problem)
+    result = solve(problem)
     assert result.status is Status.UNSOLVABLE
     assert "waits(ann)" in str(problem_kind.explain_unsolvable(problem, Budget(10)))
 
@@ -123,11 +124,11 @@ def test_documents_keep_what_subtasks_create(tmp_path):
     path.write_text(to_yaml(documents_of(problem, domain=True)))
     read = load(path)
     assert read.domain == problem.domain
-    assert problem_kind.solve(read).cost == problem_kind.solve(problem).cost
+    assert solve(read).cost == solve(problem).cost
 
 
 def test_derived_methods_create():
-    result = problem_kind.solve(as_htn(load("helpdesk", "new-account")))
+    result = solve(as_htn(load("helpdesk", "new-account")))
     assert (result.status, result.cost) == (Status.OPTIMAL, 12)
 
 
@@ -144,7 +145,7 @@ def test_derived_methods_create():
 def test_hierarchical_runs_bind_what_they_create_and_repair_it(fault):
     problem = asked("ann", "ben")
     simulated = SimulatedWorld(problem, faults=[fault] if fault else [])
-    outcome = run_virtual(Executor(simulated.world).run(ActionPlan.of(problem_kind.solve(problem).plan)))
+    outcome = run_virtual(Executor(simulated.world).run(ActionPlan.of(solve(problem).plan)))
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
     closed = [act.step.args for act in simulated.acts if act.step and act.step.predicate == "close"]
     assert [owner for _, owner in closed] == ["ann", "ben"]
@@ -155,7 +156,7 @@ def test_what_was_created_in_part_is_not_created_again_for_the_task():
     fault = Fault(FaultKind.CHANGE_AFTER, "create_ticket(ben)", facts=("not open(ticket-2)",))
     problem = asked("ann", "ben")
     simulated = SimulatedWorld(problem, faults=[fault])
-    outcome = run_virtual(Executor(simulated.world).run(ActionPlan.of(problem_kind.solve(problem).plan)))
+    outcome = run_virtual(Executor(simulated.world).run(ActionPlan.of(solve(problem).plan)))
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
     done = [str(act.step) for act in simulated.acts if act.step and "ben" in act.step.args]
     assert done == ["create_ticket(ben, ticket-2)", "send_away(ben)"]

@@ -16,6 +16,7 @@ from htn.testing.cases import check_cases
 from planner import load
 from planner.limits import Budget
 from planner.lint.findings import Level
+from planner.solve import solve
 
 HIERARCHIES = ("household", "incident", "travel")
 
@@ -60,9 +61,7 @@ def test_a_generator_gives_the_same_for_the_same_seed_only(shipped):
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_generated_can_be_solved(shipped, seed, size):
     problem = shipped.generate(seed, size)
-    assert problem_kind.validate(
-        problem, problem_kind.solve(problem, mode="first", time_limit=None).expect_plan()
-    ).valid
+    assert problem_kind.validate(problem, solve(problem, mode="first", time_limit=None).expect_plan()).valid
 
 
 def test_problems_are_named_and_made_when_asked_for(shipped):
@@ -89,7 +88,7 @@ def test_they_are_written_in_hddl_and_solved_as_well(shipped):
     case = shipped.cases()[0]
     domain = parse_domain(write_domain(case.problem.domain))
     assert isinstance(domain, HtnDomain)
-    assert problem_kind.solve(parse_problem(write_problem(case.problem), domain), time_limit=None).cost == case.optimum
+    assert solve(parse_problem(write_problem(case.problem), domain), time_limit=None).cost == case.optimum
 
 
 @pytest.mark.parametrize("name", ["incident", "travel"])

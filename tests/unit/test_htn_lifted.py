@@ -7,10 +7,10 @@ from htn.lifted.compiled_problem import machine
 from htn.lifted.depth_first import DepthFirst
 from htn.lifted.generated_code import Unfit
 from htn.lifted.plan_extraction import plan_by
-from htn.solve import solve
 from htn.verification.validate import validate
 from planner.errors import UnsupportedError
 from planner.plan import Status
+from planner.solve import solve
 
 DOMAIN = """
 (define (domain lamps)

@@ -15,12 +15,12 @@ from htn.model import HtnProblem
 from htn.portfolio import _descending
 from htn.search.ground_hierarchy import Board
 from htn.search.task_networks import Partial
-from htn.solve import solve
 from planner.cli.interrupt import GRACE, Watchman, interruptible
 from planner.jit import library
 from planner.limits import Budget, LimitReached
 from planner.plan import Status, StoppedBy
 from planner.search import Ending, Run
+from planner.solve import solve
 
 
 class Counting(Budget):

@@ -8,11 +8,11 @@ from htn.explain.unsolvable import why_not
 from htn.language.hddl import parse_domain, parse_problem
 from htn.lint import check_htn_problem
 from htn.model import HtnProblem
-from htn.solve import solve
 from planner.cli.solve import verdict
 from planner.limits import Budget
 from planner.lint.findings import Level
 from planner.plan import Status
+from planner.solve import solve
 
 DOMAIN = """
 (define (domain d) (:types t) (:predicates (p ?x - t) (q ?x - t) (r ?x - t))

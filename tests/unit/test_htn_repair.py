@@ -11,7 +11,6 @@ from htn_incidents import replicated
 from domains.household.instances import written
 from domains.incident.instances import shop as outage
 from domains.travel.instances import board, couple, trips
-from htn import problem_kind
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.plan import Decomposition
 from htn.repair.subtree_repair import repair
@@ -24,6 +23,7 @@ from planner.limits import Budget
 from planner.model import Atom, Goal
 from planner.plan import Plan, Status, Step, StoppedBy
 from planner.semantics.simulation import Simulation
+from planner.solve import solve
 from planner.testing.cases import steps_from
 from planner.validation.validate import validate as validate_steps
 
@@ -172,7 +172,7 @@ def with_inn(problem):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_innermost_task_that_can_be_done_anew_is(case):
     problem = with_inn(case.problem)
-    plan = problem_kind.solve(problem, time_limit=None).expect_plan()
+    plan = solve(problem, time_limit=None).expect_plan()
     texts = [str(step) for step in plan.steps]
     place = len(texts) - 1 - texts[::-1].index(case.breaks)
     standing = now(problem, plan.steps[:place], case.changes)
@@ -224,7 +224,7 @@ def check_anew(standing, plan, found):
 
 def broken_board():
     problem = board()
-    return problem, problem_kind.solve(problem, time_limit=None).expect_plan()
+    return problem, solve(problem, time_limit=None).expect_plan()
 
 
 def test_a_plan_that_works_is_kept():

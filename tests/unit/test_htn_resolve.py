@@ -195,7 +195,7 @@ def found_plan() -> Plan:
 ENTRIES: dict[str, Callable[[HtnProblem], object]] = {
     "solve": solve,
     "solve with an engine": lambda problem: solve(problem, engine="aries"),
-    "problem.solve": problem_kind.solve,
+    "problem.solve": solve,
     "candidates": candidates,
     "why_not": lambda problem: problem_kind.explain_unsolvable(problem, Budget(5)),
     "check": lambda problem: problem_kind.check(problem, Budget(5)),

@@ -39,7 +39,6 @@ from unified_planning.shortcuts import (
 )
 
 from htn.model import HtnProblem
-from htn.solve import solve
 from htn.unified_planning import HtnIncoming
 from planner.errors import InputError, PlanError, UnsupportedError
 from planner.model import TRUE, Atom, Exists, Metric, Variable
@@ -48,6 +47,7 @@ from planner.model import Equals as Same
 from planner.model import Not as No
 from planner.model import Or as Either
 from planner.plan import Status, StoppedBy
+from planner.solve import solve
 from planner.unified_planning import problem_features, register
 from planner.unified_planning.engine import validated
 from planner.unified_planning.incoming import from_unified_planning

@@ -13,7 +13,6 @@ from unified_planning.plans import ActionInstance, HierarchicalPlan, SequentialP
 from unified_planning.plans.hierarchical_plan import Decomposition
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
-from htn.solve import solve
 from htn.unified_planning import HtnOutgoing
 from htn.verification.validate import validate
 from planner.errors import PlanError, UnsupportedError
@@ -38,6 +37,7 @@ from planner.model import (
     Variable,
 )
 from planner.plan import Plan
+from planner.solve import solve
 from planner.unified_planning.incoming import from_unified_planning
 from planner.unified_planning.outgoing.problem import to_unified_planning
 

@@ -310,7 +310,7 @@ tasks: ["go(lab)"]
 constraints: [{forbidden: "move(hall, _)"}]
 """
     (problem,) = read_documents(text).problems
-    assert problem_kind.solve(problem).status is Status.UNSOLVABLE
+    assert solve(problem).status is Status.UNSOLVABLE
     found = problem_kind.explain_unsolvable(problem, Budget(10))
     assert found.proved
     assert not found.solvable

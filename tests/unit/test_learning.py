@@ -23,7 +23,6 @@ from executor.events.events import KINDS
 from executor.journal import Journal
 from executor.learning.attempts import READ, Reader
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
-from htn import problem_kind
 from planner import Case, Domain, InputError, Outcome, expected_costs, load, solve
 
 
@@ -443,7 +442,7 @@ def test_policies_are_decided_with_what_was_learned():
 def test_hierarchical_problems_are_planned_with_what_was_learned(journal):
     problem = load("travel", "board")
     experience = Experience()
-    plain = problem_kind.solve(problem)
+    plain = solve(problem)
     for step in plain.expect_plan().steps:
         _note(experience, step.action, failed=3, worked=1)
     world = SimulatedWorld(problem).world

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from htn import problem_kind
 from htn.language import hddl
 from htn.language.hddl.writer import write_domain as write_hddl
 from htn.model import HtnProblem
@@ -31,9 +30,7 @@ def said(caught: pytest.WarningsRecorder) -> list[str]:
 
 def steps_of(problem: AnyProblem) -> list[str]:
     """The steps of a plan for the problem, which the checker has accepted."""
-    plan = (
-        problem_kind.solve(problem).expect_plan() if isinstance(problem, HtnProblem) else solve(problem).expect_plan()
-    )
+    plan = solve(problem).expect_plan()
     if isinstance(problem, HtnProblem):
         assert validate_decomposition(problem, plan).valid
     else:
@@ -179,7 +176,7 @@ def test_a_hierarchical_domain_may_have_constraints():
     text = DECLARED.replace("(:task top", "(:constraints (always (not (q)))) (:task top", 1)
     with pytest.warns(FileWarning, match="the domain's constraints"):
         problem = read_hddl(text.format(network=f"{UNDER_ORDER} :ordering (< b a)"), TOP)
-    assert not problem_kind.solve(problem).has_plan
+    assert not solve(problem).has_plan
 
 
 PREFERRED = """(define (domain d) (:types room) (:predicates (at ?x - room) (lit ?x - room) (door ?x ?y - room))

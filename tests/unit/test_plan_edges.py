@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from executor.plans.action_plan import ActionPlan, PlanStep, StepPolicy, steps_of
 from executor.plans.partial_order import edges, order_of
 from executor.tools.step_policy import Policy
-from htn import problem_kind
 from planner import Domain, From, load, solve
 from planner.errors import InputError, NoPlan, PlanError
 from planner.plan import Plan, Result, Status, Step, StoppedBy
@@ -172,7 +171,7 @@ def test_plans_of_shipped_domains_are_data_and_back(name):
 
 def test_plans_of_hierarchical_problems_keep_what_they_came_of():
     problem = load("travel")
-    result = problem_kind.solve(problem)
+    result = solve(problem)
     plan = ActionPlan.of(result)
     assert plan.model == "hierarchical"
     assert plan.decomposition == result.plan.tree.to_dict()

@@ -146,7 +146,7 @@ def test_what_unknown_facts_decide_is_wished_for_too():
 @pytest.mark.parametrize("search", [None, "depth-first", "greedy", "weighted", "astar"])
 def test_decompositions_take_wishes(search):
     problem = as_htn(wanting({"neat(r1)": 4, "neat(r2)": 2}, constraints=[sometime("at(rob, r2)", utility=1)]))
-    result = problem_kind.solve(problem, search=search)
+    result = solve(problem, search=search)
     verdict = problem_kind.validate(problem, result.expect_plan())
     assert (verdict.valid, verdict.forgone) == (True, result.forgone)
     assert all(node.task.predicate[0] != "@" for node in result.plan.tree.nodes)
@@ -158,7 +158,7 @@ def test_decompositions_take_wishes(search):
 def test_decompositions_gain_more_as_they_come():
     seen = []
     problem = as_htn(wanting({"neat(r1)": 40, "neat(r2)": 20}))
-    problem_kind.solve(problem, on_progress=lambda progress: seen.append(progress.plan))
+    solve(problem, on_progress=lambda progress: seen.append(progress.plan))
     charges = [plan.charge for plan in seen if plan is not None]
     assert charges == sorted(charges, reverse=True)
     assert charges[-1] == 9
@@ -172,7 +172,7 @@ def test_what_tasks_create_counts():
     how.method("loudly", {"t": "ticket"}, task="ask", subtasks=["create(t)"])
     how.method("not-at-all", task="ask", subtasks=[])
     soft = {"(exists (?t - ticket) (open ?t))": 9}
-    result = problem_kind.solve(how.problem(tasks=["ask"], goal={"hard": (), "soft": soft}))
+    result = solve(how.problem(tasks=["ask"], goal={"hard": (), "soft": soft}))
     assert (result.status, result.cost, result.net_benefit) == (Status.OPTIMAL, 2, 7)
     assert (result.forgone, len(result.plan.tree.nodes)) == ((), 2)
 

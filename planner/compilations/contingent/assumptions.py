@@ -18,8 +18,7 @@ from fractions import Fraction
 
 from planner.compilations.contingent.knowledge import Translation, affected, filled, mentions, renamed, translation
 from planner.compilations.soft_goals import valued
-from planner.lightweight import Any, Final, dataclass, field, replace
-from planner.limits import Budget
+from planner.lightweight import Final, dataclass, field, replace
 from planner.model import (
     COST,
     OPEN,
@@ -36,6 +35,7 @@ from planner.model import (
     When,
 )
 from planner.model.formulas import conjunction
+from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.validation.validate import validate
 
@@ -205,10 +205,8 @@ SHARE: Final = 0.35
 IN_NO_CASE: Final = "no plan reaches the goal, however the unknown facts turn out"
 CARELESS: Final = "no plan is known in which no irreversible step rests on what could be looked at before"
 
-Solve = Callable[..., Result]
 
-
-def solve_with_unknown(problem: Problem, solve: Solve, budget: Budget, **options: Any) -> Result:
+def solve_with_unknown(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
     """Return the answer to `problem`, of which facts are unknown; `solve` answers for problems without such.
 
     Nothing is proved optimal that rests on unknown facts. The problem is unsolvable where there is not even a plan that
@@ -216,10 +214,9 @@ def solve_with_unknown(problem: Problem, solve: Solve, budget: Budget, **options
     """
     asked = translation(problem)
     if asked is None:
-        limits = {"time_limit": budget.remaining, "memory_limit": budget.memory_limit, "cancel": budget.cancel}
-        found = solve(replace(problem, unknown=(), likely={}), **options, **limits)
+        found = solve(replace(problem, unknown=(), likely={}), options)
         return found if found.plan is None else replace(found, plan=replace(found.plan, problem=problem))
-    return _Searches(problem, asked, solve, budget, options).result()
+    return _Searches(problem, asked, options, solve).result()
 
 
 def _charge(found: Result) -> Number | None:
@@ -229,15 +226,12 @@ def _charge(found: Result) -> Number | None:
 class _Searches:
     """The searches, and what is known between them."""
 
-    def __init__(
-        self, problem: Problem, asked: Translation, solve: Solve, budget: Budget, options: dict[str, Any]
-    ) -> None:
+    def __init__(self, problem: Problem, asked: Translation, options: SolveOptions, solve: Solve) -> None:
         self._problem = problem
         self._asked = asked
-        self._solve = solve
-        self._budget = budget
-        self._on_progress: Callable[[Progress], None] | None = options.pop("on_progress", None)
         self._options = options
+        self._solve = solve
+        self._budget = options.budget()
         self._plan: Plan | None = None
         self._bound: Number | None = None
 
@@ -268,13 +262,10 @@ class _Searches:
         def report(progress: Progress) -> None:
             if progress.plan is not None:
                 note(progress.plan)
-            if self._on_progress is not None:
-                self._on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
+            if self._options.on_progress is not None:
+                self._options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
-        left = self._budget.remaining
-        seconds = None if left is None else share * left
-        limits = {"time_limit": seconds, "memory_limit": self._budget.memory_limit, "cancel": self._budget.cancel}
-        found = self._solve(problem, **self._options, **limits, on_progress=report)
+        found = self._solve(problem, self._options.within(self._budget, share, on_progress=report))
         if found.plan is not None:
             note(found.plan)
         return found

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from planner.compilations.object_creation.placeholders import created_types, in_order, with_placeholders
 from planner.compilations.object_creation.reachability import out_of_reach
 from planner.compilations.relevance import relevant_part
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached
 from planner.model import Action, Atom, Exists, Goal, Metric, Number, Problem, is_variable
 from planner.model.actions import added
 from planner.model.formulas import conjuncts
-from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact
+from planner.options import ANY_PLAN, Solve, SolveOptions
+from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact, refusal
 from planner.portfolio.incumbent import EXACT
 from planner.validation.validate import validate
 from planner.validation.verdict import Verdict
@@ -134,18 +135,16 @@ MOST_STEPS: Final = 64
 SECONDS: Final = 5.0
 """Where time has no limit, a round without a plan lasts so long for each such step; the last one has no limit."""
 
-Solve = Callable[..., Result]
 
-
-def solve_with_creation(problem: Problem, solve: Solve, budget: Budget, **options: Any) -> Result:
+def solve_with_creation(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
     """Return the answer to `problem`, in which actions create objects; `solve` answers for problems without such.
 
     Plans name what they create by placeholders. UNSOLVABLE and OPTIMAL hold for any number of created objects. The
     order in which search takes placeholders would keep steps waiting that need not: deadlines are UNSUPPORTED.
     """
-    if isinstance(problem, Problem) and problem.deadline is not None:
-        return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason="deadlines where actions create objects")
-    return Rounds(problem, solve, budget, options).within_limits()
+    if problem.deadline is not None:
+        return refusal("deadlines where actions create objects")
+    return Rounds(problem, options, solve).within_limits()
 
 
 class Rounds:
@@ -154,12 +153,11 @@ class Rounds:
     Problems of another kind have another class, which says how they differ.
     """
 
-    def __init__(self, problem: Any, solve: Solve, budget: Budget, options: dict[str, Any]) -> None:
+    def __init__(self, problem: Any, options: SolveOptions, solve: Solve) -> None:
         self._problem = problem
-        self._solve = solve
-        self._budget = budget
-        self._on_progress: Callable[[Progress], None] | None = options.pop("on_progress", None)
         self._options = options
+        self._solve = solve
+        self._budget = options.budget()
         self._creations: list[Creation] = []
         self._counts: dict[str, int] = {}
         self._beyond: Number | None = None
@@ -230,7 +228,7 @@ class Rounds:
             return None
         free = replace(self.expanded(self._counts), budgets={})
         turn = _Turn(self._budget.cancel, self._share(steps))
-        return self._search(free, mode="first", cancel=turn).has_plan or None
+        return self._search(free, ANY_PLAN, turn).has_plan or None
 
     def _blamed(self) -> str:
         """Return that budgets are in the way, where that is known and there is no plan."""
@@ -269,10 +267,10 @@ class Rounds:
         def report(progress: Progress) -> None:
             self._note(progress.plan, progress.lower_bound)
             turn.goes_on = self._suffices
-            if self._on_progress is not None:
-                self._on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
+            if self._options.on_progress is not None:
+                self._options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
-        found = self._search(self.expanded(self._counts), **self._options, on_progress=report, cancel=turn)
+        found = self._search(self.expanded(self._counts), replace(self._options, on_progress=report), turn)
         best = found.plan if found.status is Status.OPTIMAL else None
         self._note(found.plan, found.lower_bound if best is None else best.charge)
         if found.status is Status.UNSOLVABLE:
@@ -280,9 +278,8 @@ class Rounds:
         late = turn.is_over and found.stopped_by is StoppedBy.CANCELLED
         return replace(found, stopped_by=StoppedBy.TIME) if late else found
 
-    def _search(self, expanded: Any, **options: Any) -> Result:
-        budget = self._budget
-        found = self._solve(expanded, time_limit=budget.remaining, memory_limit=budget.memory_limit, **options)
+    def _search(self, expanded: Any, options: SolveOptions, turn: _Turn) -> Result:
+        found = self._solve(expanded, options.within(self._budget, cancel=turn))
         self._spent = _sum(self._spent, found.statistics)
         return found
 
@@ -324,7 +321,7 @@ class Rounds:
         own = [each.name for each in expanded.objects[len(self._problem.objects) :] if each.types == (creation.kind,)]
         born = Atom(in_order(self._problem.domain).existing, (own[-creation.each],))
         turn = _Turn(self._budget.cancel, self._share(steps))
-        found = self._search(replace(expanded, goal=Goal(born), constraints=()), mode="first", cancel=turn)
+        found = self._search(replace(expanded, goal=Goal(born), constraints=()), ANY_PLAN, turn)
         return found.status is Status.UNSOLVABLE
 
     def answer(self, stopped_by: StoppedBy, reason: str = "") -> Result:

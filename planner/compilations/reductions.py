@@ -1,0 +1,98 @@
+"""Problems that search does not take as they are: each reduction answers for one kind of them by way of another kind.
+
+A reduction compiles a construct away, has `answer` solve what is left, and maps the plans back. So what is left may
+need the next reduction: wishes of a problem whose actions create objects are compiled away in each of its rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.lightweight import Final
+from planner.model import Problem
+from planner.model.domain import creates_objects
+from planner.model.problem import constraint_on_unknown
+from planner.options import Solve, SolveOptions
+from planner.plan import Result, refusal
+from planner.portfolio.incumbent import unsupported
+from planner.portfolio.portfolio import check_names
+
+
+def refuse_constraints_on_unknown(problem: Problem, *_: object) -> Result | None:
+    """Refuse constraints of which nobody knows whether they hold in the initial state."""
+    found = constraint_on_unknown(problem)
+    reason = f"search does not take constraints on facts declared unknown, such as '{found}'"
+    return None if found is None else refusal(reason)
+
+
+def create_objects(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
+    """Plan with placeholders for the objects that actions create."""
+    if not creates_objects(problem.domain):
+        return None
+    from planner.compilations.object_creation.rounds import solve_with_creation
+
+    return solve_with_creation(problem, options, answer)
+
+
+def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
+    """Plan without the deadline, and with steps in turn, where wishes and constraints stand beside a deadline."""
+    if problem.deadline is None:
+        return None
+    if problem.unknown:
+        return refusal("deadlines where facts are unknown")
+    if not (problem.constraints and problem.wishes):
+        return None
+    from planner.scheduling.deadlines import solve_in_turn
+
+    return solve_in_turn(problem, options, answer)
+
+
+def grant_wishes(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
+    """Compile soft goals and soft constraints to costs; where facts are unknown, those are supposed first."""
+    if problem.unknown or not problem.wishes:
+        return None
+    from planner.compilations.soft_goals import solve_with_wishes
+
+    return solve_with_wishes(problem, options, answer)
+
+
+def ask_engine(problem: Problem, options: SolveOptions, *_: object) -> Result | None:
+    """Hand the problem to a foreign planner, if the options name one."""
+    if options.engine is None:
+        return None
+    from planner.unified_planning.foreign_engines import solve_with
+
+    return solve_with(problem, options)
+
+
+def suppose_unknown_facts(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
+    """Plan on suppositions about unknown facts."""
+    if not problem.unknown:
+        return None
+    from planner.compilations.contingent.assumptions import solve_with_unknown
+
+    check_names(options)
+    return solve_with_unknown(problem, options, answer)
+
+
+def refuse_unsupported(problem: Problem, options: SolveOptions, *_: object) -> Result | None:
+    """Refuse what no search takes; raises `InputError` for unknown names of modes, searches and heuristics."""
+    search = check_names(options)
+    refused = unsupported(problem, takes=("budgets", "deadlines"))
+    if refused is None and search is not None and problem.deadline is not None:
+        from planner.resources.resource_portfolio import unlabelled
+
+        return unlabelled(search, "look at deadlines")
+    return refused
+
+
+REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None], ...]] = (
+    refuse_constraints_on_unknown,
+    create_objects,
+    separate_deadline,
+    grant_wishes,
+    ask_engine,
+    suppose_unknown_facts,
+    refuse_unsupported,
+)
+"""In this order; each returns None for problems that it leaves to the next, and the last leaves the rest to search."""
