@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from htn.compilations.reductions import REDUCTIONS
-from htn.compilations.soft_goals import without_constraints
+from htn.compilations.soft_goals import compile_constraints
 from htn.incumbent import HtnIncumbent
 from htn.model import HtnProblem
 from htn.portfolio import search_hierarchy
@@ -39,7 +39,7 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
         found = reduce(problem, options, answer)
         if found is not None:
             return found
-    compiled = without_constraints(problem)
+    compiled = compile_constraints(problem).problem
     incumbent = HtnIncumbent(problem, options)
     found = incumbent.within_limits(lambda: search_hierarchy(compiled, incumbent, options))
     return intended(problem.classical.domain, found)

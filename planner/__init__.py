@@ -15,10 +15,10 @@ from planner.lightweight import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from planner.compilations.determinization import expected_costs
     from planner.compilations.object_creation.placeholders import (
+        compile_object_creation,
         created_by,
         declared_arguments,
         for_steps,
-        with_placeholders,
     )
     from planner.errors import (
         DeclarationError,
@@ -189,6 +189,7 @@ __all__ = [
     "causal_links",
     "check_domain",
     "check_problem",
+    "compile_object_creation",
     "created_by",
     "decide",
     "declared_arguments",
@@ -224,14 +225,13 @@ __all__ = [
     "starts",
     "undo",
     "validate",
-    "with_placeholders",
     "write_json",
     "write_yaml",
 ]
 
 _MODULES = {
     "compilations.determinization": "expected_costs",
-    "compilations.object_creation.placeholders": "created_by declared_arguments for_steps with_placeholders",
+    "compilations.object_creation.placeholders": "created_by declared_arguments for_steps compile_object_creation",
     "errors": "DeclarationError DocumentError EngineError ForethoughtError InputError Location NoPlan "
     "PddlError PlanError UnsupportedError",
     "explain.plan_steps": "PlanExplanation explain_plan",

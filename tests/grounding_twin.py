@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.grounding.ground import ground
 from planner.limits import Budget
 from planner.model import Atom, Not
@@ -47,7 +47,7 @@ def is_made_up(fact):
 def check_grounding(problem, limit=200):
     """Assert that the task does in every reachable state what the declarations say; return the task."""
     task = ground(problem, Budget())
-    problem = to_adl(problem)  # what ran before is a fact there
+    problem = compile_adl(problem).problem  # what ran before is a fact there
     goals = []
     if task.unreachable_goal is not None:
         assert not any(state.holds(problem.goal.hard) for state, _ in reachable(problem, limit))

@@ -11,7 +11,7 @@ from dataclasses import replace
 import htn_brute
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, closure
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.model import TRUE, Atom, Equals, Not, Or, Predicate
 from planner.model.formulas import conjunction, conjuncts, substitute
 from planner.repair.repair_search import instance
@@ -100,7 +100,7 @@ def barred(classical, forbidden, not_first):
 
 def frozen(old, anew, forbidden=(), not_first=()):
     """Return the problem of going on from here when the tasks `anew` are decomposed anew."""
-    plain = barred(to_adl(old.problem.classical), forbidden, not_first)
+    plain = barred(compile_adl(old.problem.classical).problem, forbidden, not_first)
     if not any(old.is_begun(root) for root in old.roots) and set(old.roots) <= anew:
         return replace(old.problem, classical=plain, domain=replace(old.problem.domain, classical=plain.domain))
     left = [leaf for root in old.roots for leaf in old.leaves(root) if old.is_open(leaf)]

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping
 from htn.model import HtnProblem
 from planner.compilations.object_creation.placeholders import (
     Guards,
+    compile_object_creation,
     created_types,
     for_steps,
     in_order,
-    with_placeholders,
     with_placeholders_in_any_order,
 )
 from planner.compilations.object_creation.reachability import rule_sizes
@@ -94,9 +94,9 @@ class _HtnRounds(Rounds):
         """Return how many creating steps of one kind every plan has at least: tasks say nothing of that."""
         return 0
 
-    def expanded(self, counts: Mapping[str, int]) -> HtnProblem:
+    def compiled(self, counts: Mapping[str, int]) -> HtnProblem:
         """Return the problem with so many placeholders of each type."""
-        return over(self._problem, with_placeholders(self._problem.classical, counts))
+        return over(self._problem, compile_object_creation(self._problem.classical, counts).problem)
 
     def verdict(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""

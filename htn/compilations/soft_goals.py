@@ -14,7 +14,8 @@ from collections.abc import Collection
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from htn.plan import Decomposition, Node
 from htn.verification.validate import validate
-from planner.compilations.constraints import without_constraints as without_classical
+from planner.compilations.compilation import Compilation, same_steps
+from planner.compilations.constraints import compile_constraints as compile_classical_constraints
 from planner.compilations.soft_goals import Wishing, forgone, granted, with_spending
 from planner.lightweight import Final, replace
 from planner.model import COST, Action, Atom, Goal, Metric
@@ -23,24 +24,25 @@ from planner.plan import Plan, Result
 from planner.validation.verdict import Verdict
 
 
-def without_constraints(problem: HtnProblem) -> HtnProblem:
-    """Return `problem` without constraints: its plans are those that keep the hard ones."""
+def compile_constraints(problem: HtnProblem) -> Compilation:
+    """Compile hard constraints to actions that keep them, and soft ones to soft goals; plans keep their steps."""
     if not problem.classical.constraints:
-        return problem
-    classical = without_classical(problem.classical)
-    return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
+        return same_steps(problem, problem)
+    classical = compile_classical_constraints(problem.classical).problem
+    compiled = replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
+    return same_steps(compiled, problem)
 
 
 _WISH: Final = "@wish-"
 
 
-def without_wishes(problem: HtnProblem) -> HtnProblem:
-    """Return `problem` without soft goals and without constraints.
+def compile_wishes(problem: HtnProblem) -> Compilation:
+    """Compile to a problem without soft goals and without constraints.
 
-    Its plans are those of `problem`, each followed by special actions, one for each wish, whose names begin with `@`.
-    What these cost is what the wishes are worth that the plan forgoes, if it costs the least.
+    Special actions, one for each wish, whose names begin with `@`, follow the steps of a plan; mapping back leaves them
+    out. What they cost is what the wishes are worth that the plan forgoes, if it costs the least.
     """
-    plain = without_constraints(problem)
+    plain = compile_constraints(problem).problem
     wishes = plain.classical.goal.soft
     classical = with_spending(plain.classical) if COST in plain.classical.budgets else plain.classical
     special, tasks, methods = dict[str, Action](), dict[str, Task](), dict[str, Method]()
@@ -61,7 +63,8 @@ def without_wishes(problem: HtnProblem) -> HtnProblem:
     domain = HtnDomain(
         classical.domain, {**plain.domain.tasks, **tasks}, {**plain.domain.methods, **methods}, plain.domain.inferred
     )
-    return replace(plain, domain=domain, classical=classical, network=_followed(plain.network, tasks))
+    compiled = replace(plain, domain=domain, classical=classical, network=_followed(plain.network, tasks))
+    return Compilation(compiled, lambda plan: bare(plan, problem))
 
 
 def _own(action: Action, metric: Metric) -> Action:
@@ -79,7 +82,7 @@ def _followed(network: Network, names: Collection[str]) -> Network:
 
 def solve_with_wishes(problem: HtnProblem, options: SolveOptions, solve: Solve) -> Result:
     """Return the answer to `problem`, in which something is wished for; `solve` answers for problems without wishes."""
-    return _HtnWishing(problem, options).answer(without_wishes(problem), solve)
+    return _HtnWishing(problem, compile_wishes(problem), options).answer(solve)
 
 
 def bare(plan: Plan, problem: HtnProblem) -> Plan:
@@ -96,10 +99,6 @@ def bare(plan: Plan, problem: HtnProblem) -> Plan:
 
 class _HtnWishing(Wishing):
     """Plans with a decomposition."""
-
-    def bare(self, plan: Plan) -> Plan:
-        """Return `plan` without the tasks, and the steps, that settle wishes."""
-        return bare(plan, self.problem)
 
     def verdict(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""

@@ -20,7 +20,7 @@ from htn.compilations.method_splitting import PART, ROOT, rooted, split
 from htn.compilations.pulled_up_preconditions import Needs, changes
 from htn.explain.report import Attempt, Failure, Lack, WhyNot
 from htn.model import HtnDomain, HtnProblem, Method
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.compilations.normal_form import Conjunction, Schema, negation_normal, normalise
 from planner.explain.near_misses import NearMiss, Provider, Relaxed, matching, near_misses
 from planner.lightweight import Final, dataclass, replace
@@ -75,7 +75,7 @@ class Reach:
     """
 
     def __init__(self, problem: HtnProblem, budget: Budget, *, pulled: bool = False) -> None:
-        classical = to_adl(problem.classical)
+        classical = compile_adl(problem.classical).problem
         self.domain: HtnDomain = replace(rooted(problem), classical=classical.domain)
         if pulled:
             written = _written(classical)

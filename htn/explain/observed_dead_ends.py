@@ -17,7 +17,7 @@ from htn.compilations.pulled_up_preconditions import Needs
 from htn.explain.impossible_tasks import Reach, label_of, shown, title, unified
 from htn.explain.report import Attempt, DeadEnd, Failure, Lack
 from htn.model import HtnDomain, HtnProblem, Method, Network, closure
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.lightweight import Any, Final, Protocol, dataclass, field, replace
 from planner.limits import Budget, LimitReached
 from planner.model import And, Atom, Formula
@@ -70,7 +70,7 @@ class FirstChoices:
     are_all = False
 
     def __init__(self, problem: HtnProblem) -> None:
-        classical = to_adl(problem.classical)
+        classical = compile_adl(problem.classical).problem
         self.domain: HtnDomain = replace(rooted(problem), classical=classical.domain)
         self._needs = Needs(self.domain, problem.classical.all_objects, alone=problem.is_ordered)
         self._conditions: dict[str, tuple[Condition, Condition]] = {}

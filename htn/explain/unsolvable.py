@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from htn.compilations.object_creation import with_enough
-from htn.compilations.soft_goals import without_constraints
+from htn.compilations.soft_goals import compile_constraints
 from htn.explain.impossible_tasks import Reach, _part, _proved
 from htn.explain.observed_dead_ends import FirstChoices, PossibleChoices, observed
 from htn.explain.report import Attempt, DeadEnd, Failure, Lack, WhyNot
@@ -75,12 +75,12 @@ def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
     """
     if not is_demanding(problem.classical) or problem.classical.unknown:
         with collector_paused():
-            return _why_not(without_constraints(problem), budget)
+            return _why_not(compile_constraints(problem).problem, budget)
     demanded = _demanded(problem, _part(budget, 1 / 2))
     if demanded.solvable:
         return demanded
     with collector_paused():
-        found = in_words(_why_not(without_constraints(problem), budget), problem.classical.constraints)
+        found = in_words(_why_not(compile_constraints(problem).problem, budget), problem.classical.constraints)
     # that there is a plan would have been found without looking at budgets
     return replace(found, conflicts=demanded.conflicts, solvable=found.solvable and not problem.classical.budgets)
 

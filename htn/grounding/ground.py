@@ -17,7 +17,7 @@ from typing import Generic, SupportsIndex, TypeVar, overload
 
 from htn.grounding.instances import DEMANDED, METHOD, Instances, Rows, fitting, plain, program, rows_of
 from htn.model import HtnProblem, Method, Order
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.garbage_collection import collector_paused
 from planner.grounding.action_tables import common_resolution
 from planner.grounding.ground import Groups, framed, instantiated, reach, without_clashes
@@ -137,7 +137,7 @@ def ground(problem: HtnProblem, budget: Budget) -> GroundHtn:
     """Return the ground form of `problem`; raises `LimitReached` when the budget is used up."""
     with collector_paused():
         source = plain(problem)
-        reached = reach(to_adl(program(source)), budget)
+        reached = reach(compile_adl(program(source)).problem, budget)
         budget.check()
         instances = Instances(reached, source, budget.check)
         budget.check()

@@ -23,7 +23,7 @@ from htn.compilations.method_splitting import ROOT, rooted, split
 from htn.compilations.pulled_up_preconditions import Needs, changes
 from htn.grounding.task_reachability_kernel import useful as _useful
 from htn.model import HtnProblem, Method, Task, sequence
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.grounding.action_tables import ActionTable
 from planner.grounding.ground import Numbering, Reached
 from planner.grounding.instantiate import RawAction
@@ -48,7 +48,7 @@ RAN: Final = Atom("@ran")
 
 def plain(problem: HtnProblem) -> HtnProblem:
     """Return `problem` with actions whose effects are plain ADL, methods split, and a single task in its network."""
-    classical = to_adl(problem.classical)
+    classical = compile_adl(problem.classical).problem
     written = {predicate for action in classical.domain.actions.values() for predicate, _ in changes(action)}
     written |= classical.domain.derived
     domain = replace(rooted(problem), classical=classical.domain)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Sequence
 
-from htn.compilations.soft_goals import without_constraints
+from htn.compilations.soft_goals import compile_constraints
 from htn.model import HtnProblem
 from htn.plan import Decomposition, Node
 from htn.problem_kind import resolve
@@ -147,7 +147,7 @@ def repair(
     never, late = actions_of(forbidden), actions_of(not_first)
     classical = barred(problem.classical, never, late) if never or late else problem.classical
     budget = Budget(time_limit, memory_limit, cancel)
-    free = without_constraints(replace(problem, classical=classical))
+    free = compile_constraints(replace(problem, classical=classical)).problem
     return _Repairing(free, plan, frozenset(done), budget).result(failed)
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from htn import kernels
-from htn.compilations.soft_goals import without_constraints
+from htn.compilations.soft_goals import compile_constraints, compile_wishes
 from htn.grounding.ground import GroundHtn, ground
 from htn.model import HtnProblem
 from htn.search.ground_hierarchy import Board
@@ -132,11 +132,10 @@ def _commuting(task: Task, ground: GroundHtn, problem: HtnProblem, check: Callab
 
 
 def _without_wishes(problem: HtnProblem) -> HtnProblem:
-    if not problem.classical.wishes:
-        return without_constraints(problem)
-    from htn.compilations.soft_goals import without_wishes
-
-    return without_wishes(problem)
+    """Return `problem` without wishes and constraints."""
+    compiled = compile_wishes(problem) if problem.classical.wishes else compile_constraints(problem)
+    plain: HtnProblem = compiled.problem
+    return plain
 
 
 class Handing:

@@ -22,8 +22,8 @@ from unified_planning.plans import HierarchicalPlan
 from htn.model import HtnDomain, HtnProblem, Method, Network, sealed
 from htn.plan import Decomposition
 from htn.unified_planning.plans import instances_of, tree_from, with_costs
-from planner.compilations.adl import to_adl
-from planner.compilations.constraints import without_constraints
+from planner.compilations.adl import compile_adl
+from planner.compilations.constraints import compile_constraints
 from planner.compilations.cost_tables import with_tables
 from planner.errors import PlanError
 from planner.language.pddl.names import Names, Renaming, legal
@@ -243,7 +243,7 @@ def to_unified_planning(
     Raises as `planner.unified_planning.outgoing.problem.to_unified_planning` does.
     """
     budget = budget or Budget()
-    classical = with_tables(to_adl(problem.classical), budget)
+    classical = with_tables(compile_adl(problem.classical).problem, budget)
     freight = carried(problem, classical)
     source, names = prepared(freight.problem, budget)
     target = HierarchicalProblem(source.name, get_environment(environment))
@@ -274,6 +274,6 @@ def sent(problem: HtnProblem, budget: Budget) -> HtnProblem:
 
     Raises `LimitReached` where `budget` does not suffice for these.
     """
-    classical = bare(with_tables(without_constraints(to_adl(problem.classical)), budget))
+    classical = bare(with_tables(compile_constraints(compile_adl(problem.classical).problem).problem, budget))
     domain = HtnDomain(classical.domain, dict(problem.domain.tasks), dict(problem.domain.methods))
     return sealed(replace(problem, domain=domain, classical=classical))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from planner.compilations.compilation import Compilation, same_steps
 from planner.lightweight import dataclass, replace
 from planner.model import (
     OPEN,
@@ -35,8 +36,8 @@ Types = Mapping[str, tuple[str, ...]]
 """What each term is of."""
 
 
-def to_adl(problem: Problem) -> Problem:
-    """Return `problem` with plain ADL effects: no `modifies`, `stale_with` or `after` is left.
+def compile_adl(problem: Problem) -> Compilation:
+    """Compile to plain ADL effects: no `modifies`, `stale_with` or `after` is left; plans keep their steps.
 
     An open pattern in `modifies` becomes universal deletes, stale dependants become deletes, `after` becomes facts
     `ran-<action>`, true initially of what ran before, and effects that change nothing go. A problem that uses none of
@@ -46,17 +47,18 @@ def to_adl(problem: Problem) -> Problem:
     if not any(_is_declared(action) for action in domain.actions.values()) and not any(
         predicate.stale_with for predicate in domain.predicates.values()
     ):
-        return replace(problem, ran=()) if problem.ran else problem
+        return same_steps(replace(problem, ran=()) if problem.ran else problem, problem)
     history = _History.of(domain)
     rules = tuple(_stale_rules(domain))
     actions = {name: _plain_action(action, domain, rules, history) for name, action in domain.actions.items()}
     predicates = {name: replace(predicate, stale_with=()) for name, predicate in domain.predicates.items()}
     plain = replace(domain, actions=actions, predicates=predicates | history.predicates)
-    return replace(problem, domain=plain, initial=(*problem.initial, *history.held_after(problem.ran)), ran=())
+    initial = (*problem.initial, *history.held_after(problem.ran))
+    return same_steps(replace(problem, domain=plain, initial=initial, ran=()), problem)
 
 
 def with_items(plain: Problem, source: Problem) -> Problem:
-    """Return `plain`, which `to_adl` has made of `source`, with what actions modify: items are kept busy."""
+    """Return `plain`, which `compile_adl` has made of `source`, with what actions modify: items are kept busy."""
     actions = dict(plain.domain.actions)
     for name, action in source.domain.actions.items():
         if name in actions and action.modifies:

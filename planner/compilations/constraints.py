@@ -26,7 +26,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
+from planner.compilations.compilation import Compilation, same_steps
 from planner.compilations.normal_form import negation_normal
 from planner.compilations.regression import Objects, Regression, both, either, opposite, variables_in
 from planner.lightweight import Final, dataclass, replace
@@ -417,18 +418,18 @@ BROKEN: Final = "-kept"
 """What the predicates end with that never hold."""
 
 
-def without_constraints(
+def compile_constraints(
     problem: Problem, *, soft: bool = True, names: Mapping[str, str] = NO_NAMES, plainly: bool = False
-) -> Problem:
-    """Return `problem` in plain ADL without constraints: its plans are those that keep the hard ones.
+) -> Compilation:
+    """Compile to plain ADL without constraints: the plans are those that keep the hard ones, and keep their steps.
 
     Soft constraints become soft goals, after those that there are; or are dropped, without `soft`. Actions in `names`
     go by another name where constraints speak of steps. `plainly` has all constraints watched as those on derived
     predicates are. A problem without constraints is returned unchanged.
     """
     if not problem.constraints:
-        return problem
-    plain = to_adl(problem)
+        return same_steps(problem, problem)
+    plain = compile_adl(problem).problem
     watching = Watching(plain, names)
     numbered = [(number, each) for number, each in enumerate(plain.constraints) if soft or each.utility is None]
     watches = [_Watch.of(number, each, watching, plainly) for number, each in numbered]
@@ -446,13 +447,14 @@ def without_constraints(
     hard = [part for watch in watches if watch.utility is None for part in conjuncts(watch.final)]
     wishes = tuple([SoftGoal(watch.final, watch.utility) for watch in watches if watch.utility is not None])
     goal = plain.goal
-    return replace(
+    compiled = replace(
         plain,
         domain=replace(plain.domain, actions=actions, predicates={**plain.domain.predicates, **predicates}),
         initial=(*plain.initial, *initial),
         goal=Goal(conjunction([*conjuncts(goal.hard), *hard]) if hard else goal.hard, (*goal.soft, *wishes)),
         constraints=(),
     )
+    return same_steps(compiled, problem)
 
 
 def constraint_of(formula: Formula, problem: Problem) -> Constraint | None:

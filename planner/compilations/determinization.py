@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.compilations.relevance import relevant_part
 from planner.errors import PlanError
 from planner.lightweight import Any, Final, dataclass, replace
@@ -53,7 +53,7 @@ def determinise(problem: Problem) -> Determinised:
     Actions that come out in one way keep their names. That nothing changes, as a `risk` says, needs no action.
     """
     most = max([len(action.outcomes) for action in problem.domain.actions.values()], default=0)
-    variants = [to_adl(with_outcomes(problem, number)) for number in range(max(most, 1))]
+    variants = [compile_adl(with_outcomes(problem, number)).problem for number in range(max(most, 1))]
     actions: dict[str, Action] = {}
     ways: dict[str, Way] = {}
     for name, action in problem.domain.actions.items():

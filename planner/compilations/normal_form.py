@@ -6,7 +6,7 @@ are expanded ground action by ground action, where most of their parts are known
 
 The lifted normal form that grounding takes: action schemas and axioms whose conditions are conjunctions.
 
-    Problem → to_adl → NormalProblem(schemas, axioms, goal)
+    Problem → compile_adl → NormalProblem(schemas, axioms, goal)
 
 A schema keeps its source action, and its first variables are the action's parameters: that is the map back.
 
@@ -26,7 +26,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.lightweight import Final, TypeVar, dataclass, replace
 from planner.model import (
     ROOT_TYPE,
@@ -260,7 +260,7 @@ class NormalProblem:
 
 def normalise(problem: Problem) -> NormalProblem:
     """Return `problem` in normal form; `planner.UnsupportedError` is left to `planner.solve`."""
-    plain = to_adl(problem)
+    plain = compile_adl(problem).problem
     actions = plain.domain.actions.values()
     goal, goal_axioms, written = _goal(plain.goal.hard)
     return NormalProblem(

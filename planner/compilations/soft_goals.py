@@ -21,8 +21,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from planner.compilations.adl import to_adl, with_items
-from planner.compilations.constraints import MARK, without_constraints
+from planner.compilations.adl import compile_adl, with_items
+from planner.compilations.compilation import Compilation
+from planner.compilations.constraints import MARK, compile_constraints
 from planner.compilations.relevance import relevant_part
 from planner.lightweight import TYPE_CHECKING, Any, Final, replace
 from planner.model import (
@@ -140,19 +141,26 @@ _GRANT: Final = "@grant-"
 _FORGO: Final = "@forgo-"
 
 
-def without_wishes(problem: Problem, *, whole: bool = False) -> Problem:
-    """Return the relevant part of `problem`, or the `whole`, in plain ADL, without soft goals and without constraints.
+def compile_wishes(problem: Problem, *, whole: bool = False) -> Compilation:
+    """Compile the relevant part of `problem`, or the `whole`, to plain ADL without soft goals and without constraints.
 
-    Its plans are those of `problem`, each followed by special actions, whose names begin with `@`. What these cost is
-    what the wishes are worth that the plan forgoes, if it costs the least.
+    Special actions, whose names begin with `@`, follow the steps of a plan; mapping back leaves them out. What they
+    cost is what the wishes are worth that the plan forgoes, if it costs the least.
     """
-    plain = without_constraints(to_adl(problem if whole else relevant_part(problem)))
+    plain = compile_constraints(compile_adl(problem if whole else relevant_part(problem)).problem).problem
     hard, soft = plain.goal.hard, plain.goal.soft
     plain = with_spending(plain) if COST in plain.budgets else plain
     end = moving(Action(END, requires=hard), END, 0, 1, 0)
     special = [end, *granting([wish.condition for wish in soft], [wish.utility for wish in soft], 1)]
     found = staged(plain, special, hard, 1 + len(soft), first_only=True)
-    return found if problem.deadline is None else with_items(found, problem)
+    compiled = found if problem.deadline is None else with_items(found, problem)
+    return Compilation(compiled, lambda plan: _granted(plan, problem))
+
+
+def _granted(plan: Plan, problem: Problem) -> Plan:
+    """Return `plan` as one of `problem`: without the steps that grant and forgo wishes."""
+    own = problem.domain.actions
+    return replace(plan, steps=tuple([step for step in plan.steps if step.action in own]), problem=problem)
 
 
 def granting(wishes: Sequence[Formula], costs: Iterable[Number], first: int) -> list[Action]:
@@ -195,10 +203,10 @@ _SPENDING: Final = re.compile(rf"uses (\S+) of {SPENT}")
 
 def solve_with_wishes(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
     """Return the answer to `problem`, in which something is wished for; `solve` answers for problems without wishes."""
-    compiled = without_wishes(problem)
+    compiled = compile_wishes(problem)
     if options.engine is not None:
-        compiled = without_numbers(compiled)
-    return Wishing(problem, options).answer(compiled, solve)
+        compiled = replace(compiled, problem=without_numbers(compiled.problem))
+    return Wishing(problem, compiled, options).answer(solve)
 
 
 def valued(plan: Plan, verdict: Verdict) -> Plan:
@@ -213,24 +221,20 @@ def valued(plan: Plan, verdict: Verdict) -> Plan:
 class Wishing:
     """One call of `solve`: plans are handed on as those of the declared problem, which may be of another kind."""
 
-    def __init__(self, problem: Any, options: SolveOptions) -> None:
+    def __init__(self, problem: Any, compiled: Compilation, options: SolveOptions) -> None:
         self.problem = problem
+        self._compiled = compiled
         self._classical = classical_of(problem)
         self._options = options
         self._latest: tuple[Plan | None, Plan | None] = None, None
 
-    def answer(self, compiled: Any, solve: Solve) -> Result:
-        """Return what is found for the `compiled` problem, without wishes, as the answer to the one with them."""
+    def answer(self, solve: Solve) -> Result:
+        """Return what is found for the compiled problem, without wishes, as the answer to the one with them."""
         report = None if self._options.on_progress is None else self._report
-        found = solve(compiled, replace(self._options, on_progress=report))
+        found = solve(self._compiled.problem, replace(self._options, on_progress=report))
         result = replace(found, plan=self._declared(found.plan), reason=self._in_words(found.reason))
         settled = result.status is Status.SOLVED and result.gap is not None and result.gap <= 0
         return replace(result, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED) if settled else result
-
-    def bare(self, plan: Plan) -> Plan:
-        """Return `plan` without the steps that settle wishes, as one of the declared problem."""
-        own = self._classical.domain.actions
-        return replace(plan, steps=tuple([step for step in plan.steps if step.action in own]), problem=self.problem)
 
     def verdict(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""
@@ -243,13 +247,13 @@ class Wishing:
         self._options.on_progress(replace(progress, plan=self._declared(progress.plan)))
 
     def _declared(self, plan: Plan | None) -> Plan | None:
-        """Return `plan` without the steps that settle wishes, with what it forgoes; the same one for the same.
+        """Return `plan` mapped back, with what it forgoes; the same one for the same.
 
         Steps may forgo what holds. So an earlier plan may be better: then that is returned.
         """
         if plan is None or plan is self._latest[0]:
             return self._latest[1] if plan is not None else None
-        found = self.bare(plan)
+        found = self._compiled.map_back(plan)
         verdict = self.verdict(found)
         if not verdict.valid:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.compilations.normal_form import normalise
-from planner.compilations.object_creation.placeholders import with_placeholders
+from planner.compilations.object_creation.placeholders import compile_object_creation
 from planner.compilations.object_creation.reachability import LARGEST_RULE, with_enough
 from planner.compilations.soft_goals import with_spending
 from planner.explain.conflicts import Conflict, conflicts
@@ -125,7 +125,7 @@ def explain_unsolvable(problem: Problem, budget: Budget) -> Diagnosis:
     if not creates_objects(problem.domain):
         return _diagnosis(problem, problem, budget)
     enough = with_enough(problem)
-    found = _diagnosis(enough or with_placeholders(problem, LARGEST_RULE), problem, budget)
+    found = _diagnosis(enough or compile_object_creation(problem, LARGEST_RULE).problem, problem, budget)
     proved = enough is not None and bool(found.unreachable)
     return _whatever_is_created(found, problem, proved=proved or _is_unsolvable(problem, budget))
 
@@ -137,7 +137,7 @@ def unreachable_parts(problem: Problem, budget: Budget) -> tuple[Unreachable, ..
     """
     source = problem
     if creates_objects(problem.domain):
-        source = with_enough(problem) or with_placeholders(problem, LARGEST_RULE)
+        source = with_enough(problem) or compile_object_creation(problem, LARGEST_RULE).problem
     try:
         return unreachable_goals(problem, Relaxed(normalise(source), budget))[0]
     except LimitReached:

@@ -21,8 +21,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise, repeat
 from operator import itemgetter, lt
 
-from planner.compilations.adl import to_adl
-from planner.compilations.constraints import without_constraints
+from planner.compilations.adl import compile_adl
+from planner.compilations.constraints import compile_constraints
 from planner.compilations.normal_form import NormalProblem, narrowed, normalise
 from planner.compilations.relevance import relevant_part
 from planner.errors import InputError
@@ -295,8 +295,9 @@ def ground(problem: Problem, budget: Budget, *, whole: bool = False) -> Task:
     `InputError` for costs without a value and axioms that are not stratified.
     """
     with collector_paused():
-        source = without_constraints(to_adl(problem if whole else relevant_part(problem)), soft=False)
-        return ground_adl(source, budget, {}, whole=whole)
+        relevant = problem if whole else relevant_part(problem)
+        compiled = compile_constraints(compile_adl(relevant).problem, soft=False)
+        return ground_adl(compiled.problem, budget, {}, whole=whole)
 
 
 def ground_adl(source: Problem, budget: Budget, together: Mapping[str, str], *, whole: bool = False) -> Task:

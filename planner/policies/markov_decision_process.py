@@ -28,7 +28,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from decimal import Decimal
 from functools import cached_property
 
-from planner.compilations.constraints import MARK, is_monitor, without_constraints
+from planner.compilations.constraints import MARK, compile_constraints, is_monitor
 from planner.compilations.determinization import ROUNDING, Way, chances, determinise, relevant
 from planner.garbage_collection import collector_paused
 from planner.grounding.ground import ground_adl
@@ -123,7 +123,8 @@ def with_marks(problem: Problem, names: Mapping[str, str]) -> Problem:
 def _marked(problem: Problem, names: Mapping[str, str]) -> Problem:
     """Return `problem` with all its constraints as soft goals, after its own."""
     soft = tuple([replace(each, utility=each.utility or 1) for each in problem.constraints])
-    return without_constraints(replace(problem, constraints=soft), names=names, plainly=True)
+    compiled: Problem = compile_constraints(replace(problem, constraints=soft), names=names, plainly=True).problem
+    return compiled
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.errors import PlanError, did_you_mean
 from planner.language.declare.syntax import NotationError, parse_atom
 from planner.lightweight import Any, dataclass, field, replace
@@ -107,7 +107,7 @@ class Policy:
             for number, node in enumerate(self.nodes):
                 self._places.setdefault((node.facts, node.unknown), []).append(number)
         ran = tuple(ran)
-        history = to_adl(replace(self.problem, initial=(), ran=ran)).initial if ran else ()
+        history = compile_adl(replace(self.problem, initial=(), ran=ran)).problem.initial if ran else ()
         key = self.watched.intersection(facts).union(
             self.watched.intersection(history), self.watched.intersection(kept)
         )

@@ -122,7 +122,10 @@ def makes_abstractions(workplace: Workplace) -> bool:
 
 
 _RELAXED: Final = Entry(
-    Workplace.relaxed, 3, "where deletes do not bind, a cheapest relaxed plan is all that is needed", late=-HEAD_START
+    lambda workplace: workplace.relaxed(),
+    3,
+    "where deletes do not bind, a cheapest relaxed plan is all that is needed",
+    late=-HEAD_START,
 )
 _PROOF: Final = Entry(prove, 3, "only a search for a cheapest plan has the proof")
 _IMPROVING: Final = Entry(improving, 4, "a first plan cuts off what costs as much, and users want one soon")
@@ -148,7 +151,7 @@ PORTFOLIOS: Final[dict[str, tuple[Entry, ...]]] = {
     "abstractions": _ABSTRACTIONS,
     "proof of what is left": _EXACT + _ABSTRACTIONS,
     "improvement": (
-        Entry(Workplace.windows, 1, "pieces of the best plan are small problems"),
+        Entry(lambda workplace: workplace.windows(), 1, "pieces of the best plan are small problems"),
         Entry(named("weighted", landmarks=True), 1, "with ever less weight on the estimate, plans become cheaper"),
     ),
 }

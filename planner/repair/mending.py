@@ -12,8 +12,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-from planner.compilations.adl import to_adl
-from planner.compilations.constraints import without_constraints
+from planner.compilations.adl import compile_adl
+from planner.compilations.constraints import compile_constraints
 from planner.compilations.relevance import relevant_part
 from planner.compilations.soft_goals import moving, staged
 from planner.lightweight import Any, dataclass, replace
@@ -124,12 +124,13 @@ def mend(
     refused = unsupported(problem)
     if refused is not None:
         return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
-    whole = without_constraints(with_spare(problem, given))
+    whole = compile_constraints(with_spare(problem, given)).problem
     rules = Simulation(whole).rules
     wrong = {place: misfit for place, step in enumerate(given) if (misfit := rules.misfit(step))}
     fitting = {place: step for place, step in enumerate(given) if place not in wrong}
     banned, budget = actions_of(forbidden), Budget(time_limit, memory_limit, cancel)
-    plain = barred(to_adl(relevant_part(whole, [step.action for step in fitting.values()])), banned, frozenset())
+    relevant = relevant_part(whole, [step.action for step in fitting.values()])
+    plain = barred(compile_adl(relevant).problem, banned, frozenset())
     usable = {place: step for place, step in fitting.items() if actions_of([step]).isdisjoint(banned)}
     misfits = tuple(wrong.items())
     try:

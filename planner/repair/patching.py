@@ -25,8 +25,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from decimal import Decimal
 from heapq import nsmallest
 
-from planner.compilations.adl import to_adl
-from planner.compilations.constraints import without_constraints
+from planner.compilations.adl import compile_adl
+from planner.compilations.constraints import compile_constraints
 from planner.compilations.relevance import relevant_part
 from planner.compilations.soft_goals import moving, staged
 from planner.errors import InputError, PlanError
@@ -316,7 +316,7 @@ def patch(
         options: dict[str, Any] = {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
         options |= {"proof_time": proof_time, "memory_limit": memory_limit, "cancel": cancel}
         return patch_within(problem, remaining, _patch_again, after, budget, weight=weight, fixed=fixed, **options)
-    now = after(without_constraints(with_spare(problem, (*fixed, *remaining))), fixed)
+    now = after(compile_constraints(with_spare(problem, (*fixed, *remaining))).problem, fixed)
     old = _fitting(now, remaining, banned)
     patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), budget, proof_time)
     try:
@@ -481,7 +481,7 @@ class _Patching:
         domain = self.problem.domain
         names = {*relevant.domain.actions, *(step.action for step in firsts)}
         actions = {name: action for name, action in domain.actions.items() if name in names}
-        return to_adl(replace(self.problem, domain=replace(domain, actions=actions))), firsts
+        return compile_adl(replace(self.problem, domain=replace(domain, actions=actions))).problem, firsts
 
     def _patched(self, steps: tuple[Step, ...], place: int) -> Patch:
         """Return the patch with these `steps`, checked, which keep the old ones from `place` on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from planner.compilations.adl import to_adl, with_items
+from planner.compilations.adl import compile_adl, with_items
 from planner.lightweight import replace
 from planner.limits import Budget
 from planner.model import COST, Number, Problem
@@ -69,7 +69,7 @@ def patch_within(
 def _solved(rest: Problem, budget: Budget, *, forbidden: Iterable[Step], not_first: Iterable[Step], **_: Any) -> Result:
     from planner.solve import answer
 
-    plain = barred(to_adl(rest), actions_of(forbidden), actions_of(not_first))
+    plain = barred(compile_adl(rest).problem, actions_of(forbidden), actions_of(not_first))
     return answer(plain if rest.deadline is None else with_items(plain, rest), SolveOptions().within(budget))
 
 

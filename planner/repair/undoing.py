@@ -18,8 +18,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from planner.compilations.adl import to_adl
-from planner.compilations.constraints import without_constraints
+from planner.compilations.adl import compile_adl
+from planner.compilations.constraints import compile_constraints
 from planner.compilations.relevance import relevant_part
 from planner.compilations.soft_goals import forgone, granted, granted_by, granting, staged
 from planner.errors import InputError, did_you_mean
@@ -372,7 +372,7 @@ def undo(
     if refused is not None:
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
     budget = Budget(time_limit, memory_limit, cancel)
-    whole = replace(without_constraints(with_spare(free, ())), goal=Goal())
+    whole = replace(compile_constraints(with_spare(free, ())).problem, goal=Goal())
     values = Values(problem.domain, State(before), Covered(each.item for each in exempt))
     reversible = tuple([each for each in written if not each.irreversible])
     sparing = Sparing(tuple(dict.fromkeys([each.item for each in written])))
@@ -433,7 +433,7 @@ class _Undoing:
         """Return the steps after which as few of `wishes` as can be fail."""
         able = self.sparing.without_rewriting(self.problem)
         wanted, kept = self.sparing.relevant(replace(able, goal=Goal(conjunction(wishes))), now.facts)
-        plain = barred(to_adl(replace(wanted, goal=Goal())), self.forbidden, frozenset())
+        plain = barred(compile_adl(replace(wanted, goal=Goal())).problem, self.forbidden, frozenset())
         return Restoring(plain, wishes, kept, [now.holds(wish) for wish in wishes], self.budget).restored()
 
     def _keys(self, simulation: Simulation, steps: Iterable[Step]) -> list[tuple[str, ...]]:

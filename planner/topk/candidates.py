@@ -271,9 +271,9 @@ class ClassicalCandidates(Candidates):
 
         problem, whole = self.problem, self._which.wasteful
         if problem.wishes:
-            from planner.compilations.soft_goals import without_wishes
+            from planner.compilations.soft_goals import compile_wishes
 
-            problem = without_wishes(problem, whole=whole)
+            problem = compile_wishes(problem, whole=whole).problem
         return ground(problem, self._budget, whole=whole)
 
     def _listed(self, task: Task) -> Listing:

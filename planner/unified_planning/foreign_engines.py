@@ -25,8 +25,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-from planner.compilations.adl import to_adl
-from planner.compilations.constraints import without_constraints
+from planner.compilations.adl import compile_adl
+from planner.compilations.constraints import compile_constraints
 from planner.compilations.cost_tables import with_tables
 from planner.errors import EngineError, InputError, UnsupportedError, did_you_mean
 from planner.limits import GIB, Budget, LimitReached
@@ -244,7 +244,7 @@ def _sent(problem: AnyProblem, budget: Budget) -> AnyProblem:
         other: OtherProblem = service_of(problem).for_another_process(problem, budget)
         return other
     refuse(problem)
-    return bare(with_tables(without_constraints(to_adl(problem)), budget))
+    return bare(with_tables(compile_constraints(compile_adl(problem).problem).problem, budget))
 
 
 def _result(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:

@@ -13,7 +13,7 @@ import creation_twin
 import pytest
 from downward import optimal_plans
 
-from planner import Domain, Status, created_by, solve, validate, with_placeholders
+from planner import Domain, Status, compile_object_creation, created_by, solve, validate
 from planner.language.pddl.export import export
 from planner.testing import TooManyStates
 
@@ -42,7 +42,7 @@ def small_problems(block):
     for seed in range(4000 + BLOCK * block, 4000 + BLOCK * (block + 1)):
         problem = creation_twin.random_creation(seed, features=FEATURES)
         number = 1 + seed % 2
-        if instances(with_placeholders(problem, number)) <= LARGEST:
+        if instances(compile_object_creation(problem, number).problem) <= LARGEST:
             with contextlib.suppress(TooManyStates):
                 yield seed, number, problem, creation_twin.optimum(problem, number, 80)
 
@@ -51,7 +51,7 @@ def small_problems(block):
 def test_optima_agree(block, tmp_path):
     tasks = list(small_problems(block))
     assert len(tasks) >= BLOCK // 5
-    exports = [export(with_placeholders(problem, number)) for _, number, problem, _ in tasks]
+    exports = [export(compile_object_creation(problem, number).problem) for _, number, problem, _ in tasks]
     foreign = optimal_plans(tmp_path, [(each.domain, each.problem) for each in exports])
     for (seed, number, problem, optimum), written, text in zip(tasks, exports, foreign, strict=True):
         assert (text is None) is (optimum is None), seed
@@ -91,7 +91,7 @@ GOALS = {
 def test_a_table_of_goals(tmp_path):
     people = {"alice": "person", "bob": "person"}
     problems = [DESK.problem(objects=people, goal=goal) for goal in GOALS]
-    exports = [export(with_placeholders(problem, 3)) for problem in problems]
+    exports = [export(compile_object_creation(problem, 3).problem) for problem in problems]
     foreign = optimal_plans(tmp_path, [(each.domain, each.problem) for each in exports])
     for problem, cost, written, text in zip(problems, GOALS.values(), exports, foreign, strict=True):
         assert (text is None) is (cost is None)

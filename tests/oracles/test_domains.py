@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from downward import optimal_plans
 
-from planner import with_placeholders
+from planner import compile_object_creation
 from planner.language.pddl.export import determinize, export
 from planner.lightweight import replace
 from planner.model import Problem
@@ -38,7 +38,7 @@ def certain(problem):
 def test_fast_downward_finds_the_optima_of_all_cases(tmp_path):
     cases = [case for case in known_cases() if isinstance(case.problem, Problem)]
     problems = [freed(case.problem) for case in cases]
-    exports = [export(certain(with_placeholders(each, MOST_CREATED))) for each in problems]
+    exports = [export(certain(compile_object_creation(each, MOST_CREATED).problem)) for each in problems]
     found = optimal_plans(tmp_path, [(each.domain, each.problem) for each in exports])
     for case, problem, written, text in zip(cases, problems, exports, found, strict=True):
         if text is None:

@@ -6,7 +6,7 @@ import pytest
 
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl import write
-from planner import load, with_placeholders
+from planner import compile_object_creation, load
 from planner.language.loading.python_files import shipped_names
 from planner.model import Problem
 
@@ -22,7 +22,7 @@ def test_unified_planning_reads_what_is_derived(name: str, monkeypatch: pytest.M
     problem = load(name)
     if not isinstance(problem, Problem):
         pytest.skip("the domain has methods of its own")
-    problem = with_placeholders(problem, 1)
+    problem = compile_object_creation(problem, 1).problem
     if problem.domain.axioms:
         pytest.skip("its reader knows no derived predicates")
     if problem.wishes or problem.is_limited or problem.unknown:

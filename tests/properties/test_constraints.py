@@ -11,7 +11,7 @@ from constraint_twin import is_kept
 
 from planner import Domain, Status, Step, solve, validate
 from planner.compilations import constraints
-from planner.compilations.constraints import without_constraints
+from planner.compilations.constraints import compile_constraints
 from planner.model import And, Atom, Constraint, ConstraintKind, Done, Not, Or
 from planner.semantics.simulation import Simulation
 from planner.testing import ALL, TooManyStates, brute_force_plan, random_problem, with_random_constraints
@@ -55,7 +55,7 @@ def test_a_compiled_constraint_and_the_plan_checker_filter_plans(block, monkeypa
         monkeypatch.setattr(constraints, "FEW", 1)
     for seed in range(60 * block, 60 * block + 60):
         problem = constrained(seed)
-        compiled = [without_constraints(problem, plainly=plainly) for plainly in (False, True)]
+        compiled = [compile_constraints(problem, plainly=plainly).problem for plainly in (False, True)]
         for steps, states, others in walks(problem, compiled):
             if states[-1].holds(problem.goal.hard):
                 expected = all(is_kept(each, steps, states) for each in problem.constraints)
@@ -106,7 +106,7 @@ def test_what_holds_again_and_again_is_counted_and_ends_in_time():
         outcomes[kind, expected] += 1
         assert validate(made, steps).valid is expected, (constraint, steps)
         for plainly in (False, True):
-            twin = without_constraints(made, plainly=plainly)
+            twin = compile_constraints(made, plainly=plainly).problem
             end = Simulation(twin)
             for step in steps:
                 end = after(end, step)

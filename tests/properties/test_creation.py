@@ -10,7 +10,7 @@ import pytest
 from constraint_twin import is_kept
 
 from htn.compilations.methods_from_actions import as_htn
-from planner import Status, created_by, for_steps, partial_order, solve, validate, with_placeholders
+from planner import Status, compile_object_creation, created_by, for_steps, partial_order, solve, validate
 from planner.language.pddl.plans import read_plan, write_plan
 from planner.lightweight import replace
 from planner.model import Goal, Metric
@@ -48,7 +48,7 @@ def test_so_many_placeholders_are_as_good_as_so_many_fresh_objects(seeds):
         problem = creation_twin.random_creation(seed)
         for number in (1, 2):
             for expected in optimum(problem, number):
-                result = solve(with_placeholders(problem, number), time_limit=None)
+                result = solve(compile_object_creation(problem, number).problem, time_limit=None)
                 assert result.cost == expected, (seed, number)
                 compared += 1
                 if result.plan is not None:
@@ -78,7 +78,7 @@ def test_plans_are_plans_of_the_source_in_every_form_and_order(seeds):
     creating = 0
     for seed in seeds:
         problem = creation_twin.random_creation(seed)
-        plan = solve(with_placeholders(problem, 2), mode="first", time_limit=2.0).plan
+        plan = solve(compile_object_creation(problem, 2).problem, mode="first", time_limit=2.0).plan
         if plan is None or not most_created(problem, plan):
             continue
         creating += 1

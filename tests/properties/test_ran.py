@@ -24,7 +24,7 @@ from planner import (
     write_json,
     write_yaml,
 )
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import export
 from planner.model import Atom
@@ -99,7 +99,7 @@ def test_every_form_of_a_problem_says_what_ran(block):
             otherwise = transition_system(replace(problem, ran=()), MOST_STATES)
         except TooManyStates:
             continue
-        plain = to_adl(problem)
+        plain = compile_adl(problem).problem
         assert not plain.ran
         assert transition_system(plain, MOST_STATES) == expected
         written = export(problem, "adl")

@@ -27,7 +27,7 @@ from planner import (
     undo,
     validate,
 )
-from planner.compilations.constraints import without_constraints
+from planner.compilations.constraints import compile_constraints
 from planner.compilations.relevance import relevant_part
 from planner.grounding.ground import ground
 from planner.limits import Budget
@@ -191,7 +191,7 @@ def test_constraints_on_steps_need_no_conditional_effects():
 
 def test_a_problem_without_constraints_is_returned_as_it_is():
     made = problem()
-    assert without_constraints(made) is made
+    assert compile_constraints(made).problem is made
 
 
 def test_repairs_keep_constraints():

@@ -15,12 +15,12 @@ from planner import (
     UnsupportedError,
     always,
     before,
+    compile_object_creation,
     done,
     for_steps,
     forbidden,
     never,
     sometime,
-    with_placeholders,
 )
 from planner.language.pddl.export import export
 from planner.model import Atom
@@ -132,7 +132,7 @@ def tickets(*constraints: object) -> Problem:
 
 def test_constraints_speak_of_what_exists_and_of_steps_that_create() -> None:
     problem = tickets(always("(forall (?t - ticket) (of ?t ann))"), forbidden("open(ann)"), sometime(done("open")))
-    for expanded in (with_placeholders(problem, 2), for_steps(problem, [Step("open", ("ann", "t1"))])):
+    for expanded in (compile_object_creation(problem, 2).problem, for_steps(problem, [Step("open", ("ann", "t1"))])):
         every, not_for_ann, once = expanded.constraints
         assert str(every.what) == "for all ?t - ticket: (existing(?t) implies of(?t, ann))"
         assert not_for_ann.steps == (Atom("open", ("ann", "_")),)

@@ -21,6 +21,7 @@ from planner import (
     causal_links,
     check_domain,
     check_problem,
+    compile_object_creation,
     created_by,
     declared_arguments,
     explain_plan,
@@ -30,7 +31,6 @@ from planner import (
     read_documents,
     solve,
     validate,
-    with_placeholders,
     write_yaml,
 )
 from planner.cli import main
@@ -129,7 +129,7 @@ def test_what_only_creation_would_give_is_unsolvable_where_it_is_limited():
     too_few = forms.problem(objects=objects, initial=["blank(one)", "blank(two)"], goal=goal)
     result = solve(too_few)
     assert result.status is Status.UNSOLVABLE
-    assert solve(with_placeholders(enough, 2)).status is Status.UNSOLVABLE
+    assert solve(compile_object_creation(enough, 2).problem).status is Status.UNSOLVABLE
 
 
 def test_what_creates_two_at_once_needs_two_placeholders_that_are_left():
@@ -138,7 +138,7 @@ def test_what_creates_two_at_once_needs_two_placeholders_that_are_left():
     pair = {"one": "ticket", "two": "ticket"}
     forms.action("split", {"t": "ticket"}, requires=["open(t)"], provides=["pair(one, two)"], creates=pair)
     problem = forms.problem(initial=["blank"], goal="(exists (?t ?u - ticket) (pair ?t ?u))")
-    assert solve(with_placeholders(problem, 2)).status is Status.UNSOLVABLE
+    assert solve(compile_object_creation(problem, 2).problem).status is Status.UNSOLVABLE
     assert solve(problem).cost == 2
 
 
@@ -151,7 +151,7 @@ def test_a_plan_is_not_called_optimal_where_more_objects_might_be_cheaper():
     problem = shop.problem(goal=["paid"])
     result = solve(problem, time_limit=1)
     assert (result.status, result.cost, result.lower_bound) == (Status.SOLVED, Decimal("1.5"), 0)
-    assert (solve(with_placeholders(problem, 5)).status) is Status.OPTIMAL
+    assert (solve(compile_object_creation(problem, 5).problem).status) is Status.OPTIMAL
 
 
 def test_bounds_are_those_of_more_objects_too():
@@ -185,25 +185,25 @@ def test_improve_ends_with_the_proof():
 
 
 def test_placeholders_are_named_beside_what_there_is():
-    names = [each.name for each in with_placeholders(desk(TWO), 2).objects]
+    names = [each.name for each in compile_object_creation(desk(TWO), 2).problem.objects]
     assert names == ["alice", "bob", "old", "new-ticket-1", "new-ticket-2", "new-bug-1", "new-bug-2"]
     taken = desk().domain, (Object("New-Ticket-1", ("ticket",)),)
-    names = [each.name for each in with_placeholders(Problem("two", *taken), {"ticket": 1}).objects]
+    names = [each.name for each in compile_object_creation(Problem("two", *taken), {"ticket": 1}).problem.objects]
     assert names == ["New-Ticket-1", "new-ticket-2"]
     with pytest.raises(InputError, match="-1 placeholders"):
-        with_placeholders(desk(TWO), -1)
+        compile_object_creation(desk(TWO), -1)
 
 
 def test_what_creates_nothing_stays_as_it_is():
     plain = Domain("plain")
     plain.action("go", provides=["gone"])
     problem = plain.problem(goal=["gone"])
-    assert with_placeholders(problem, 3) is problem
+    assert compile_object_creation(problem, 3).problem is problem
     assert for_steps(problem, [Step("go")]) is problem
 
 
 def test_expanded_problems_are_plain_ones():
-    expanded = with_placeholders(desk(TWO), 2)
+    expanded = compile_object_creation(desk(TWO), 2).problem
     text = write_yaml(expanded)
     assert "creates" not in text
     assert read_documents(text).problems[0] == expanded
@@ -364,7 +364,7 @@ def test_pddl_has_placeholders_as_objects():
     problem = desk(TWO)
     with pytest.raises(UnsupportedError, match=r"created objects \(in create\), in PDDL"):
         export(problem)
-    written = export(with_placeholders(problem, 2))
+    written = export(compile_object_creation(problem, 2).problem)
     back = written.read_plan("(create alice new-ticket-1)\n(create alice new-ticket-2)\n")
     assert validate(problem, back.steps).unmet
     assert not validate(problem, back.steps).failing_step
@@ -375,7 +375,7 @@ def test_hierarchies_take_placeholders_or_make_them():
     result = solve(as_htn(problem))
     assert result.status is Status.OPTIMAL
     assert validate(problem, result.plan.steps).valid
-    solved = solve(as_htn(with_placeholders(problem, 1)), mode="first", time_limit=20)
+    solved = solve(as_htn(compile_object_creation(problem, 1).problem), mode="first", time_limit=20)
     assert validate(problem, solved.plan.steps).valid
 
 
@@ -416,7 +416,7 @@ def test_the_command_compiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_guards_stand_only_where_nothing_else_says_that_something_exists():
-    expanded = with_placeholders(desk(TWO), 1).domain.actions
+    expanded = compile_object_creation(desk(TWO), 1).problem.domain.actions
     assert expanded["greet"].requires == Atom("existing", ("?t",))
     assert "existing" not in str(expanded["configure"].requires)
-    assert "existing" not in str(with_placeholders(desk(TWO), 1).goal)
+    assert "existing" not in str(compile_object_creation(desk(TWO), 1).problem.goal)

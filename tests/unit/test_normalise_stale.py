@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import export
 from planner.model import Action, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable
@@ -36,14 +36,14 @@ def problem(written: str, *kinds: str) -> Problem:
     ],
 )
 def test_what_has_other_types_is_not_deleted(written: str, kinds: tuple[str, ...], deletes: list[Not]) -> None:
-    (action,) = to_adl(problem(written, *kinds)).domain.actions.values()
+    (action,) = compile_adl(problem(written, *kinds)).problem.domain.actions.values()
     assert list(action.provides[1:]) == deletes
     assert not action.when
 
 
 @pytest.mark.parametrize("kinds", [("thing",), ("place", "draft"), ("place",)])
 def test_what_may_have_other_types_is_deleted_where_it_has_not(kinds: tuple[str, ...]) -> None:
-    (action,) = to_adl(problem("?t", *kinds)).domain.actions.values()
+    (action,) = compile_adl(problem("?t", *kinds)).problem.domain.actions.values()
     (effect,) = action.when
     assert effect.provides == (STALE,)
     assert effect.variables == (Variable("?any0", ("report",)),)

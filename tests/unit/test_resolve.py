@@ -16,6 +16,7 @@ from planner import (
     Step,
     candidates,
     check_problem,
+    compile_object_creation,
     decide,
     done,
     evaluate,
@@ -30,7 +31,6 @@ from planner import (
     never,
     solve,
     undo,
-    with_placeholders,
 )
 from planner.errors import InputError
 from planner.lightweight import replace
@@ -174,7 +174,7 @@ def test_names_that_mean_nothing_are_mistakes_and_no_proofs(message: str, search
 TAKING_CLASSICAL: dict[str, Callable[[Any], object]] = {
     **{name: SEARCHES[name] for name in ("explain_unsolvable", "explain_plan", "patch", "mend", "undo", "evaluate")},
     "executions": SEARCHES["executions"],
-    "with_placeholders": lambda problem: with_placeholders(problem, 2),
+    "with_placeholders": lambda problem: compile_object_creation(problem, 2).problem,
     "expected_costs": expected_costs,
     "check_problem": check_problem,
 }

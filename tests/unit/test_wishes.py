@@ -14,7 +14,7 @@ from htn.compilations.methods_from_actions import as_htn
 from htn.language.declare import Methods
 from planner import Domain, Status, at_most, done, improve, never, solve, sometime, validate
 from planner.cli import Exit, main
-from planner.compilations.soft_goals import without_wishes
+from planner.compilations.soft_goals import compile_wishes
 from planner.model import Metric
 from planner.testing import steps_from
 
@@ -259,7 +259,7 @@ def test_wishes_that_make_no_sense_are_refused_with_the_reason(run, wish, messag
 
 def test_special_steps_come_last_and_settle_each_wish():
     problem = wanting({"neat(r1)": 4})
-    compiled = without_wishes(problem)
+    compiled = compile_wishes(problem).problem
     assert not compiled.wishes
     taken = steps_from("move(rob, r0, r3)\nclean(rob, r3)\n@end()\n@forgo-0()")
     assert validate(compiled, taken).cost == 7

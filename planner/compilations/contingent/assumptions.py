@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 
+from planner.compilations.compilation import Compilation
 from planner.compilations.contingent.knowledge import Translation, affected, filled, mentions, renamed, translation
 from planner.compilations.soft_goals import valued
 from planner.lightweight import Final, dataclass, field, replace
@@ -206,6 +207,18 @@ IN_NO_CASE: Final = "no plan reaches the goal, however the unknown facts turn ou
 CARELESS: Final = "no plan is known in which no irreversible step rests on what could be looked at before"
 
 
+def compile_unknown(problem: Problem, asked: Translation, surprise: Number | None) -> Compilation:
+    """Compile unknown facts to actions that suppose how they are; plans map back to plans with suppositions."""
+    made = supposing(asked, asked.knowing(), surprise)
+
+    def map_back(plan: Plan) -> Plan:
+        steps, supposed = made.without(plan.steps)
+        expected = tuple([Supposition(fact, holds) for fact, holds in supposed.items()])
+        return Plan(steps, problem, suppositions=expected)
+
+    return Compilation(made.problem, map_back)
+
+
 def solve_with_unknown(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
     """Return the answer to `problem`, of which facts are unknown; `solve` answers for problems without such.
 
@@ -250,11 +263,11 @@ class _Searches:
     def _planned(self, lucky: Number | None) -> Result:
         """Plan on what is known, and on what is supposed too, where a plan costs so much if it is `lucky`."""
         knowing, fallback, self._plan = self._asked.knowing(), self._plan, None
-        safe = self._search(knowing, SHARE, lambda plan: self._note(plan.steps, {}))
+        safe = self._search(knowing, SHARE, lambda plan: self._note(Plan(plan.steps, self._problem)))
         if self._is_optimal or safe.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(safe)
-        made = supposing(self._asked, knowing, surprise(lucky, _charge(safe)))
-        found = self._search(made.problem, 1, lambda plan: self._note(*made.without(plan.steps)))
+        compiled = compile_unknown(self._problem, self._asked, surprise(lucky, _charge(safe)))
+        found = self._search(compiled.problem, 1, lambda plan: self._note(compiled.map_back(plan)))
         self._plan = self._plan or fallback
         return self._answer(found)
 
@@ -278,15 +291,14 @@ class _Searches:
         if verdict.valid:
             self._plan = valued(Plan(plan.steps, self._problem, suppositions=verdict.suppositions), verdict)
 
-    def _note(self, steps: tuple[Step, ...], supposed: Mapping[Atom, bool]) -> None:
-        """Keep the plan of `steps`, which rest on what is known or `supposed`."""
-        if self._plan is not None and self._plan.steps == steps:
+    def _note(self, plan: Plan) -> None:
+        """Keep `plan`, which rests on what is known or supposed, with the suppositions that its steps need."""
+        if self._plan is not None and self._plan.steps == plan.steps:
             return
-        expected = tuple([Supposition(fact, holds) for fact, holds in supposed.items()])
-        verdict = validate(self._problem, Plan(steps, self._problem, suppositions=expected))
+        verdict = validate(self._problem, plan)
         if not verdict.valid:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        self._plan = valued(Plan(steps, self._problem, suppositions=verdict.suppositions), verdict)
+        self._plan = valued(replace(plan, suppositions=verdict.suppositions), verdict)
 
     @property
     def _is_optimal(self) -> bool:

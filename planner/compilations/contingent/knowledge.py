@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.compilations.relevance import relevant_part
 from planner.lightweight import Final, dataclass, replace
 from planner.model import (
@@ -368,7 +368,7 @@ def translation(problem: Problem, used: Collection[str] = ()) -> Translation | N
     The actions `used` stay.
     """
     relevant, matter = that_matters(problem, used, relevant_part, senses)
-    return translated(problem, to_adl(relevant), matter) if matter else None
+    return translated(problem, compile_adl(relevant).problem, matter) if matter else None
 
 
 def that_matters(problem: Problem, used: Collection[str], cut: Cut, tells: Tells) -> tuple[Problem, Collection[str]]:

@@ -22,8 +22,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, islice, pairwise
 
+from planner.compilations.compilation import Compilation, same_steps
 from planner.errors import InputError, UnsupportedError
-from planner.lightweight import Final, dataclass, replace
+from planner.lightweight import Any, Final, dataclass, replace
 from planner.model import (
     OPEN,
     Action,
@@ -52,8 +53,8 @@ from planner.model import (
 from planner.model.domain import creates_objects, kept_with_domain
 from planner.model.formulas import children, conjunction, conjuncts, with_children
 from planner.model.unknown_facts import covered
-from planner.plan import Step
-from planner.problem_kinds import check_classical
+from planner.plan import Plan, Step
+from planner.problem_kinds import check_classical, classical_of
 
 
 class Guards:
@@ -265,21 +266,30 @@ def _declared_cost(term: CostTerm, arity: int) -> CostTerm:
 _NAME: Final = re.compile(r"[^\s(),;?]+")
 
 
-def with_placeholders(problem: Problem, number: int | Mapping[str, int]) -> Problem:
-    """Return `problem` with `number` placeholders for each type that is created, or as many as it maps the type to.
+def compile_object_creation(problem: Problem, number: int | Mapping[str, int]) -> Compilation:
+    """Compile to a problem with `number` placeholders for each created type, or as many as it maps the type to.
 
-    The result creates nothing: its plans are the plans of `problem` that create no more than that, placeholders taken
-    in the order of their names. A problem that creates nothing is returned unchanged. Raises `InputError` for a
-    negative number, and for what is no classical problem.
+    The compiled problem creates nothing: its plans are the plans of `problem` that create no more than that,
+    placeholders taken in the order of their names. Raises `InputError` for a negative number, and for what is no
+    classical problem.
     """
-    check_classical(problem, "with_placeholders", "give its classical part: problem.classical")
+    check_classical(problem, "compile_object_creation", "give its classical part: problem.classical")
     if not creates_objects(problem.domain):
-        return problem
+        return same_steps(problem, problem)
     types = created_types(problem.domain.actions.values())
     counts = dict.fromkeys(types, number) if isinstance(number, int) else number
     if min(counts.values(), default=0) < 0:
         raise InputError(f"{min(counts.values())} placeholders for a type", hint="give a number from 0 up")
-    return _expanded(problem, in_order(problem.domain), _named(problem, counts))
+    compiled = _expanded(problem, in_order(problem.domain), _named(problem, counts))
+    return Compilation(compiled, lambda plan: declared_plan(plan, problem))
+
+
+def declared_plan(plan: Plan, problem: Any) -> Plan:
+    """Return `plan`, of a problem with placeholders, as one of `problem`; it forgoes the wishes as declared."""
+    if not plan.forgone:
+        return replace(plan, problem=problem)
+    pairs = zip(classical_of(problem).wishes, classical_of(plan.problem).wishes, strict=True)
+    return replace(plan, problem=problem, forgone=tuple([wish for wish, guarded in pairs if guarded in plan.forgone]))
 
 
 def with_placeholders_in_any_order(problem: Problem, counts: Mapping[str, int]) -> Problem:
@@ -315,7 +325,7 @@ def refuse_creation(domain: DomainModel, where: str) -> None:
     """Raise `UnsupportedError` if an action of `domain` creates objects; `where` says where nothing stands for them."""
     name = next((name for name, action in domain.actions.items() if action.creates), None)
     if name is not None:
-        hint = f"{__name__}.with_placeholders(problem, number) gives the problem objects for them"
+        hint = f"{__name__}.compile_object_creation(problem, number).problem has objects for them"
         raise UnsupportedError(f"created objects (in {name}), {where}", hint)
 
 

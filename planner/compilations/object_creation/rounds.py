@@ -15,7 +15,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from planner.compilations.object_creation.placeholders import created_types, in_order, with_placeholders
+from planner.compilations.object_creation.placeholders import (
+    compile_object_creation,
+    created_types,
+    declared_plan,
+    in_order,
+)
 from planner.compilations.object_creation.reachability import out_of_reach
 from planner.compilations.relevance import relevant_part
 from planner.lightweight import Any, Final, dataclass, replace
@@ -52,7 +57,7 @@ class Creation:
 
 def creations(problem: Problem) -> list[Creation]:
     """Return what can be created that may help to reach the goal of `problem`."""
-    expanded = with_placeholders(problem, 1)
+    expanded = compile_object_creation(problem, 1).problem
     return creations_by([problem.domain.actions[name] for name in relevant_part(expanded).domain.actions], problem)
 
 
@@ -186,9 +191,9 @@ class Rounds:
         """Return how many creating steps of one kind every plan has at least."""
         return fewest_creations(self._problem)
 
-    def expanded(self, counts: Mapping[str, int]) -> Any:
+    def compiled(self, counts: Mapping[str, int]) -> Any:
         """Return the problem with so many placeholders of each type."""
-        return with_placeholders(self._problem, counts)
+        return compile_object_creation(self._problem, counts).problem
 
     def verdict(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""
@@ -226,7 +231,7 @@ class Rounds:
         """Return whether a round without a plan would have one if budgets were left out; None where there are none."""
         if not isinstance(self._problem, Problem) or not self._problem.budgets:
             return None
-        free = replace(self.expanded(self._counts), budgets={})
+        free = replace(self.compiled(self._counts), budgets={})
         turn = _Turn(self._budget.cancel, self._share(steps))
         return self._search(free, ANY_PLAN, turn).has_plan or None
 
@@ -270,7 +275,7 @@ class Rounds:
             if self._options.on_progress is not None:
                 self._options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
-        found = self._search(self.expanded(self._counts), replace(self._options, on_progress=report), turn)
+        found = self._search(self.compiled(self._counts), replace(self._options, on_progress=report), turn)
         best = found.plan if found.status is Status.OPTIMAL else None
         self._note(found.plan, found.lower_bound if best is None else best.charge)
         if found.status is Status.UNSOLVABLE:
@@ -293,18 +298,10 @@ class Rounds:
     def _note(self, plan: Plan | None, bound: Number | None) -> None:
         """Take in what a round has found: a plan, and what plans within its placeholders cost at least."""
         if plan is not None and (self._plan is None or plan.charge < self._plan.charge):
-            self._plan = self._declared(plan)
+            self._plan = declared_plan(plan, self._problem)
         if bound is not None:
             bound = bound if self._beyond is None else min(bound, self._beyond)
             self._bound = bound if self._bound is None else max(self._bound, bound)
-
-    def _declared(self, plan: Plan) -> Plan:
-        """Return `plan` as one of the declared problem."""
-        if not plan.forgone:
-            return replace(plan, problem=self._problem)
-        pairs = zip(self._problem.wishes, plan.problem.wishes, strict=True)
-        forgone = tuple([wish for wish, guarded in pairs if guarded in plan.forgone])
-        return replace(plan, problem=self._problem, forgone=forgone)
 
     @property
     def _suffices(self) -> bool:
@@ -317,7 +314,7 @@ class Rounds:
 
     def _is_spared(self, creation: Creation, steps: int) -> bool:
         """Return whether always so many placeholders of one type are left that one creating step more finds enough."""
-        expanded = with_placeholders(self._problem, self._counts)
+        expanded = compile_object_creation(self._problem, self._counts).problem
         own = [each.name for each in expanded.objects[len(self._problem.objects) :] if each.types == (creation.kind,)]
         born = Atom(in_order(self._problem.domain).existing, (own[-creation.each],))
         turn = _Turn(self._budget.cancel, self._share(steps))

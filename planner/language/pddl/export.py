@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from typing import Literal
 
-from planner.compilations.adl import to_adl
+from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import in_integers, with_tables, without_costs, without_needless_costs
 from planner.compilations.object_creation.placeholders import refuse_creation
 from planner.compilations.types_as_predicates import with_plain_types
@@ -164,8 +164,8 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     Raises `UnsupportedError` for what the level, or PDDL, cannot say, and `LimitReached` where `budget` does not
     suffice for grounding.
     """
-    from planner.compilations.adl import to_adl
-    from planner.compilations.constraints import without_constraints
+    from planner.compilations.adl import compile_adl
+    from planner.compilations.constraints import compile_constraints
 
     refuse_creation(problem.domain, "in PDDL")
     hard = all(each.utility is None for each in problem.constraints)
@@ -173,10 +173,10 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     if is_uncertain and level == "strips":
         raise UnsupportedError("uncertain outcomes in STRIPS", "leave out the level, or ask for 'adl'")
     whole = to_plain_outcomes(problem) if is_uncertain else problem
-    kept = _with_constants(without_constraints(whole)) if problem.constraints and hard else whole
+    kept = _with_constants(compile_constraints(whole).problem) if problem.constraints and hard else whole
     refuse_unsayable(kept)
     budget = budget or Budget()
-    plain = kept if is_uncertain else to_adl(kept)
+    plain = kept if is_uncertain else compile_adl(kept).problem
     plain = with_tables(without_needless_costs(plain), budget) if costs else without_costs(plain)
     has_costs = plain.metric is Metric.COST
     strips = _lifted_strips(plain, budget) if level != "adl" and not is_uncertain else None
@@ -247,13 +247,14 @@ def to_plain_outcomes(problem: Problem) -> Problem:
     `UnsupportedError` for probabilities that depend on arguments, and where outcomes differ in conditional effects.
     """
     if not any(action.is_uncertain for action in problem.domain.actions.values()):
-        return to_adl(problem)
+        plain: Problem = compile_adl(problem).problem
+        return plain
     from planner.compilations.determinization import with_outcomes
 
     if problem.constraints:
         raise UnsupportedError("constraints beside uncertain outcomes, in PDDL", _DOCUMENTS)
     most = max(len(action.outcomes) for action in problem.domain.actions.values())
-    variants = [to_adl(with_outcomes(problem, number)) for number in range(max(most, 1))]
+    variants: list[Problem] = [compile_adl(with_outcomes(problem, each)).problem for each in range(max(most, 1))]
     actions = {
         name: _with_plain_outcomes(action, [each.domain.actions[name] for each in variants])
         for name, action in problem.domain.actions.items()

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, overload
 import unified_planning.model as up
 from unified_planning.environment import get_environment
 
-from planner.compilations.adl import to_adl
-from planner.compilations.constraints import without_constraints
+from planner.compilations.adl import compile_adl
+from planner.compilations.constraints import compile_constraints
 from planner.compilations.cost_tables import in_integers, with_tables
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
@@ -248,7 +248,7 @@ def prepared(problem: Problem, budget: Budget) -> tuple[Problem, Names]:
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
     refuse(problem)
-    costed = tabulate(with_tables(without_constraints(to_adl(problem)), budget))
+    costed = tabulate(with_tables(compile_constraints(compile_adl(problem).problem).problem, budget))
     plain, _ = in_integers(with_plain_types(costed))
     names = Names.of(plain)
     return renamed(plain, names), names
