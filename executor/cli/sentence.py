@@ -73,7 +73,7 @@ name one by --language-model, or in the environment:
   hosted             FORETHOUGHT_MODEL=openai:gpt-5, and the key that its provider asks for: OPENAI_API_KEY=…
   on this machine    FORETHOUGHT_MODEL=llama3.2 FORETHOUGHT_MODEL_URL=http://localhost:11434/v1
                      (Ollama; vLLM, llama.cpp and others that speak OpenAI's protocol likewise)
-or in ~/.config/forethought/settings.yaml, as docs/agents.md says; both need pip install 'forethought[llm]'
+or in ~/.config/forethought/settings.yaml, as docs/how-to/agents.md says; both need pip install 'forethought[llm]'
 """
 TERMINAL: Final = "say it on a terminal to be asked, or with --yes"
 DOUBTFUL: Final = "say it on a terminal to be asked, or in other words: --yes does not confirm what is not clear"

@@ -11,8 +11,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from executor.background_searches import search_in_turn
-from executor.events.answers import RETRY
-from executor.events.events import Event, ProvedImpossible, Provenance, Rung, RungTaken
+from executor.events.events import Event, ProvedImpossible, Provenance, Rung
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.learning.learned_costs import Pricing
@@ -23,6 +22,7 @@ from executor.recovery.options import Options
 from executor.recovery.policy_execution import Following
 from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery
 from executor.recovery.replanning import Replanning
+from executor.recovery.rungs import action_of
 from planner.errors import ForethoughtError
 from planner.explain.unsolvable import explain_unsolvable
 from planner.lightweight import replace
@@ -138,7 +138,7 @@ class Ladder:
     async def _take_one(self, rungs: Iterable[Rung], about: str) -> bool:
         """Take the first of `rungs` that helps; return whether one does."""
         for rung in rungs:
-            if await self._take(rung, about):
+            if await action_of(rung)(self, about):
                 return True
         return False
 
@@ -176,36 +176,9 @@ class Ladder:
             rungs = tuple([rung for rung in rungs if rung is Rung.COMPENSATE])
         return list(rungs)
 
-    async def _take(self, rung: Rung, about: str) -> bool:
-        """Take one rung; return whether the run can go on."""
-        match rung:
-            case Rung.CANDIDATE:
-                return await self.replanning.take_candidate(about)
-            case Rung.PATCH:
-                return await self._patch(about)
-            case Rung.REPLAN:
-                return await self.replanning.replan(about)
-            case Rung.ASK if self.asking.ask is not None:
-                return await self._ask(about)
-            case Rung.COMPENSATE if not self.state.open_questions:
-                await self.prove_impossible()
-                return await self.compensation.begin(about)
-        return False
-
     async def prove_impossible(self) -> None:
         """Note that no plan reaches the goal, if what was observed proves that."""
         if self.state.missing is None and not self.state.is_undoing:
             missing = await prove_impossible(self.state, self.options)
             if missing is not None:
                 self.emit(ProvedImpossible(missing))
-
-    async def _patch(self, about: str) -> bool:
-        if await self.replanning.patch(about):
-            return True
-        return await self.survey.everywhere() and await self.replanning.patch(about)
-
-    async def _ask(self, about: str) -> bool:
-        if await self.questions.ask_for_another_try(about, self.reasons) != RETRY:
-            return False
-        self.emit(RungTaken(Rung.ASK, about, "somebody says that it is worth another try"))
-        return await self.replanning.anew(about)

@@ -11,8 +11,8 @@ from planner.errors import InputError, did_you_mean
 
 SECONDS: Final = 10.0
 """The time for one patch, where nothing else is said."""
-RUNGS: Final = (Rung.CANDIDATE, Rung.PATCH, Rung.REPLAN, Rung.ASK, Rung.COMPENSATE)
-"""The rungs that a run takes after retries."""
+RUNGS: Final = tuple([each for each in Rung if each not in (Rung.RETRY, Rung.SKILL)])
+"""The rungs that a run takes after retries, in the order in which `Rung` has them."""
 
 PROOF_SECONDS: Final = 1.0
 """The time for a better patch, or the proof that there is none, once one is known."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from planner.problem_kinds import AnyProblem
 
 OBJECTIVES: Final = ("success", "cost", "utility")
+POLICY_SEARCHES: Final = "For policies: vi, lao, plans or mcts."
+"""What the help on `--search` says of policies: their searches are loaded only when one is asked for."""
 
 
 def add_objective(parser: Parser) -> None:

@@ -9,7 +9,7 @@ import errno
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from planner.cli.options import (
 )
 from planner.cli.output import check_writable, give, is_terminal, tell, write_atomically
 from planner.cli.parser import one_of, whole
-from planner.cli.policies import add_objective, run_objective
+from planner.cli.policies import POLICY_SEARCHES, add_objective, run_objective
 from planner.errors import InputError, UnsupportedError
 from planner.garbage_collection import collector_paused
 from planner.lightweight import TYPE_CHECKING, Any, Final
@@ -116,14 +116,26 @@ def _draw(watch: Watch, drawn: list[Live]) -> None:
 
 ABOUT: Final = "Find a plan, and prove it optimal where time allows."
 MODES: Final = ("anytime", "first", "optimal")
-SEARCHES: Final = (
-    "One search instead of several in turn: astar, greedy, weighted, bfws, mcts, uniform, breadth or symbolic. "
-    "For hierarchical problems: depth-first, greedy, weighted, astar or uniform. For policies: vi, lao, plans or mcts."
-)
-HEURISTICS: Final = (
-    "What it goes by instead of its own: blind, goalcount, hmax, hadd, hff, lmcut, scp or scp+lmcut. "
-    "For hierarchical problems: composition or blind."
-)
+
+
+def search_help() -> str:
+    """Return the help on `--search`, with the names of the registry."""
+    from planner.search import REGISTRY
+
+    hierarchical = "For hierarchical problems: depth-first, greedy, weighted, astar or uniform."
+    return f"{_one_of('One search instead of several in turn', REGISTRY)} {hierarchical} {POLICY_SEARCHES}"
+
+
+def heuristic_help() -> str:
+    """Return the help on `--heuristic`, with the names of the registry."""
+    from planner.heuristics import REGISTRY
+
+    return f"{_one_of('What it goes by instead of its own', REGISTRY)} For hierarchical problems: composition or blind."
+
+
+def _one_of(what: str, names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{what}: {', '.join(others)} or {last}."
 
 
 def arguments(parser: Parser) -> None:
@@ -132,8 +144,8 @@ def arguments(parser: Parser) -> None:
     add_problem(parser, optional=True)
     modes = "Improve until proved; stop at the first plan; go for the proof (default: %(default)s)."
     parser.add_argument("--mode", type=one_of(*MODES), default="anytime", metavar="|".join(MODES), help=modes)
-    parser.add_argument("--search", metavar="NAME", help=SEARCHES)
-    parser.add_argument("--heuristic", metavar="NAME", help=HEURISTICS)
+    parser.add_argument("--search", metavar="NAME", help=search_help())
+    parser.add_argument("--heuristic", metavar="NAME", help=heuristic_help())
     parser.add_argument("--engine", metavar="NAME", help="A planner known to unified-planning.")
     parser.add_argument("--simulations", type=whole, metavar="N", help="Stop '--search mcts' after so many.")
     parser.add_argument("--seed", type=whole, default=0, metavar="N", help="What its random choices begin with.")

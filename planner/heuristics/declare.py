@@ -24,7 +24,7 @@ class Heuristic(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of heuristic: how to make one for a task, and what may be relied on.
+    """A kind of heuristic: how to make one for a task, `what` it estimates in a few words, and what may be relied on.
 
     `admissible`: never more than the cheapest plan costs, also with conditional effects and axioms. `consistent`: never
     falls by more than the cost of a step. `safe`: `INFINITY` only where there is no plan. `guides`: has preferred
@@ -32,6 +32,7 @@ class Kind:
     """
 
     build: Callable[[Task, list[int], Check], Heuristic]
+    what: str
     admissible: bool = False
     consistent: bool = False
     safe: bool = True

@@ -301,4 +301,4 @@ def build(task: Task, costs: list[int], check: Check) -> Heuristic:
     return LmCut(relax(task, costs), len(costs), check)
 
 
-LM_CUT = Kind(build, admissible=True)
+LM_CUT = Kind(build, "cuts through the relaxed task", admissible=True)

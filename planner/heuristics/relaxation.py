@@ -223,7 +223,7 @@ def build_hmax(task: Task, costs: list[int], check: Check) -> Heuristic:
     return estimate
 
 
-HMAX = Kind(build_hmax, admissible=True, consistent=True)
+HMAX = Kind(build_hmax, "the dearest fact of the relaxed task", admissible=True, consistent=True)
 
 
 Explore = Callable[[State], tuple[int, list[int]]]
@@ -281,7 +281,7 @@ def build_hadd(task: Task, costs: list[int], check: Check) -> Heuristic:
     return estimate
 
 
-HADD = Kind(build_hadd)
+HADD = Kind(build_hadd, "the sum over the facts of the relaxed task")
 
 
 class RelaxedPlan:
@@ -326,4 +326,4 @@ def build_hff(task: Task, costs: list[int], check: Check) -> Heuristic:
     return RelaxedPlan(task, costs, check)
 
 
-HFF = Kind(build_hff)
+HFF = Kind(build_hff, "a relaxed plan, with preferred operators")

@@ -79,7 +79,9 @@ def run_named_search(workplace: Workplace, search: str, heuristic: str | None) -
     """Return the search that was asked for, and what it cannot prove, in words ("" if nothing)."""
     name, caveat = heuristic_for(search, heuristic), ""
     kind = HEURISTICS[name or "blind"]
-    if not workplace.safe(kind):
+    if not SEARCHES[search].complete:
+        caveat = f"{search} proves nothing: it may give up states that lead to the goal"
+    elif not workplace.safe(kind):
         caveat = f"{search} proves nothing with {name}, which may give up states that lead to the goal"
     elif SEARCHES[search].needs_admissible and not kind.admissible:
         caveat = f"{search} proves nothing with {name}, which may estimate too much"

@@ -103,7 +103,8 @@ class Workplace:
             )
         else:
             ending = yield from reference()
-        return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
+        proves = self.safe(kind) and SEARCHES[name].complete
+        return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not proves else ending
 
     def without_needless(self, seconds: float | None) -> Generator[None, None, Pruned | None]:
         """Find out by h² what no plan needs, for so many seconds of processor time; None where there is too much.

@@ -35,27 +35,36 @@ class Counts(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A search, and what may be relied on.
+    """A search, `what` it does in a few words, and what may be relied on.
 
     `heuristic` names the one it works best with; None where it uses none. `needs_admissible`: what it proves about
-    costs holds only with an admissible heuristic. `counts` is what its estimates count.
+    costs holds only with an admissible heuristic. `counts` is what its estimates count. `complete`: it ends as
+    EXHAUSTED only where there is no (better) plan; else that proves nothing. `stops_at_first` plan: it looks for no
+    better one.
     """
 
     search: Search
+    what: str
     heuristic: str | None = None
     needs_admissible: bool = False
     counts: Counts = Counts.COSTS
+    complete: bool = True
+    stops_at_first: bool = False
 
 
 REGISTRY: Final[dict[str, Algorithm]] = {
-    "astar": Algorithm(astar, "lmcut", needs_admissible=True),
-    "greedy": Algorithm(greedy, "hff", counts=Counts.STEPS),
-    "weighted": Algorithm(weighted, "hff", counts=Counts.BOTH),
-    "bfws": Algorithm(bfws, "hff", counts=Counts.STEPS),
-    "mcts": Algorithm(mcts, "hff", counts=Counts.BOTH),
-    "uniform": Algorithm(uniform_cost),
-    "breadth": Algorithm(breadth_first),
-    "symbolic": Algorithm(symbolic_search),
+    "astar": Algorithm(astar, "A*: cheapest cost so far plus estimate first", "lmcut", needs_admissible=True),
+    "greedy": Algorithm(
+        greedy, "greedy best-first search for any plan", "hff", counts=Counts.STEPS, stops_at_first=True
+    ),
+    "weighted": Algorithm(weighted, "weighted A*, restarted with ever less weight", "hff", counts=Counts.BOTH),
+    "bfws": Algorithm(
+        bfws, "best-first width search for any plan: new facts first", "hff", counts=Counts.STEPS, stops_at_first=True
+    ),
+    "mcts": Algorithm(mcts, "Monte Carlo tree search, the same for the same seed", "hff", counts=Counts.BOTH),
+    "uniform": Algorithm(uniform_cost, "uniform-cost search, without an estimate"),
+    "breadth": Algorithm(breadth_first, "breadth-first search for the fewest steps", stops_at_first=True),
+    "symbolic": Algorithm(symbolic_search, "bidirectional search over sets of states"),
 }
 
 __all__ = ["REGISTRY", "Algorithm", "Counts", "Ending", "Run", "Search", "Space"]

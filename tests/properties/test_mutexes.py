@@ -38,7 +38,7 @@ def proved(task: Task) -> tuple[Run, Ending]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(portfolio, "PATIENCE", 0.0)
         patch.setattr(portfolio, "FEWER", 0.999)
-        return run, finished(portfolio.proving(Workplace(task, Space(task), run, lambda: None)))
+        return run, finished(portfolio.prove(Workplace(task, Space(task), run, lambda: None)))
 
 
 def has_pair(mutexes, state) -> bool:

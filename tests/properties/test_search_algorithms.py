@@ -34,21 +34,20 @@ def test_a_plan_is_found_where_there_is_one(search, heuristic, seed, unit):
     task = unit_costs(random_task(seed)) if unit else random_task(seed)
     run, ending = searched(task, search, heuristic)
     optimum = perfect(task)[frozenset(task.initial)]
-    assert (run.plan is not None) == (optimum < INFINITY)
+    assert (run.plan is not None) == (optimum < INFINITY) or not SEARCHES[search].complete
     if run.plan is None:
         assert ending is Ending.EXHAUSTED
         return
     assert replayed(task, run.plan) == run.limit
-    proves = not SEARCHES[search].needs_admissible or HEURISTICS[heuristic].admissible
+    trusted = not SEARCHES[search].needs_admissible or HEURISTICS[heuristic].admissible
+    proves = trusted and SEARCHES[search].complete
     if proves:
         assert run.lower_bound <= optimum
     if ending is Ending.EXHAUSTED and proves:
         assert run.lower_bound == run.limit == optimum
 
 
-@pytest.mark.parametrize(
-    "search", [name for name, one in SEARCHES.items() if name not in {"greedy", "bfws", "breadth"}]
-)
+@pytest.mark.parametrize("search", [name for name, one in SEARCHES.items() if one.complete and not one.stops_at_first])
 @given(seed=seeds)
 def test_only_plans_cheaper_than_the_limit_are_found(search, seed):
     task = random_task(seed)

@@ -1,4 +1,4 @@
-"""Runs what README.md and docs/*.md show: Python blocks, files, and console sessions with their output.
+"""Runs what README.md and the pages in docs show: Python blocks, files, and console sessions with their output.
 
 A block after the comment `<!-- file: NAME -->` is written to NAME; the Python blocks of a document share one
 namespace; in a console block the lines that start with `$ forethought` are run, and the lines below each must be what
@@ -24,7 +24,7 @@ from types import FunctionType
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(
     r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
@@ -142,8 +142,8 @@ def test_the_example_is_killed_while_it_moves_and_resumed_in_another_process(tmp
     declared, begin = carried_out.split(start)
     executor, _ = begin.split("outcome", 1)
     watched = declared.replace(MOVED, SEEN + MOVED).replace("    return place", SEEN + "    return place")
-    (tmp_path / "begin.py").write_text(blocks[0] + declared.replace(MOVED, killed) + start + begin)
-    (tmp_path / "again.py").write_text(blocks[0] + watched + executor + resumed)
+    (tmp_path / "begin.py").write_text(declared.replace(MOVED, killed) + start + begin)
+    (tmp_path / "again.py").write_text(watched + executor + resumed)
     first = subprocess.run([sys.executable, "begin.py"], cwd=tmp_path, timeout=50, check=False)
     assert first.returncode == -signal.SIGKILL
     was_at = (tmp_path / "r2.txt").read_text()

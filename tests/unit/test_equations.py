@@ -65,7 +65,7 @@ def test_it_is_told_which_search_was_exhausted(tmp_path: Path, monkeypatch: pyte
     clock = chain([0.0, 0.0], repeat(1.0))  # so that it is looked for what no plan needs after one step
     monkeypatch.setattr(strategy, "time", SimpleNamespace(thread_time=lambda: next(clock)))
     task, run = ground(problem_of(ring(7, 4), tmp_path), Budget()), Run()
-    assert finished(strategy.proving(Workplace(task, Space(task), run, lambda: None))) is Ending.EXHAUSTED
+    assert finished(strategy.prove(Workplace(task, Space(task), run, lambda: None))) is Ending.EXHAUSTED
     assert run.by in {("uniform", ""), ("astar", "lmcut")}
 
 

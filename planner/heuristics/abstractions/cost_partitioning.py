@@ -136,7 +136,7 @@ def _walked(task: Task, check: Check) -> Iterator[State]:
         yield state
 
 
-SCP = Kind(build, admissible=True, consistent=True)
+SCP = Kind(build, "saturated cost partitionings over abstractions", admissible=True, consistent=True)
 
 
 def best_order(estimates: Sequence[int], stolen: Sequence[int]) -> list[int]:
@@ -179,4 +179,4 @@ def build_maximum(task: Task, costs: list[int], check: Check) -> Heuristic:
     return estimate
 
 
-SCP_LM_CUT = Kind(build_maximum, admissible=True)
+SCP_LM_CUT = Kind(build_maximum, "the larger of scp and lmcut", admissible=True)

@@ -1,0 +1,16 @@
+"""A plan that undoes what was done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from executor.recovery.ladder import Ladder
+
+
+async def take(ladder: Ladder, about: str) -> bool:
+    """Give the run up, and undo what it did; not while questions are open, which may tell what it did."""
+    if ladder.state.open_questions:
+        return False
+    await ladder.prove_impossible()
+    return await ladder.compensation.begin(about)

@@ -1,0 +1,15 @@
+"""The cheapest way back into the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from executor.recovery.ladder import Ladder
+
+
+async def take(ladder: Ladder, about: str) -> bool:
+    """Patch the plan; where that fails, look at everything and try again."""
+    return await ladder.replanning.patch(about) or (
+        await ladder.survey.everywhere() and await ladder.replanning.patch(about)
+    )
