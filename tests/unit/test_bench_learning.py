@@ -20,8 +20,8 @@ def test_the_truth_is_not_declared() -> None:
 
 
 def test_runs_learn_what_the_truth_is(tmp_path: Path) -> None:
-    drawn, runs = setting(2), 25
-    costs = {way: paid(drawn, way, runs, 2, tmp_path) for way in WAYS}
+    drawn, runs = setting(4), 25
+    costs = {way: paid(drawn, way, runs, 4, tmp_path) for way in WAYS}
     least = solve(expected_costs(drawn.truth)).cost
     assert least is not None
     plain, *learning, oracle = costs.values()
