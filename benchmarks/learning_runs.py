@@ -23,7 +23,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from benchmarks.report import markdown
-from executor import Executor, Experience, Journal, Learning, Policy
+from executor import ExecutionPolicy, Executor, Experience, Journal, Learning
 from executor.testing import SimulatedWorld, run_virtual
 from planner import Case, Domain, Problem, expected_costs, solve
 from planner.lightweight import replace
@@ -107,7 +107,7 @@ WAYS: Final[Mapping[str, Learning | None]] = {
     ORACLE: None,
 }
 """How runs choose their tools: by what is declared, by what was learned, or by the truth."""
-PATIENT: Final = Policy(retries=1000, backoff=0, jitter=0)
+PATIENT: Final = ExecutionPolicy(retries=1000, backoff=0, jitter=0)
 
 
 def paid(setting: Setting, way: str, runs: int, seed: int, folder: Path) -> list[int]:

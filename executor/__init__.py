@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from executor.report.live import Follower, Show
     from executor.report.progress import summary
     from executor.report.tracing import Spans
-    from executor.run import Outcome, Run
+    from executor.run import Run, RunOutcome
     from executor.tools.context import Context, HandlerCall, Memory, MemoryChange, Outline, Proceed
     from executor.tools.observers import CANNOT_SAY, Facts, Seen
     from executor.tools.results import ActionResult, Metrics, Wait
-    from executor.tools.step_policy import Policy, Rate
+    from executor.tools.step_policy import ExecutionPolicy, Rate
     from executor.tools.world import World
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "DamagedError",
     "DrivenError",
     "Event",
+    "ExecutionPolicy",
     "Executor",
     "Experience",
     "Facts",
@@ -69,10 +70,8 @@ __all__ = [
     "ModelClient",
     "NoRunError",
     "Note",
-    "Outcome",
     "Outline",
     "PlanStep",
-    "Policy",
     "Proceed",
     "Proposal",
     "Provenance",
@@ -87,6 +86,7 @@ __all__ = [
     "Run",
     "RunError",
     "RunInfo",
+    "RunOutcome",
     "RunStatus",
     "Rung",
     "Seen",
@@ -132,11 +132,11 @@ _MODULES = {
     "report.live": "Follower Show",
     "report.progress": "summary",
     "report.tracing": "Spans",
-    "run": "Outcome Run",
+    "run": "Run RunOutcome",
     "tools.context": "Context HandlerCall Memory MemoryChange Proceed",
     "tools.observers": "CANNOT_SAY Facts Seen",
     "tools.results": "ActionResult Metrics Wait",
-    "tools.step_policy": "Policy Rate",
+    "tools.step_policy": "Rate ExecutionPolicy",
     "tools.world": "World",
 }
 """Which module has which names."""

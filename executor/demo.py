@@ -8,7 +8,7 @@ from typing import Final
 from executor.events.events import Event, PlanChanged, RungTaken, StepEnded, StepStatus
 from executor.events.run_state import RunState
 from executor.executor import Executor
-from executor.run import Outcome
+from executor.run import RunOutcome
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
 from planner.language.loading.load import load
 from planner.plan import Plan
@@ -49,7 +49,7 @@ def show_faults(heading: Show, good: Show, give: Show) -> bool:
     return outcome.succeeded and simulated.holds(plan.problem.goal.hard)
 
 
-def _carried_out(plan: Plan, simulated: SimulatedWorld, give: Show) -> Outcome:
+def _carried_out(plan: Plan, simulated: SimulatedWorld, give: Show) -> RunOutcome:
     def tell(event: Event) -> None:
         line = _line(event, states[0]) if states else ""
         if line:
@@ -58,10 +58,10 @@ def _carried_out(plan: Plan, simulated: SimulatedWorld, give: Show) -> Outcome:
     states: list[RunState] = []
     executor = Executor(simulated.world, model="dag", approve=lambda _: True, listeners=(tell,))
 
-    async def drive() -> Outcome:
+    async def drive() -> RunOutcome:
         run = executor.start(plan, memory=VALUES)
         states.append(run.state)
-        outcome: Outcome = await run
+        outcome: RunOutcome = await run
         return outcome
 
     return run_virtual(drive())
@@ -82,7 +82,7 @@ def _line(event: Event, state: RunState) -> str:
     return ""
 
 
-def _count(outcome: Outcome) -> str:
+def _count(outcome: RunOutcome) -> str:
     """Return how often something had to be done about a failure."""
     number = len(outcome.state.rungs)
     return f"{number} thing{'s' * (number != 1)}"

@@ -30,7 +30,7 @@ from executor.plans.prepare import Planned, given, reserved, search_plan
 from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
-from executor.run import ModelAccess, Outcome, Run, running_loop
+from executor.run import ModelAccess, Run, RunOutcome, running_loop
 from executor.tools.context import CAPACITY, Memory
 from executor.tools.json_data import loaded
 from executor.tools.world import World
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     Runnable = AnyProblem | Plan | Result | CandidateSet | ActionPlan | Policy | Decision | Planned
 
-__all__ = ["Executor", "Outcome", "Run"]
+__all__ = ["Executor", "Run", "RunOutcome"]
 
 
 _log = logging.getLogger(__name__)
@@ -114,9 +114,9 @@ class Executor:
         self.performer = Performer(Slots(self.concurrency), self.world.model.name, Turns(locks), self.world.hooks)
         self.pricing = Pricing.of(self.learned, self.journal)
 
-    async def run(self, what: Runnable, **options: Any) -> Outcome:
+    async def run(self, what: Runnable, **options: Any) -> RunOutcome:
         """Carry out a plan, a policy, or a problem's best one, and return how it ended; see `start`."""
-        outcome: Outcome = await self.start(what, **options)
+        outcome: RunOutcome = await self.start(what, **options)
         return outcome
 
     def start(
@@ -165,7 +165,7 @@ class Executor:
 
     async def _carried_out(
         self, run: Run, what: Planned | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any], alternatives: Any
-    ) -> Outcome:
+    ) -> RunOutcome:
         """Carry out `what`: a plan, or a problem for which one is searched with options; return how that ended."""
         with self._tidying():
             made = what if isinstance(what, Planned) else await self._search(run, *what, memory, alternatives)
@@ -260,14 +260,14 @@ class Executor:
         results: Mapping[str, Any] | None = None,
         fill: Fill | None = None,
         approve: Callback = None,
-    ) -> Outcome:
+    ) -> RunOutcome:
         """Take up a run from the journal: what was done is not done again.
 
         `answers` are for open questions, `results` for waiting steps, `fill` and `approve` as for `start`. Raises
         `JournalError` for a run that is not in the journal, or that another process drives, and `RunError` for
         questions that nobody has asked and for steps that do not wait.
         """
-        outcome: Outcome = await self.take_up(
+        outcome: RunOutcome = await self.take_up(
             run, answers=answers, entities=entities, results=results, fill=fill, approve=approve
         )
         return outcome
@@ -305,7 +305,7 @@ class Executor:
         entities: Mapping[str, object] | None,
         results: Mapping[str, Any],
         news: tuple[Mapping[Atom, bool], Mapping[str, Any] | None],
-    ) -> Outcome:
+    ) -> RunOutcome:
         with self._tidying(), self._driving(taken.id):
             taken.take(self.state_of(taken.id, entities))
             if taken.state.status.is_over:

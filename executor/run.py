@@ -1,4 +1,4 @@
-"""`Run`: a run in the hands of whoever began it; and its `Outcome`."""
+"""`Run`: a run in the hands of whoever began it; and its `RunOutcome`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """How a run ended: `steps` are all that ever were in its plan, `questions` those that wait for an answer."""
 
     run: str
@@ -84,7 +84,7 @@ class Outcome:
     state: RunState = field(repr=False)
 
     @classmethod
-    def of(cls, run: str, state: RunState) -> Outcome:
+    def of(cls, run: str, state: RunState) -> RunOutcome:
         """Return what has become of the run whose state this is, so far."""
         return cls(run, state.status, state.reason, tuple(state.steps.values()), state.metrics, state)
 
@@ -120,7 +120,7 @@ class ModelAccess(Protocol):
 
 
 class Run:
-    """A run that is being driven: awaited, it gives its `Outcome`.
+    """A run that is being driven: awaited, it gives its `RunOutcome`.
 
     It belongs to the event loop in which it was begun; what is said to it in other threads is done there.
     """
@@ -151,7 +151,7 @@ class Run:
         """What has happened, and when, where no journal keeps it."""
         self._lost: BaseException | None = None
         """Why something that happened could not be kept."""
-        self._task: asyncio.Task[Outcome] | None = None
+        self._task: asyncio.Task[RunOutcome] | None = None
         self._state: RunState | None = None
         self._stepper: Stepper
         self._loop: Loop
@@ -223,7 +223,7 @@ class Run:
         self.state.apply(event, now)
         self.audience.tell(event)
 
-    async def drive(self) -> Outcome:
+    async def drive(self) -> RunOutcome:
         """Drive the run until it ends, or waits."""
         try:
             ended = await self._loop.drive()
@@ -234,9 +234,9 @@ class Run:
         return self.outcome
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RunOutcome:
         """What has become of the run so far."""
-        return Outcome.of(self.id, self.state)
+        return RunOutcome.of(self.id, self.state)
 
     def cancel(self) -> None:
         """Call the run off: it begins nothing more and tells handlers at work, which may end; nothing if it is over."""
@@ -347,7 +347,7 @@ class Run:
             raise InputError(f"a listener is a plain function, not {shown(listener)}", hint=_LISTENING)
         self.audience.add(listener)
 
-    def start(self, work: Coroutine[Any, Any, Outcome]) -> None:
+    def start(self, work: Coroutine[Any, Any, RunOutcome]) -> None:
         """Begin to drive the run as a task, which does `work`."""
         self._task = self._home.create_task(work)
 

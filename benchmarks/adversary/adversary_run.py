@@ -20,7 +20,7 @@ from executor.agent.goal_reading.cache import Readings
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.errors import RunError
 from executor.language_model.protocol import Allowance, LanguageModel, Purpose, Reply, Request, Usage
-from executor.run import Outcome
+from executor.run import RunOutcome
 from executor.testing import AdversarialModel, Fault, FaultKind, SimulatedWorld, run_virtual
 from planner import Problem
 from planner.errors import InputError
@@ -155,7 +155,7 @@ class Carried:
     simulated: SimulatedWorld
     model: Counting
     achieved: list[Achieved] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[RunOutcome] = field(default_factory=list)
     held: list[bool] = field(default_factory=list)
     """Whether the goal of each run held in the true world when it ended."""
     error: str = ""
@@ -168,7 +168,7 @@ class Carried:
         if achieved.outcome is not None:
             self.ended(achieved.outcome)
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: RunOutcome) -> None:
         """Keep how a run has ended, and whether that is so."""
         self.outcomes.append(outcome)
         self.held.append(self.simulated.holds(outcome.state.problem.goal.hard))

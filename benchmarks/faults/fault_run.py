@@ -22,7 +22,7 @@ from executor.events.run_state import RunState
 from executor.executor import Executor
 from executor.plans.action_plan import ActionPlan, texts_of
 from executor.plans.execution_models import ExecutionModel
-from executor.run import Outcome
+from executor.run import RunOutcome
 from executor.testing import Crash, FaultKind, SimulatedWorld, run_virtual
 from executor.testing.simulated_world import approve
 from executor.testing.virtual_time import now
@@ -41,7 +41,7 @@ class Carried:
     """What came of a run: its `outcome`, or what was raised; and the world that it left."""
 
     simulated: SimulatedWorld
-    outcome: Outcome | None = None
+    outcome: RunOutcome | None = None
     error: str = ""
     crashes: int = 0
     seconds: float = 0.0
@@ -141,7 +141,7 @@ def _planned(setting: Setting) -> ActionPlan:
     return plan.model_copy(update={"alternatives": texts_of([setting.plan.steps])})
 
 
-async def _once(executor: Executor, setting: Setting, carried: Carried) -> Outcome:
+async def _once(executor: Executor, setting: Setting, carried: Carried) -> RunOutcome:
     """Drive the run until it ends, or its process dies."""
     async with asyncio.timeout(ENDLESS_SECONDS):
         if carried.crashes:

@@ -10,7 +10,7 @@ from benchmarks.faults.fault_problems import PROBLEMS, classical, drawn, shipped
 from executor.plans.execution_models import ExecutionModel
 from executor.testing import Fault, FaultKind, Observe
 from executor.testing.faults import BREAKING
-from executor.tools.step_policy import Policy
+from executor.tools.step_policy import ExecutionPolicy
 from planner.compilations.object_creation.placeholders import for_steps
 from planner.model import OPEN, Atom, Problem
 from planner.plan import Plan, Step
@@ -51,7 +51,7 @@ class Setting:
     plan: Plan
     faults: tuple[Fault, ...]
     observe: Observe
-    policy: Policy
+    policy: ExecutionPolicy
     plain: float
     skills: int
     has_journal: bool
@@ -96,7 +96,7 @@ def setting(seed: int, campaign: int = 0) -> Setting:
         plan,
         tuple(faults),
         _observe(dice, {each.kind for each in faults}),
-        Policy(timeout=TIMEOUT, retries=dice.choice([None, None, 0, 2])),
+        ExecutionPolicy(timeout=TIMEOUT, retries=dice.choice([None, None, 0, 2])),
         plain=dice.choice([0.0, 0.0, 0.5]),
         skills=skills,
         has_journal=kind in CRASHES or dice.random() < 0.2,
@@ -129,7 +129,7 @@ def _of_orders(seed: int, campaign: int) -> Setting:
             share=dice.choice([1.0] * 8 + [0.7, 0.0]),
             twice=FaultKind.OBSERVER_DISAGREES in kinds,
         ),
-        Policy(timeout=TIMEOUT, retries=dice.choice([None, None, 0, 2])),
+        ExecutionPolicy(timeout=TIMEOUT, retries=dice.choice([None, None, 0, 2])),
         plain=dice.choice([0.0, 0.0, 0.5]),
         skills=dice.choice([1, 1, 2]),
         has_journal=kind in CRASHES or dice.random() < 0.2,

@@ -13,7 +13,7 @@ from benchmarks.faults.given_up import GivenUp
 from benchmarks.faults.promises import Evidence, broken_promises
 from executor.events.events import RunStatus, StepEnded, StepStatus
 from executor.recovery.recovery_policy import Recovery
-from executor.run import Outcome
+from executor.run import RunOutcome
 from executor.testing import FaultKind, SimulatedWorld
 from planner.model import Atom
 
@@ -87,7 +87,7 @@ def evidence_of(setting: Setting, carried: Carried) -> Evidence:
     )
 
 
-def _ended(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
+def _ended(setting: Setting, carried: Carried, outcome: RunOutcome) -> Verdict:
     match outcome.status:
         case RunStatus.SUCCEEDED | RunStatus.LOWERED:
             false = "" if carried.simulated.lies else untrue(setting, carried, outcome)
@@ -104,7 +104,7 @@ def _ended(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
             return _failed(setting, carried, outcome)
 
 
-def untrue(setting: Setting, carried: Carried, outcome: Outcome) -> str:
+def untrue(setting: Setting, carried: Carried, outcome: RunOutcome) -> str:
     """Return what is not so about a run that is said to have succeeded."""
     simulated = carried.simulated
     if not simulated.holds(simulated.problem.goal.hard):
@@ -181,7 +181,7 @@ def _stands_in(key: str, before: set[str], setting: Setting, carried: Carried) -
     return key not in planned and any(came[each] != came[key] for each in before & unsure)
 
 
-def _failed(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
+def _failed(setting: Setting, carried: Carried, outcome: RunOutcome) -> Verdict:
     """Return whether a run could have gone on that says it failed."""
     if not outcome.state.has_aim:  # a plan of steps alone: what comes after a failed one cannot be done for it
         return Verdict(Ending.OUT_OF_REACH)

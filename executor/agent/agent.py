@@ -27,7 +27,7 @@ from executor.arguments import check_named
 from executor.events.events import StepStatus
 from executor.executor import Executor
 from executor.language_model.protocol import Allowance, LanguageModel, Meter, Part
-from executor.run import Outcome, Run
+from executor.run import Run, RunOutcome
 from executor.tools.world import World
 from planner.errors import InputError, did_you_mean
 from planner.language.declare import Domain
@@ -84,7 +84,7 @@ class Kept:
 DONE = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
 
 
-def lifted(outcome: Outcome, name: str = "") -> Template:
+def lifted(outcome: RunOutcome, name: str = "") -> Template:
     """Return the template that what a run has done, in this order, is an instance of.
 
     Values of data parameters are not kept: they were said for that run. Raises `InputError` where the steps do not lead
@@ -280,7 +280,7 @@ class Agent:
             self.remember(proposal, meant=True)
         return self.runs.start(proposal, memory or {}, alternatives)
 
-    async def resume(self, run: str, *, tell: Tell = nobody, **given: Any) -> Outcome:
+    async def resume(self, run: str, *, tell: Tell = nobody, **given: Any) -> RunOutcome:
         """Take up a run, and return how it ends; `given` is as for `Executor.take_up`."""
         return await self.runs.followed(self.runs.take_up(run, **given), tell)
 
@@ -355,7 +355,7 @@ class Agent:
         """
         self.proposer.confirmed(proposal, meant=meant)
 
-    def lift(self, outcome: Outcome, name: str = "") -> Template:
+    def lift(self, outcome: RunOutcome, name: str = "") -> Template:
         """Return the template that what was done in a run is an instance of; see `executor.agent.agent`."""
         check_given(outcome=outcome)
         return lifted(outcome, name)

@@ -10,7 +10,7 @@ from executor.agent.goal_reading.cache import Readings
 from executor.agent.proposals import Proposal
 from executor.arguments import Kinds, check_kinds
 from executor.language_model.protocol import Allowance, LanguageModel, Part
-from executor.run import Outcome
+from executor.run import RunOutcome
 from planner.model import Problem
 from planner.reuse.plan_cache import PlanCache
 from planner.reuse.templates import Template
@@ -67,7 +67,7 @@ _KINDS: Final[Kinds] = {
     "context": (_are(Part), "several parts of a request", "such as context=[Part('What the user is like', text)]"),
     "tell": (callable, "a function of an event", "such as tell=print"),
     "proposal": (lambda value: isinstance(value, Proposal), "a proposal", "such as await agent.plan(request)"),
-    "outcome": (lambda value: isinstance(value, Outcome), "the outcome of a run", "such as achieved.outcome"),
+    "outcome": (lambda value: isinstance(value, RunOutcome), "the outcome of a run", "such as achieved.outcome"),
 }
 
 

@@ -10,7 +10,7 @@ from executor.agent.goal_reading.read_sentence import Reading, Understood
 from executor.agent.missing_capabilities import Missing
 from executor.agent.unmodelled_requests.improvise import Improvised
 from executor.language_model.protocol import Usage
-from executor.run import Outcome
+from executor.run import RunOutcome
 from planner.lightweight import dataclass, field, replace
 from planner.model import Problem
 from planner.plan import Plan, Result
@@ -147,7 +147,7 @@ class Achieved:
     """What became of a request: what it was taken to be, and how its run ended; no `outcome` where nothing was run."""
 
     proposal: Proposal
-    outcome: Outcome | None = None
+    outcome: RunOutcome | None = None
 
     @property
     def succeeded(self) -> bool:

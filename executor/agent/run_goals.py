@@ -21,7 +21,7 @@ from executor.language_model.checked_answers import ModelClient
 from executor.language_model.protocol import Allowance, LanguageModel, Meter
 from executor.plans.action_plan import ActionPlan, Basis
 from executor.plans.prepare import Planned, reserved
-from executor.run import Outcome, Run
+from executor.run import Run, RunOutcome
 from executor.tools.json_data import dumped, loaded
 from planner.errors import InputError
 from planner.lightweight import dataclass, field, replace
@@ -129,12 +129,12 @@ class Runs:
         self.doing[run] = Doing(taken, approved, filler, frozenset(self.problem.initial))
         return taken
 
-    async def followed(self, run: Run, tell: Tell) -> Outcome:
+    async def followed(self, run: Run, tell: Tell) -> RunOutcome:
         """Return how `run` ends, and take over what is believed then: that is how things stand now."""
         tell(Began(run.id))
         run.listen(tell)
         try:
-            outcome: Outcome = await run
+            outcome: RunOutcome = await run
         finally:
             doing = self.doing.pop(run.id, None)
         if self.executor.journal is None and outcome.status.is_over:

@@ -31,9 +31,9 @@ from executor.plans.action_plan import ActionPlan
 from executor.plans.execution_models import ExecutionModel
 from executor.plans.prepare import Planned
 from executor.report.live import Show
-from executor.run import Outcome
+from executor.run import RunOutcome
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
-from executor.tools.step_policy import Policy
+from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import World, actions_of
 from planner.cli.interrupt import interruptible, limit_memory, limited_memory
 from planner.cli.options import named
@@ -167,7 +167,7 @@ class Ended:
     it up, empty where nothing can. `proposal` is what a sentence was taken to be, where there was one.
     """
 
-    outcome: Outcome
+    outcome: RunOutcome
     holds: bool | None = None
     error: BaseException | None = None
     again: str = ""
@@ -228,7 +228,7 @@ def _carried_out(
         world = _real(wanted, source, found.problem) if simulated is None else simulated.world
     watcher = Watcher()
     executor = _executor(wanted, world, watcher, fill)
-    main: Coroutine[Any, Any, Outcome]
+    main: Coroutine[Any, Any, RunOutcome]
     if wanted.resume is None:
         what, options = found.given(planning())
         if isinstance(what, Planned) and what.plan.basis.unverified:
@@ -243,7 +243,7 @@ def _carried_out(
     except (KeyboardInterrupt, LimitReached) as broken:
         if watcher.state is None:
             raise
-        outcome, error = Outcome.of(run, watcher.state), broken
+        outcome, error = RunOutcome.of(run, watcher.state), broken
     finally:
         if executor.journal is not None:
             executor.journal.close()
@@ -326,7 +326,7 @@ def _simulated(wanted: Wanted, problem: AnyProblem, run: str) -> SimulatedWorld:
         ledger.touch()
     simulated = SimulatedWorld(problem, seed=wanted.seed, faults=faults, ledger=ledger, chances=wanted.chances)
     for name, action in simulated.problem.domain.actions.items():
-        simulated.world.policy(name, Policy(timeout=simulated.seconds_of(action) + PATIENCE))
+        simulated.world.policy(name, ExecutionPolicy(timeout=simulated.seconds_of(action) + PATIENCE))
     return simulated
 
 

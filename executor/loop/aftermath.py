@@ -27,7 +27,7 @@ from executor.observe.step_verdict import Expected, Judgement, alternatives, as_
 from executor.plans.created_objects import name_of
 from executor.tools.containment import containment, log_failure, shown, text_from
 from executor.tools.json_data import data_of
-from executor.tools.step_policy import TWICE, Policy
+from executor.tools.step_policy import TWICE, ExecutionPolicy
 from executor.tools.world import Skill, World
 from planner.errors import InputError
 from planner.language.declare.syntax import is_name
@@ -101,7 +101,7 @@ def is_harmless(action: Action) -> bool:
 
 
 def callable_next(
-    skills: Sequence[Skill], record: StepRecord, policy: Policy, got: Attempt, found: Judgement
+    skills: Sequence[Skill], record: StepRecord, policy: ExecutionPolicy, got: Attempt, found: Judgement
 ) -> list[Skill]:
     """Return those of `skills` that may be called after the latest attempt at a step, which nobody is at work on.
 
@@ -122,7 +122,7 @@ def callable_next(
     return [each for each in skills if got.crashed or not calls[each.name] or calls[each.name] <= retries]
 
 
-def _retries(action: Action, policy: Policy, got: Attempt) -> int:
+def _retries(action: Action, policy: ExecutionPolicy, got: Attempt) -> int:
     """Return how often a step is tried again; once, if it is not harmless and did not say itself that it failed."""
     if policy.retries is not None:
         return policy.retries
@@ -131,7 +131,7 @@ def _retries(action: Action, policy: Policy, got: Attempt) -> int:
     return int(got.result.success or got.raised is not None or bool(got.in_doubt))
 
 
-def _matches(policy: Policy, got: Attempt) -> bool:
+def _matches(policy: ExecutionPolicy, got: Attempt) -> bool:
     """Return whether the policy says that a failure like this is tried again."""
     if policy.retry_on is None:
         return True
@@ -147,7 +147,7 @@ def _matches(policy: Policy, got: Attempt) -> bool:
         return False
 
 
-def pause(policy: Policy, attempts: int, rng: random.Random) -> float:
+def pause(policy: ExecutionPolicy, attempts: int, rng: random.Random) -> float:
     """Return how many seconds to wait after so many attempts: exponential backoff, with jitter."""
     from tenacity import RetryCallState, wait_exponential
 
@@ -157,7 +157,7 @@ def pause(policy: Policy, attempts: int, rng: random.Random) -> float:
     return float(waits(call)) + rng.uniform(0, policy.jitter)
 
 
-def chosen(skills: Sequence[Skill], policy: Policy, here: Sequence[str], ever: Mapping[str, int]) -> Skill:
+def chosen(skills: Sequence[Skill], policy: ExecutionPolicy, here: Sequence[str], ever: Mapping[str, int]) -> Skill:
     """Return which of `skills` is called: those in `here` have failed at this step, all as often `ever` as is said.
 
     Raises `InputError` where a function of the policy chooses none of them.
@@ -199,7 +199,7 @@ class Aftermath:
     aborted: asyncio.Event
 
     async def ended(
-        self, record: StepRecord, got: Attempt, wanted: Expected, policy: Policy, skills: Sequence[Skill] = ()
+        self, record: StepRecord, got: Attempt, wanted: Expected, policy: ExecutionPolicy, skills: Sequence[Skill] = ()
     ) -> Another | None:
         """Look at what an attempt has done and say so; return whether one of `skills` is to be called instead."""
         action = self.state.domain.actions[record.step.action]

@@ -37,7 +37,7 @@ from executor.tools.context import Context, HandlerCall, Hook
 from executor.tools.isolated_values import own
 from executor.tools.json_data import dumped
 from executor.tools.results import ActionResult, Wait
-from executor.tools.step_policy import Policy, Rate
+from executor.tools.step_policy import ExecutionPolicy, Rate
 from executor.tools.world import Skill, World
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import dataclass, field, replace
@@ -239,7 +239,7 @@ class Performer:
         skill: Skill,
         call: Call,
         arguments: Mapping[str, Any],
-        policy: Policy,
+        policy: ExecutionPolicy,
         *,
         context: Callable[[], Context],
         changed: Changed,
@@ -280,7 +280,7 @@ class Performer:
         self,
         call: Call,
         arguments: Mapping[str, Any],
-        policy: Policy,
+        policy: ExecutionPolicy,
         aborted: asyncio.Event,
         turn: contextlib.AsyncExitStack,
     ) -> str:
@@ -301,7 +301,7 @@ class Performer:
             return turn_of_rate.result() if await came(turn_of_rate, aborted) else CALLED_OFF
         return ""
 
-    def _served(self, step: Step, given: Mapping[str, Any], policy: Policy) -> ActionResult | None:
+    def _served(self, step: Step, given: Mapping[str, Any], policy: ExecutionPolicy) -> ActionResult | None:
         """Return an earlier answer that still serves."""
         if not policy.cache_for:
             return None

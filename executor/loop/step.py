@@ -52,7 +52,7 @@ from executor.tools.context import Context
 from executor.tools.isolated_values import own
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
-from executor.tools.step_policy import Policy
+from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import Skill, World
 from planner.errors import InputError
 from planner.lightweight import replace
@@ -126,7 +126,7 @@ class Stepper:
         for context in self._contexts.values():
             context.aborted.set()
 
-    def policy_of(self, record: StepRecord) -> Policy:
+    def policy_of(self, record: StepRecord) -> ExecutionPolicy:
         """Return how the step is tried."""
         policy = self.world.policy_of(record.step.action)
         return policy if record.plan.policy is None else record.plan.policy.over(policy)
@@ -299,7 +299,9 @@ class Stepper:
         asked = asyncio.ensure_future(self.asker.approval(record, action, *filled_in))
         return asked.result() if await came(asked, stopped) else None
 
-    async def _checked(self, record: StepRecord, action: Action, values: Mapping[str, Any], policy: Policy) -> str:
+    async def _checked(
+        self, record: StepRecord, action: Action, values: Mapping[str, Any], policy: ExecutionPolicy
+    ) -> str:
         """Return why the check of the action does not let the step begin; nothing where it does, or there is none."""
         check = self.world.checks.get(action.name)
         if check is None:
@@ -323,7 +325,9 @@ class Stepper:
             reason = f"{action.name} has no handler"
         return reason
 
-    async def _attempt(self, record: StepRecord, skill: Skill, policy: Policy, wanted: Expected) -> Another | None:
+    async def _attempt(
+        self, record: StepRecord, skill: Skill, policy: ExecutionPolicy, wanted: Expected
+    ) -> Another | None:
         """Call the handler once, and look; return whether another attempt is to be made."""
         call = call_of(self.state, record, self.world)
         try:
@@ -352,7 +356,7 @@ class Stepper:
         self.emit(ParametersChanged(record.id, values, by))
         return values
 
-    async def _again(self, record: StepRecord, skills: Sequence[Skill], policy: Policy) -> Skill:
+    async def _again(self, record: StepRecord, skills: Sequence[Skill], policy: ExecutionPolicy) -> Skill:
         """Return which of `skills` is called next, after a pause if it is the same again."""
         skill = self._chosen(record, skills, policy)
         rung = Rung.RETRY if skill.name == record.skill else Rung.SKILL
@@ -362,7 +366,7 @@ class Stepper:
             await came(asyncio.sleep(seconds), self.aborted)
         return skill
 
-    def _chosen(self, record: StepRecord, skills: Sequence[Skill], policy: Policy) -> Skill:
+    def _chosen(self, record: StepRecord, skills: Sequence[Skill], policy: ExecutionPolicy) -> Skill:
         """Return which of `skills` is called; raises `_Unchosen`."""
         if len(skills) == 1:
             return skills[0]
@@ -376,7 +380,7 @@ class Stepper:
             raise _Unchosen(f"no handler was chosen: {said(error)}") from error
 
     async def _objects(
-        self, record: StepRecord, action: Action, function: Callable[..., Any], policy: Policy
+        self, record: StepRecord, action: Action, function: Callable[..., Any], policy: ExecutionPolicy
     ) -> dict[str, Any]:
         """Return the planning arguments of `function`, as objects; raises `InputError` where one cannot be had."""
         parameters = [each.name.removeprefix("?") for each in action.parameters]

@@ -28,7 +28,7 @@ from pydantic_core import PydanticCustomError, to_jsonable_python
 from executor.plans.assumptions import texts_by_step
 from executor.plans.execution_models import ExecutionModel, is_candidate_set, is_decision, is_policy
 from executor.tools.isolated_values import listed
-from executor.tools.step_policy import Choice, OnError, Policy, Rate
+from executor.tools.step_policy import Choice, ExecutionPolicy, OnError, Rate
 from planner.errors import NoPlan, PlanError
 from planner.language.declare import resolve_action
 from planner.language.declare.declarations import objects_of
@@ -168,7 +168,7 @@ class StepRate(_Part):
 
 
 class StepPolicy(_Part):
-    """What one step does otherwise than its action's `Policy` says; `retry_on` names types of exceptions."""
+    """What one step does otherwise than its action's `ExecutionPolicy` says; `retry_on` names types of exceptions."""
 
     timeout: Seconds | None = None
     retries: Annotated[int, Field(ge=0)] | None = None
@@ -182,7 +182,7 @@ class StepPolicy(_Part):
     rate: StepRate | tuple[Times, Span] | None = None
     cache_for: Seconds = 0.0
 
-    def over(self, policy: Policy) -> Policy:
+    def over(self, policy: ExecutionPolicy) -> ExecutionPolicy:
         """Return `policy` with what is stated here instead."""
         stated = {name: getattr(self, name) for name in self.model_fields_set}
         if "retry_on" in stated:

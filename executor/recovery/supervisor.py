@@ -89,7 +89,7 @@ class Limits:
 
 
 MOST_TRIED: Final = 10
-"""Lines of a reason about what recovery tried; all of it is in `Outcome.recovery`."""
+"""Lines of a reason about what recovery tried; all of it is in `RunOutcome.recovery`."""
 
 
 @dataclass(slots=True, eq=False)

@@ -51,7 +51,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ExecutionPolicy:
     """What holds for an action, or for one step.
 
     `timeout`, `backoff` (the first pause), `longest` (no pause is longer) and `cache_for` are seconds. `retries` is how
@@ -157,4 +157,4 @@ _FIELDS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "cache_for": (is_amount, _SECONDS),
 }
 """What fits each field, as a function and in words."""
-DEFAULT: Final = Policy()
+DEFAULT: Final = ExecutionPolicy()

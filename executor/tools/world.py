@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from executor.tools.context import Hook, check_hook
 from executor.tools.entities import Entities, Load
 from executor.tools.observers import Observer
-from executor.tools.step_policy import DEFAULT, Policy, is_amount
+from executor.tools.step_policy import DEFAULT, ExecutionPolicy, is_amount
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare import Domain, resolve_action
 from planner.language.declare.fields import definition
@@ -69,7 +69,7 @@ class World:
     observers: list[Observer] = field(init=False, default_factory=list)
     checks: dict[str, Callable[..., Any]] = field(init=False, default_factory=dict)
     hooks: list[Hook] = field(init=False, default_factory=list)
-    policies: dict[str, Policy] = field(init=False, default_factory=dict)
+    policies: dict[str, ExecutionPolicy] = field(init=False, default_factory=dict)
     entities: Entities = field(init=False)
     _looks: dict[str, list[Observer]] = field(init=False, default_factory=dict)
 
@@ -80,7 +80,9 @@ class World:
             if callable(function):
                 self.skills[name] = [Skill.of(MAIN, self.model.actions[name], function)]
 
-    def handler(self, action: str, *, name: str = MAIN, policy: Policy | None = None) -> Callable[[Function], Function]:
+    def handler(
+        self, action: str, *, name: str = MAIN, policy: ExecutionPolicy | None = None
+    ) -> Callable[[Function], Function]:
         """Return a decorator that makes a function carry out `action`, named exactly or by one of its similes.
 
         A second handler under another `name` is another skill for the same action. Raises `DeclarationError` where the
@@ -187,11 +189,13 @@ class World:
         self.hooks.append(hook)
         return hook
 
-    def policy(self, action: str, policy: Policy) -> None:
+    def policy(self, action: str, policy: ExecutionPolicy) -> None:
         """Say how steps of `action` are tried; raises `InputError` for what means nothing for them."""
         found = resolve_action(self.model, action)
-        if not isinstance(policy, Policy):
-            raise InputError(f"a policy is a Policy, not {policy!r}", hint="such as Policy(timeout=30)")
+        if not isinstance(policy, ExecutionPolicy):
+            raise InputError(
+                f"a policy is an ExecutionPolicy, not {policy!r}", hint="such as ExecutionPolicy(timeout=30)"
+            )
         policy.check(found)
         self.policies |= {version.name: policy for version in self._versions(found)}
 
@@ -206,7 +210,7 @@ class World:
         others = [version for version, name in self.model.versions.items() if name == action.name]
         return [action, *(self.model.actions[version] for version in others)]
 
-    def policy_of(self, action: str) -> Policy:
+    def policy_of(self, action: str) -> ExecutionPolicy:
         """Return how steps of `action` are tried."""
         return self.policies.get(action, DEFAULT)
 

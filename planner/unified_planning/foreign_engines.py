@@ -36,7 +36,7 @@ from planner.plan import Plan, Progress, Result, Statistics, Status, Step, Stopp
 from planner.problem_kinds import AnyProblem, OtherProblem, service_of
 from planner.semantics.simulation import Simulation
 from planner.subprocesses import command, environment
-from planner.unified_planning.jobs import Answer, Job, Outcome, bare
+from planner.unified_planning.jobs import Answer, EngineOutcome, Job, bare
 from planner.unified_planning.outgoing.problem import refuse
 from planner.validation.validate import validate
 
@@ -200,7 +200,7 @@ def _read(directory: Path, code: int) -> Answer:
         answer: Answer = pickle.loads((directory / "answer").read_bytes())  # noqa: S301 - written by our own process
         return answer
     said = (directory / "output").read_text(encoding="utf-8", errors="replace").strip()
-    return Answer(Outcome.CRASHED, reason=f"exit code {code}" + (f": {said.splitlines()[-1]}" if said else ""))
+    return Answer(EngineOutcome.CRASHED, reason=f"exit code {code}" + (f": {said.splitlines()[-1]}" if said else ""))
 
 
 def solve_with(problem: AnyProblem, options: SolveOptions) -> Result:
@@ -233,7 +233,7 @@ def _answered(problem: AnyProblem, engine: str, budget: Budget) -> Answer:
     try:
         plain = _sent(problem, budget)
     except UnsupportedError as error:
-        return Answer(Outcome.UNSUPPORTED, reason=str(error))
+        return Answer(EngineOutcome.UNSUPPORTED, reason=str(error))
     return run(Job(plain, engine, registered=_registered(engine)), budget)
 
 
@@ -249,24 +249,24 @@ def _sent(problem: AnyProblem, budget: Budget) -> AnyProblem:
 
 def _result(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
     match answer.outcome:
-        case Outcome.FINISHED:
+        case EngineOutcome.FINISHED:
             return judged(problem, engine, answer, statistics)
-        case Outcome.UNREACHABLE:
+        case EngineOutcome.UNREACHABLE:
             reason = f"proved while grounding: nothing reaches {answer.reason}"
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=statistics, reason=reason)
-        case Outcome.UNSUPPORTED:
+        case EngineOutcome.UNSUPPORTED:
             hint = f"; engines that take it: {', '.join(answer.engines)}" if answer.engines else ""
             reason = f"{answer.reason.removeprefix('unsupported: ')}{hint}"
             return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, statistics=statistics, reason=reason)
-        case Outcome.OUT_OF_TIME:
+        case EngineOutcome.OUT_OF_TIME:
             return Result(Status.UNKNOWN, StoppedBy.TIME, statistics=statistics)
-        case Outcome.OUT_OF_MEMORY:
+        case EngineOutcome.OUT_OF_MEMORY:
             return Result(Status.UNKNOWN, StoppedBy.MEMORY, statistics=statistics)
-        case Outcome.MISTAKE:
+        case EngineOutcome.MISTAKE:
             raise InputError(answer.reason)
-        case Outcome.UNKNOWN_ENGINE:
+        case EngineOutcome.UNKNOWN_ENGINE:
             raise unknown_engine(engine, answer.engines, answer.package)
-        case Outcome.CRASHED:
+        case EngineOutcome.CRASHED:
             raise EngineError(f"{engine} crashed: {answer.reason}")
 
 

@@ -12,7 +12,7 @@ from planner.plan import Step
 from planner.problem_kinds import AnyProblem
 
 
-class Outcome(Enum):
+class EngineOutcome(Enum):
     """How the work in the other process ended."""
 
     FINISHED = auto()
@@ -49,7 +49,7 @@ class Answer:
     `package` is what would have to be installed.
     """
 
-    outcome: Outcome
+    outcome: EngineOutcome
     status: str = ""
     steps: tuple[Step, ...] | None = None
     tree: Any = None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.errors import InputError, UnsupportedError
 from planner.limits import Budget, LimitReached, lift_address_limit
 from planner.model import Problem
-from planner.unified_planning.jobs import Answer, Job, Outcome
+from planner.unified_planning.jobs import Answer, EngineOutcome, Job
 
 if TYPE_CHECKING:
     from planner.unified_planning.outgoing.forms import Form
@@ -42,15 +42,15 @@ def _answer(job: Job, directory: Path) -> Answer:
     try:
         return _work(job, directory, Budget(job.time_limit))
     except UnsupportedError as error:
-        return Answer(Outcome.UNSUPPORTED, reason=str(error), engines=_takers(job))
+        return Answer(EngineOutcome.UNSUPPORTED, reason=str(error), engines=_takers(job))
     except InputError as error:
-        return Answer(Outcome.MISTAKE, reason=str(error))
+        return Answer(EngineOutcome.MISTAKE, reason=str(error))
     except LimitReached:
-        return Answer(Outcome.OUT_OF_TIME)
+        return Answer(EngineOutcome.OUT_OF_TIME)
     except MemoryError:
-        return Answer(Outcome.OUT_OF_MEMORY)
+        return Answer(EngineOutcome.OUT_OF_MEMORY)
     except Exception as error:  # noqa: BLE001 - whatever an engine raises is its crash, not ours
-        return Answer(Outcome.CRASHED, reason=f"{type(error).__name__}: {error}")
+        return Answer(EngineOutcome.CRASHED, reason=f"{type(error).__name__}: {error}")
 
 
 def _work(job: Job, directory: Path, budget: Budget) -> Answer:
@@ -69,7 +69,7 @@ def _work(job: Job, directory: Path, budget: Budget) -> Answer:
         try:
             form = form_for(job.problem, job.engine, engine, budget)
         except GoalUnreachableError as error:
-            return Answer(Outcome.UNREACHABLE, reason=str(error.part))
+            return Answer(EngineOutcome.UNREACHABLE, reason=str(error.part))
         answer = _solved(form, engine, budget)
     return replace(answer, proves=_proves(engine), reason=answer.reason[-LAST_WORDS:])
 
@@ -79,7 +79,7 @@ def _solved(form: Form, engine: Any, budget: Budget) -> Answer:
     steps, tree = (None, None) if result.plan is None else form.read(result.plan)
     texts = [message.message.strip() for message in result.log_messages or ()]
     return Answer(
-        Outcome.FINISHED,
+        EngineOutcome.FINISHED,
         status=result.status.name,
         steps=steps,
         tree=tree,
@@ -110,7 +110,7 @@ def _unknown(name: str, factory: Any) -> Answer:
 
     module, _ = DEFAULT_ENGINES.get(name, ("", ""))
     package = module.split(".")[0].replace("_", "-")
-    return Answer(Outcome.UNKNOWN_ENGINE, engines=_planners(factory), package=package if module else "")
+    return Answer(EngineOutcome.UNKNOWN_ENGINE, engines=_planners(factory), package=package if module else "")
 
 
 def _takers(job: Job) -> tuple[str, ...]:

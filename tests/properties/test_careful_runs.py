@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from executor import Executor, Outcome, Policy, World
+from executor import ExecutionPolicy, Executor, RunOutcome, World
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -37,7 +37,7 @@ class Desk:
         for number in range(size):
             self._observe(f"f{number}")
         for name in self.domain.model.actions:
-            policy = Policy(
+            policy = ExecutionPolicy(
                 timeout=5,
                 retries=dice.choice([None, 0, 2]),
                 backoff=dice.choice([0, 1]),
@@ -94,13 +94,13 @@ class Desk:
         else:
             self.truth.discard(f"f{name[1:]}")
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         executor = Executor(
             self.world,
             model=self.dice.choice(["sequential", "parallel", "dag", "reactive"]),
             ask=self.dice.choice(["later", None, lambda _: None]),
         )
-        outcome: Outcome = run_virtual(executor.run(self.domain.problem(goal=self.goal)))
+        outcome: RunOutcome = run_virtual(executor.run(self.domain.problem(goal=self.goal)))
         return outcome
 
 

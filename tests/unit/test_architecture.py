@@ -98,7 +98,7 @@ def test_starting_the_command_loads_no_stage_of_planning() -> None:
 
 
 def test_running_loads_no_language_model() -> None:
-    loaded = imported_by("from executor import Executor, World, Policy, summary")
+    loaded = imported_by("from executor import Executor, World, ExecutionPolicy, summary")
     assert not [module for module in loaded if module.startswith(("executor.agent", "executor.language_model"))]
 
 

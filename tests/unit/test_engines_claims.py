@@ -8,7 +8,7 @@ from planner.errors import EngineError
 from planner.model import Action, Atom, DomainModel, Goal, Metric, Predicate, Problem
 from planner.plan import Statistics, Status, Step, StoppedBy
 from planner.unified_planning.foreign_engines import judged, unknown_engine
-from planner.unified_planning.jobs import Answer, Outcome
+from planner.unified_planning.jobs import Answer, EngineOutcome
 
 PLAN = (Step("dear"),)
 
@@ -23,7 +23,7 @@ def problem(*, cheap: int = 1, dear: int = 5, metric: Metric = Metric.COST) -> P
 
 
 def answer(status: str, steps: tuple[Step, ...] | None = None, **traits: bool) -> Answer:
-    return Answer(Outcome.FINISHED, status, steps, **traits)
+    return Answer(EngineOutcome.FINISHED, status, steps, **traits)
 
 
 @pytest.mark.parametrize(

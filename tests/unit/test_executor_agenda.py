@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from executor import ActionPlan, ActionResult, Executor, Policy, RunStatus, StepStatus, Wait, World
+from executor import ActionPlan, ActionResult, ExecutionPolicy, Executor, RunStatus, StepStatus, Wait, World
 from executor.events.answers import HAPPENED, NOTHING
 from executor.recovery.options import Options
 from executor.testing import run_virtual
@@ -68,7 +68,7 @@ def test_after_a_restart_nothing_begins_that_depends_on_a_step_that_failed(model
     """`b` names `a`, which fails, `c` requires what it provides; `e` names `d`, which waits across a restart."""
     works = Works("abcdef", c=["a"])
     works.answers.update(a=fails, d=waits)
-    works.world.policy("do_a", Policy(on_error="continue"))
+    works.world.policy("do_a", ExecutionPolicy(on_error="continue"))
     journal = tmp_path / "runs.db"
     plan = works.plan(model, ["f"], b=["a"], e=["d"])
     outcome = run_virtual(Executor(works.world, journal=journal).run(plan))
@@ -85,8 +85,8 @@ def test_after_a_restart_nothing_begins_that_depends_on_a_step_that_failed(model
 def test_after_a_doubt_nothing_begins_that_depends_on_a_step_that_failed(model, answer):
     works = Works("abcdef", observed=False, c=["a"])
     works.answers.update(a=fails, d=hangs)
-    works.world.policy("do_a", Policy(on_error="continue"))
-    works.world.policy("do_d", Policy(on_error="continue", timeout=1.0))
+    works.world.policy("do_a", ExecutionPolicy(on_error="continue"))
+    works.world.policy("do_d", ExecutionPolicy(on_error="continue", timeout=1.0))
     plan = works.plan(model, [], b=["a"], e=["d"])
     outcome = run_virtual(Executor(works.world, ask=lambda _: answer).run(plan))
     assert sorted(works.done) == (["e", "f"] if answer == HAPPENED else ["f"])
@@ -111,7 +111,7 @@ def test_a_patch_does_not_let_begin_what_depends_on_a_step_in_doubt():
         return HAPPENED
 
     works.answers.update(d=hangs, p=fails_late, l=lasts)
-    works.world.policy("do_d", Policy(timeout=1.0))
+    works.world.policy("do_d", ExecutionPolicy(timeout=1.0))
     outcome = run_virtual(Executor(works.world, ask=answer).run(works.plan("dag", [*"depl"], e=["d"])))
     assert begun == ["p"]
     assert asked == ["p", "l"]

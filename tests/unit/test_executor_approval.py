@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from executor import ActionPlan, Executor, Policy, RunStatus, World
+from executor import ActionPlan, ExecutionPolicy, Executor, RunStatus, World
 from planner import Domain
 from planner.errors import InputError
 
@@ -81,7 +81,7 @@ def test_what_was_approved_is_what_is_done(tmp_path, stay):
 
 
 def test_attempts_after_the_first_are_made_with_what_was_approved():
-    post = Post(Policy(retries=1, backoff=0, jitter=0))
+    post = Post(ExecutionPolicy(retries=1, backoff=0, jitter=0))
 
     def forget(event):
         if type(event).__name__ == "RungTaken":

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from executor import Executor, Policy, Recovery, Rung, RunStatus, StepStatus, Wait, World
+from executor import ExecutionPolicy, Executor, Recovery, Rung, RunStatus, StepStatus, Wait, World
 from executor.plan_check.check import check_plan
 from executor.plan_check.plan_sources import read_plan
 from planner import Domain
@@ -56,7 +56,7 @@ def light(lamp):
 )
 def test_policies_that_mean_nothing_are_refused(fields, message):
     with pytest.raises(InputError) as error:
-        Policy(**fields)
+        ExecutionPolicy(**fields)
     assert message in str(error.value)
 
 
@@ -94,13 +94,13 @@ class Called:
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
-        (lambda world: world.policy("light", {"timeout": 3}), "a policy is a Policy, not {'timeout': 3}"),
-        (lambda world: world.handler("light", policy={"timeout": 3})(light), "a policy is a Policy"),
+        (lambda world: world.policy("light", {"timeout": 3}), "a policy is an ExecutionPolicy, not {'timeout': 3}"),
+        (lambda world: world.handler("light", policy={"timeout": 3})(light), "a policy is an ExecutionPolicy"),
         (
-            lambda world: world.policy("light", Policy(lock=("lmap",))),
+            lambda world: world.policy("light", ExecutionPolicy(lock=("lmap",))),
             "light(lamp) has no parameter 'lmap' to lock; did",
         ),
-        (lambda world: world.policy("dim", Policy(cache_for=5)), "dim is not tagged read_only"),
+        (lambda world: world.policy("dim", ExecutionPolicy(cache_for=5)), "dim is not tagged read_only"),
         (lambda world: world.handler(light), "@world.handler takes the name of an action; @world.handler('move')"),
         (lambda world: world.handler("light")(5), "5 is no function whose parameters are known"),
         (lambda world: world.check(light), "@world.check takes the name of an action"),
@@ -139,8 +139,8 @@ def test_what_is_right_is_taken():
         """Tell somebody."""
 
     world = World(domain)
-    world.policy("tell", Policy(lock=("text",), timeout=3, retry_on=(OSError,)))
-    world.policy("light", Policy(cache_for=5, lock=True))
+    world.policy("tell", ExecutionPolicy(lock=("text",), timeout=3, retry_on=(OSError,)))
+    world.policy("light", ExecutionPolicy(cache_for=5, lock=True))
     for check in (lambda: None, lambda lamp: True, lambda lamp, more=1: True, lambda **all_: None, Called()):
         world.check("light")(check)
 
@@ -163,7 +163,7 @@ def test_what_is_tried_again_is_what_was_named(retry_on, calls, caplog):
     domain, called = lamps(), []
     world = World(domain)
 
-    @world.handler("light", policy=Policy(retry_on=retry_on, retries=2, backoff=0, jitter=0))
+    @world.handler("light", policy=ExecutionPolicy(retry_on=retry_on, retries=2, backoff=0, jitter=0))
     def flicker(lamp):
         called.append(lamp)
         raise OSError("no current")
@@ -180,7 +180,7 @@ def test_progress_is_a_fraction(fraction):
     domain = lamps()
     world = World(domain)
 
-    @world.handler("light", policy=Policy(retries=0))
+    @world.handler("light", policy=ExecutionPolicy(retries=0))
     def slowly(lamp, context):
         context.progress("begun", 0.5)
         context.progress(7)

@@ -8,7 +8,18 @@ from typing import Annotated, Any
 
 import pytest
 
-from executor import CANNOT_SAY, ActionPlan, ActionResult, Executor, Memory, Metrics, Policy, RunStatus, Wait, World
+from executor import (
+    CANNOT_SAY,
+    ActionPlan,
+    ActionResult,
+    ExecutionPolicy,
+    Executor,
+    Memory,
+    Metrics,
+    RunStatus,
+    Wait,
+    World,
+)
 from executor.errors import DamagedError, JournalError, RunError
 from executor.events.events import StepStatus
 from executor.testing import run_virtual
@@ -38,7 +49,7 @@ def paying(path, told, *, seen=CANNOT_SAY, **policy):
     domain.action("pay", {}, provides=["paid"])
     world, answers = World(domain), iter(told)
 
-    @world.handler("pay", policy=Policy(backoff=0, jitter=0, **policy))
+    @world.handler("pay", policy=ExecutionPolicy(backoff=0, jitter=0, **policy))
     async def pay():
         answer = next(answers)
         if answer is not False:
@@ -72,7 +83,7 @@ def test_nothing_is_paid_twice_wherever_the_process_dies(tmp_path, told, at):
 
 def test_a_handler_that_took_too_long_is_in_doubt_also_after_a_restart(tmp_path):
     executor, problem, paid, world = paying(tmp_path / "r.db", [9.0, True], timeout=1.0)
-    world.policies["pay"] = Policy(timeout=1.0, on_error="patch")
+    world.policies["pay"] = ExecutionPolicy(timeout=1.0, on_error="patch")
     write = executor.journal.append
 
     def append(run, kind, *others, **options):
@@ -249,7 +260,7 @@ def two_ways(path):
     domain.action("pay", {}, provides=["paid"])
     world = World(domain)
     world.handler("approve")(lambda: Wait("Ada approves"))
-    world.handler("pay", policy=Policy(timeout=0.1))(lambda: time.sleep(0.4))
+    world.handler("pay", policy=ExecutionPolicy(timeout=0.1))(lambda: time.sleep(0.4))
     return Executor(world, journal=path, model="dag"), domain.problem(goal=["ok", "paid"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor import ActionPlan, Executor, Journal, Policy, Recovery, Rung, RunStatus
+from executor import ActionPlan, ExecutionPolicy, Executor, Journal, Recovery, Rung, RunStatus
 from executor.recovery import replanning
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
 from planner import Domain, InputError, PlanError, k_best, solve
@@ -50,7 +50,7 @@ def world(problem, *faults, initial=None, **more):
     now = problem if initial is None else replace(problem, initial=initial)
     simulated = SimulatedWorld(now, faults=faults, **more)
     for name in problem.domain.actions:
-        simulated.world.policy(name, Policy(retries=0))
+        simulated.world.policy(name, ExecutionPolicy(retries=0))
     return simulated
 
 

@@ -9,10 +9,10 @@ import pytest
 from executor import (
     ActionPlan,
     ActionResult,
+    ExecutionPolicy,
     Executor,
     JournalError,
     Memory,
-    Policy,
     Provenance,
     Recovery,
     Rung,
@@ -122,7 +122,7 @@ def test_in_a_plan_without_a_goal_too_a_failed_step_blocks_exactly_its_dependent
 
 def test_a_step_in_doubt_blocks_exactly_its_dependents():
     works = Works({"a": [], "b": [], "c": ["a"], "d": ["b"]}, observed=False)
-    works.world.handler("do_a", policy=Policy(timeout=1))(works.doing("a", seconds=60))
+    works.world.handler("do_a", policy=ExecutionPolicy(timeout=1))(works.doing("a", seconds=60))
     outcome = works.run("c", "d", model="dag")
     assert outcome.status is RunStatus.IN_DOUBT
     assert sorted(works.calls) == ["a", "b", "d"]
@@ -176,7 +176,7 @@ def test_a_plan_may_name_actions_otherwise(model):
 def test_a_step_is_tried_as_its_plan_says(policy, calls):
     works = Works({"a": []}, a={"tags": ["idempotent"]})
 
-    @works.world.handler("do_a", policy=Policy(retries=7))
+    @works.world.handler("do_a", policy=ExecutionPolicy(retries=7))
     async def do_a():
         works.calls.append("a")
         raise ValueError("no")
@@ -257,7 +257,7 @@ def test_what_is_stale_stays_false_until_somebody_provides_it_again():
 def test_a_lock_holds_in_all_runs_of_an_executor():
     works, at_work, most = Works({"a": []}, a={"tags": ["trusted", "read_only"]}, observed=False), [], []
 
-    @works.world.handler("do_a", policy=Policy(lock=True))
+    @works.world.handler("do_a", policy=ExecutionPolicy(lock=True))
     async def do_a():
         at_work.append(1)
         most.append(len(at_work))
@@ -344,7 +344,7 @@ def test_a_run_is_driven_by_one_executor_at_a_time(tmp_path):
 @pytest.mark.parametrize("model", MODELS)
 def test_nothing_is_begun_after_a_failure_that_ends_the_run(model, listens):
     works = Works({"a": [], "b": [], "c": []})
-    works.world.handler("do_a", policy=Policy(on_error="abort"))(works.doing("a", answer=False, does=False))
+    works.world.handler("do_a", policy=ExecutionPolicy(on_error="abort"))(works.doing("a", answer=False, does=False))
     steps = [{"id": name, "action": f"do_{name}"} for name in "abc"]
     plan = {"model": model, "goal": ["a", "b", "c"], "steps": steps}
     outcome = works.run_plan(plan, concurrency=1, listeners=(print,) if listens else ())

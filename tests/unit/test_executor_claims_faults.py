@@ -12,7 +12,7 @@ from benchmarks.faults.fault_run import carry_out
 from benchmarks.faults.fault_setting import CRASHES, LATE, MODELS, PLAIN, SETTLED, TIMEOUT, Setting
 from benchmarks.faults.fault_verdict import verdict
 from executor.testing import Fault, FaultKind, Observe
-from executor.tools.step_policy import Policy
+from executor.tools.step_policy import ExecutionPolicy
 from planner.semantics.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def drawn(model: ExecutionModel, number: int, fault: Fault, plan: Plan) -> Setti
     """Return a run in which all can be seen, and nobody is there to be asked."""
     settled, twice = SETTLED if fault.kind is FaultKind.LATE else 0.0, fault.kind is FaultKind.OBSERVER_DISAGREES
     observe = Observe(conclusive=True, settle_within=settled, timeout=TIMEOUT, twice=twice)
-    policy, journal = Policy(timeout=TIMEOUT), fault.kind in CRASHES
+    policy, journal = ExecutionPolicy(timeout=TIMEOUT), fault.kind in CRASHES
     return Setting(number, fault.kind, model, plan, (fault,), observe, policy, 0.0, 1, journal, is_asked=False)
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from executor import Context, Executor, Policy, Recovery, Rung, RunStatus, StepStatus, World
+from executor import Context, ExecutionPolicy, Executor, Recovery, Rung, RunStatus, StepStatus, World
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -243,7 +243,7 @@ def test_a_run_that_dies_while_it_undoes_ends_as_it_would_have(model, dies_at, t
         run_virtual(executor.run(trip.domain.problem(goal=["visa"]), run="r"))
     executor.journal.close()
     for name in ("cancel_room", "cancel_flight"):
-        trip.world.policy(name, Policy(retries=3))
+        trip.world.policy(name, ExecutionPolicy(retries=3))
     outcome = run_virtual(Executor(trip.world, journal=tmp_path / "runs.db").resume("r"))
     assert (outcome.status, trip.truth) == (RunStatus.COMPENSATED, set())
     assert "get_visa()" in outcome.reason

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from executor import ActionPlan, Executor, Follower, Policy, RunStatus, Wait, World
+from executor import ActionPlan, ExecutionPolicy, Executor, Follower, RunStatus, Wait, World
 from executor.events.events import StepStatus
 from executor.loop import attempt
 from executor.testing import run_virtual
@@ -50,7 +50,7 @@ def one(tags=("trusted",)):
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 def test_whatever_a_handler_raises_its_step_has_failed(error, timeout, is_async):
     _, world, problem = one()
-    world.handler("do", policy=Policy(timeout=timeout))(raising(error, is_async=is_async))
+    world.handler("do", policy=ExecutionPolicy(timeout=timeout))(raising(error, is_async=is_async))
     outcome = asyncio.run(Executor(world).run(problem))
     assert outcome.status is RunStatus.FAILED
     assert outcome.steps[0].reason.startswith(type(error).__name__)
@@ -127,7 +127,7 @@ def test_an_asynchronous_handler_that_takes_too_long_is_in_doubt(wraps, cleans_u
                 raise ConnectionError("rolled back, perhaps") from None
             raise
 
-    world.handler("pay", policy=Policy(timeout=0.1))(wraps(pay))
+    world.handler("pay", policy=ExecutionPolicy(timeout=0.1))(wraps(pay))
     world.handler("card")(lambda: paid.append("card"))
     outcome = asyncio.run(Executor(world).run(domain.problem(goal=["paid"])))
     assert (outcome.status, paid) == (RunStatus.IN_DOUBT, ["transfer"])
@@ -141,7 +141,7 @@ def mailing(handler, timeout=None):
     def send(text: str): ...
 
     world = World(domain)
-    world.handler("send", policy=Policy(timeout=timeout))(handler)
+    world.handler("send", policy=ExecutionPolicy(timeout=timeout))(handler)
     return world
 
 
@@ -190,7 +190,7 @@ def test_a_run_of_the_same_name_elsewhere_is_another_run(tmp_path, keeps):
     """Its handler may still be at work: another journal, and another executor without one, know nothing of it."""
     go_on = threading.Event()
     _, slow, problem = one()
-    slow.handler("do", policy=Policy(timeout=0.05))(go_on.wait)
+    slow.handler("do", policy=ExecutionPolicy(timeout=0.05))(go_on.wait)
     _, quick, other = one()
     quick.handler("do")(lambda: True)
     journals = [tmp_path / "a.db", tmp_path / "b.db"] if keeps else [None, None]
@@ -229,7 +229,7 @@ def test_what_is_called_off_in_a_pause_is_not_tried_again():
         calls.append(1)
         return False
 
-    world.handler("do", policy=Policy(retries=5, backoff=100, longest=100, jitter=0))(fails)
+    world.handler("do", policy=ExecutionPolicy(retries=5, backoff=100, longest=100, jitter=0))(fails)
 
     async def main():
         run = Executor(world).start(problem)
@@ -250,7 +250,7 @@ def test_what_is_called_off_before_its_turn_is_not_begun(policy):
     domain.action("do", {"o": "x"}, provides=["done(o)"], tags=["trusted"])
     world, calls = World(domain), []
 
-    @world.handler("do", policy=Policy(**policy))
+    @world.handler("do", policy=ExecutionPolicy(**policy))
     async def do(o):
         calls.append(o)
         await asyncio.sleep(10 if "lock" in policy else 0)

@@ -15,10 +15,10 @@ from executor import (
     Agent,
     Allowance,
     Context,
+    ExecutionPolicy,
     Executor,
     Journal,
     ModelClient,
-    Policy,
     RunStatus,
     StepStatus,
     Wait,
@@ -82,7 +82,7 @@ def test_a_handler_sees_the_plan_as_it_is_after_a_patch() -> None:
         facts.add("lit")
         return True
 
-    world.handler("light", policy=Policy(retries=0))(light)
+    world.handler("light", policy=ExecutionPolicy(retries=0))(light)
     for fact in ("plugged", "lit"):
         world.observer(fact, conclusive=True)(lambda fact=fact: fact in facts)
     outcome = run_virtual(Executor(world).run(domain.problem(initial=["plugged"], goal=["lit"])))
@@ -158,7 +158,7 @@ def test_a_handler_cannot_spend_more_than_the_allowance_of_its_run(limit: dict[s
 
     model = ScriptedModel([{"text": "word"}] * 20)
     domain, world = letters(write)
-    world.policy("write", Policy(retries=0))
+    world.policy("write", ExecutionPolicy(retries=0))
     executor = Executor(world, client=ModelClient(model, Allowance(**limit)))
     outcome = run_virtual(executor.run(problem(domain)))
     assert outcome.status is not RunStatus.SUCCEEDED
@@ -179,7 +179,7 @@ def test_a_run_taken_up_again_has_spent_what_it_spent_before(tmp_path: Path) -> 
 
     model = ScriptedModel([{"text": "word"}] * 20)
     domain, world = letters(write)
-    world.handler("send", policy=Policy(retries=0))(send)
+    world.handler("send", policy=ExecutionPolicy(retries=0))(send)
 
     def executor() -> Executor:
         journal = Journal(tmp_path / "j.db")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from executor import ActionPlan, ActionResult, Executor, Policy, RunStatus, StepStatus, World
+from executor import ActionPlan, ActionResult, ExecutionPolicy, Executor, RunStatus, StepStatus, World
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
 from planner import Domain, Entity, load, solve
 
@@ -117,7 +117,7 @@ OPEN_TICKET = "open_ticket(login)"
 def helped(*faults, model="sequential", policy=None):
     """Carry out the plan for an account in a simulated world with `faults`; `policy` is that of opening tickets."""
     simulated = SimulatedWorld(NEW_ACCOUNT, faults=faults)
-    simulated.world.policy("open_ticket", policy or Policy())
+    simulated.world.policy("open_ticket", policy or ExecutionPolicy())
     plan = ActionPlan.of(solve(NEW_ACCOUNT).expect_plan(), model=model)
     memory = simulated.parameters("open_ticket")
     return simulated, run_virtual(Executor(simulated.world, approve=lambda _: True).run(plan, memory=memory))
@@ -156,7 +156,7 @@ def test_what_may_have_been_created_is_not_created_again_under_another_name(kind
 
 
 def test_a_handler_that_is_vouched_for_may_create_after_it_has_failed():
-    simulated, outcome = helped(Fault(FaultKind.FAILS, OPEN_TICKET), policy=Policy(retries=1))
+    simulated, outcome = helped(Fault(FaultKind.FAILS, OPEN_TICKET), policy=ExecutionPolicy(retries=1))
     assert outcome.status is RunStatus.SUCCEEDED
     assert simulated.applied["open_ticket(login, ticket-1)"] == 1
 
@@ -166,7 +166,7 @@ def test_what_nobody_can_name_is_not_used_though_it_was_created():
         return "it happened" if question.question.startswith("doubt:") else "give up"
 
     simulated = SimulatedWorld(NEW_ACCOUNT, faults=[Fault(FaultKind.HANGS_DONE, OPEN_TICKET)])
-    simulated.world.policy("open_ticket", Policy(timeout=5.0))
+    simulated.world.policy("open_ticket", ExecutionPolicy(timeout=5.0))
     plan = ActionPlan.of(solve(NEW_ACCOUNT).expect_plan())
     outcome = run_virtual(Executor(simulated.world, ask=happened).run(plan, memory=simulated.parameters("open_ticket")))
     assert outcome.status is RunStatus.IN_DOUBT
@@ -204,7 +204,7 @@ def opened(names, *, known=(), domain=None, **policy):
     domain.action("open", {}, creates={"ticket": Ticket}, provides=["open(ticket)"])
     domain.action("configure", {"t": Ticket}, requires=["open(t)"], provides=["configured(t)"])
     world, left, configured = World(domain), list(names), []
-    world.handler("open", policy=Policy(**policy))(lambda: ActionResult(created={"ticket": left.pop(0)}))
+    world.handler("open", policy=ExecutionPolicy(**policy))(lambda: ActionResult(created={"ticket": left.pop(0)}))
     world.handler("configure")(lambda t: configured.append(str(t)))
     world.observer("open(t)")(lambda t: True)  # noqa: ARG005 - handlers and observers take what there is
     world.observer("configured(t)")(lambda t: str(t) in configured)
@@ -276,7 +276,7 @@ def test_an_idempotent_step_that_is_done_again_creates_the_same():
     domain.action("open", {}, creates={"ticket": Ticket}, provides=["open(ticket)"], tags=["idempotent"])
     world = World(domain)
 
-    @world.handler("open", policy=Policy(backoff=0, jitter=0))
+    @world.handler("open", policy=ExecutionPolicy(backoff=0, jitter=0))
     def open_ticket(context):
         calls.append(context.key)
         return ActionResult(created={"ticket": "T-1"})

@@ -10,7 +10,7 @@ from typing import Annotated  # noqa: F401 - annotations that are text name it
 
 import pytest
 
-from executor import ActionPlan, ActionResult, Executor, Policy, RunStatus, StepStatus, World
+from executor import ActionPlan, ActionResult, ExecutionPolicy, Executor, RunStatus, StepStatus, World
 from executor.testing import run_virtual
 from planner import Domain, Entity, Plan, Step
 from planner.errors import InputError
@@ -185,7 +185,7 @@ def loading(load, **policy):
     domain.action("ship", {"order": "order"}, provides=["shipped(order)"], tags=["trusted"])
     world = World(domain)
 
-    @world.handler("ship", policy=Policy(**policy))
+    @world.handler("ship", policy=ExecutionPolicy(**policy))
     def ship(order: Order) -> None:
         calls.append(order)
 

@@ -10,10 +10,10 @@ import pytest
 from executor import (
     ActionPlan,
     ActionResult,
+    ExecutionPolicy,
     Executor,
     HandlerCall,
     PlanStep,
-    Policy,
     Proceed,
     Rung,
     RunStatus,
@@ -28,7 +28,7 @@ from planner import DeclarationError, Domain, InputError
 class Shop:
     """A shop with an irreversible step, whose handler notes what it was given."""
 
-    def __init__(self, *, plain: bool = False, policy: Policy | None = None, **fields: Any) -> None:
+    def __init__(self, *, plain: bool = False, policy: ExecutionPolicy | None = None, **fields: Any) -> None:
         self.domain = Domain("shop")
         fields = {"provides": ["paid"], "tags": ["irreversible", "trusted"]} | fields
         self.domain.action("pay", {"amount": int}, **fields)
@@ -113,7 +113,7 @@ def test_a_hook_vetoes_a_step_which_has_not_begun(answer: Any, reason: str) -> N
 
 def test_a_vetoed_irreversible_step_may_be_tried_again_later() -> None:
     """The veto is no doubt whether it happened: nobody is asked, and a retry pays once."""
-    shop, calls = Shop(policy=Policy(retries=2, backoff=1, jitter=0)), list[int]()
+    shop, calls = Shop(policy=ExecutionPolicy(retries=2, backoff=1, jitter=0)), list[int]()
 
     @shop.world.around
     async def at_night(call: HandlerCall, proceed: Proceed) -> Any:
@@ -128,7 +128,7 @@ def test_a_vetoed_irreversible_step_may_be_tried_again_later() -> None:
 
 def test_a_hook_that_fails_after_the_handler_leaves_the_step_in_doubt() -> None:
     """The handler was called: an irreversible step is not repeated on the word of a broken hook."""
-    shop = Shop(policy=Policy(retries=3, backoff=0), tags=["irreversible"])
+    shop = Shop(policy=ExecutionPolicy(retries=3, backoff=0), tags=["irreversible"])
 
     @shop.world.around
     async def audit(call: HandlerCall, proceed: Proceed) -> Any:
@@ -229,7 +229,7 @@ def test_what_a_handler_raises_passes_through_hooks() -> None:
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_the_timeout_holds_for_hooks_too(before: bool) -> None:
     """A hook that hangs before it proceeds has kept the step from beginning; later, nobody knows."""
-    shop = Shop(policy=Policy(timeout=2, retries=0))
+    shop = Shop(policy=ExecutionPolicy(timeout=2, retries=0))
 
     @shop.world.around
     async def hang(call: HandlerCall, proceed: Proceed) -> Any:  # noqa: ARG001 - as hooks are called
@@ -286,7 +286,7 @@ def test_what_cannot_be_a_hook(hook: Any, message: str) -> None:
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_handler_is_not_called_once_its_hooks_have_answered(nested: bool) -> None:
-    shop, tasks = Shop(policy=Policy(retries=2, backoff=0, jitter=0)), list[asyncio.Future[Any]]()
+    shop, tasks = Shop(policy=ExecutionPolicy(retries=2, backoff=0, jitter=0)), list[asyncio.Future[Any]]()
 
     @shop.world.around
     async def impatient(call: HandlerCall, proceed: Proceed) -> ActionResult:  # noqa: ARG001 - as hooks are called
@@ -321,7 +321,7 @@ def test_no_other_attempt_is_made_beside_a_handler_that_a_hook_has_left_at_work(
     world, tasks = World(domain), list[asyncio.Future[Any]]()
     world.observer("paid", conclusive=True)(lambda: "paid" in truth)
 
-    @world.handler("pay", policy=Policy(retries=2, backoff=0, jitter=0, timeout=timeout))
+    @world.handler("pay", policy=ExecutionPolicy(retries=2, backoff=0, jitter=0, timeout=timeout))
     async def pay() -> None:
         calls.append("pay")
         await asyncio.sleep(60)

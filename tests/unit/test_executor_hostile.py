@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import AfterValidator, BaseModel
 
-from executor import ActionResult, Executor, Metrics, Policy, RunStatus, Wait, World, summary
+from executor import ActionResult, ExecutionPolicy, Executor, Metrics, RunStatus, Wait, World, summary
 from executor.loop.parameters import Fillings
 from executor.tools.containment import said, shown
 from executor.tools.observers import Facts, Seen
@@ -96,8 +96,8 @@ SUBTYPES = {
     "exception": ValueError("x"),
 }
 VALUES = {**OBJECTS, **{f"subtype {name}": each for name, each in SUBTYPES.items()}}
-RETRIED = partial(Policy, 5, 1, 0, 0, 0)
-SOON = Policy(retries=1, backoff=0, jitter=0)
+RETRIED = partial(ExecutionPolicy, 5, 1, 0, 0, 0)
+SOON = ExecutionPolicy(retries=1, backoff=0, jitter=0)
 
 
 def world(handler, tags=("trusted",), data=None, policy=SOON):
@@ -132,7 +132,7 @@ def filling(fill, annotation=Any):
 
 
 def choosing(choose):
-    found = world(lambda: False, tags=["trusted", "idempotent"], policy=Policy(retries=0, skills=choose))
+    found = world(lambda: False, tags=["trusted", "idempotent"], policy=ExecutionPolicy(retries=0, skills=choose))
     found.handler("do", name="other")(lambda: None)
     return found, {}
 
@@ -149,7 +149,7 @@ APPROVED = ("trusted", "needs_approval")
 PLACES = {
     "a result": returning,
     "a result of an asynchronous handler": lambda value: returning(value, is_async=True),
-    "a result in time": lambda value: returning(value, is_async=True, policy=Policy(timeout=5)),
+    "a result in time": lambda value: returning(value, is_async=True, policy=ExecutionPolicy(timeout=5)),
     "data": lambda value: (world(lambda: ActionResult(data=value)), {}),
     "values": lambda value: (world(lambda: ActionResult(values={"k": value})), {}),
     "text": lambda value: (world(lambda: ActionResult(text=value)), {}),
@@ -253,7 +253,7 @@ def test_data_of_others_reach_later_parameters_and_locks():
         for value in VALUES.values():
             made = World(domain)
             made.handler("first")(lambda value=value: ActionResult(data=value))
-            made.handler("second", policy=Policy(lock=True))(lambda text, thing: None)  # noqa: ARG005 - as declared
+            made.handler("second", policy=ExecutionPolicy(lock=True))(lambda text, thing: None)  # noqa: ARG005 - as declared
             outcome = await Executor(made).run(ActionPlan.model_validate({"goal": ["done"], "steps": steps}))
             assert outcome.status.is_over
 
@@ -324,7 +324,7 @@ def nothing(*_):
 
 RAISING = {
     "handler": lambda raises: (world(raises), {}),
-    "handler in time": lambda raises: (world(raises, policy=Policy(timeout=5)), {}),
+    "handler in time": lambda raises: (world(raises, policy=ExecutionPolicy(timeout=5)), {}),
     "observer": observing,
     "check": checking,
     "permit": lambda raises: (world(lambda: None), {"permit": raises}),
@@ -406,7 +406,7 @@ def test_the_alarm_of_a_time_limit_still_ends_a_run(is_async):
     async def sleeps():
         time.sleep(9)  # noqa: ASYNC251 - the alarm wakes it
 
-    made = world(sleeps if is_async else lambda: None, policy=Policy(retries=0))
+    made = world(sleeps if is_async else lambda: None, policy=ExecutionPolicy(retries=0))
     listeners = () if is_async else (lambda _: time.sleep(9),)
     before = signal.getsignal(signal.SIGALRM)
     with pytest.raises(LimitReached), interruptible(0.3):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from executor import ActionResult, Executor, Policy, Recovery, Rung, RunStatus, StepStatus, World
+from executor import ActionResult, ExecutionPolicy, Executor, Recovery, Rung, RunStatus, StepStatus, World
 from executor.agent.agent import Agent
 from executor.testing import ScriptedModel, SimulatedWorld, run_virtual
 from planner import Atom, Budget, Domain, Outcome, explain_unsolvable
@@ -24,7 +24,7 @@ def door(*, unlocked=False, sees=True, fields=None, handler=None):
     domain.action("open", requires=["near", "unlocked"], provides=["opened"])
     world = World(domain)
     world.handler("walk")(lambda: log.append("walk"))
-    world.handler("open", policy=Policy(retries=0))(handler or (lambda: log.append("open")))
+    world.handler("open", policy=ExecutionPolicy(retries=0))(handler or (lambda: log.append("open")))
     world.observer("near", conclusive=True)(lambda: "walk" in log)
     world.observer("opened", conclusive=True)(lambda: "open" in log)
     if sees:
@@ -149,7 +149,7 @@ def shop():
     world = World(domain)
     done = set()
     world.handler("pack")(lambda: done.add("packed"))
-    world.handler("ship", policy=Policy(retries=0))(lambda: ActionResult.failed("no van has a driver today"))
+    world.handler("ship", policy=ExecutionPolicy(retries=0))(lambda: ActionResult.failed("no van has a driver today"))
     for name in ("packed", "shipped"):
         world.observer(name, conclusive=True)(lambda name=name: name in done)
     return world, domain.problem(goal=["shipped"])
@@ -174,7 +174,7 @@ def test_the_first_line_of_an_undone_run_is_the_root_cause():
     undoing = World(domain)
     undoing.handler("pack")(lambda: held.add("packed"))
     undoing.handler("unpack")(lambda: held.discard("packed"))
-    undoing.handler("ship", policy=Policy(retries=0))(lambda: ActionResult.failed("no van has a driver today"))
+    undoing.handler("ship", policy=ExecutionPolicy(retries=0))(lambda: ActionResult.failed("no van has a driver today"))
     for name in ("packed", "shipped"):
         undoing.observer(name, conclusive=True)(lambda name=name: name in held)
     outcome = run_virtual(

@@ -12,7 +12,7 @@ from executor import CANNOT_SAY, ActionPlan, ActionResult, Executor, Recovery, R
 from executor.events.events import Asked, Rung, StepStarted
 from executor.loop.dispatch import defer, linearise
 from executor.testing import run_virtual
-from executor.tools.step_policy import Policy
+from executor.tools.step_policy import ExecutionPolicy
 from planner import Domain
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
@@ -197,7 +197,7 @@ def test_only_a_conclusive_look_permits_another_attempt(model, conclusive, failu
     """The handler fails, raises, or says that it succeeded, and the observer sees nothing."""
     shop = Shop(pay=PAY, top_up={"provides": ["funds"]}).watch("paid", conclusive=conclusive)
     shop.does["pay"] = failure
-    shop.world.policies["pay"] = Policy(retries=2, backoff=0, jitter=0)
+    shop.world.policies["pay"] = ExecutionPolicy(retries=2, backoff=0, jitter=0)
     outcome = shop.run(["paid"], model=model)
     assert not outcome.succeeded
     assert (len(shop.calls) > 1) is conclusive
@@ -404,14 +404,14 @@ def test_another_attempt_waits_for_reversible_steps_that_a_patch_has_brought(mod
     for fact in ("ready", "sent", "paid"):
         world.observer(fact, conclusive=True)(lambda fact=fact: fact in facts)
 
-    @world.handler("pay", policy=Policy(retries=2, backoff=5, jitter=0))
+    @world.handler("pay", policy=ExecutionPolicy(retries=2, backoff=5, jitter=0))
     async def pay():
         calls.append("pay")
         if calls.count("pay") == 1:
             raise OSError("no line")
         facts.add("paid")
 
-    @world.handler("send", policy=Policy(retries=0))
+    @world.handler("send", policy=ExecutionPolicy(retries=0))
     async def send():
         calls.append("send")
         await asyncio.sleep(1)
@@ -421,7 +421,7 @@ def test_another_attempt_waits_for_reversible_steps_that_a_patch_has_brought(mod
         facts.add("sent")
         return True
 
-    @world.handler("prepare", policy=Policy(retries=0))
+    @world.handler("prepare", policy=ExecutionPolicy(retries=0))
     async def prepare():
         calls.append("prepare")
         await asyncio.sleep(20)
@@ -491,7 +491,7 @@ def test_a_step_that_is_about_to_begin_waits_for_what_a_patch_has_brought(model,
         shop.truth.add("sent")
 
     shop.does["send"] = send
-    shop.world.policies["send"] = Policy(retries=0)
+    shop.world.policies["send"] = ExecutionPolicy(retries=0)
     executor = Executor(shop.world, model=model, **slow_to_begin(how, shop.world))
     outcome = run_virtual(executor.run(shop.domain.problem(initial=["ready"], goal=["sent", "paid"])))
     assert outcome.succeeded
@@ -530,7 +530,7 @@ def test_a_step_that_was_about_to_begin_when_another_was_put_back_is_done_once(m
         shop.truth.add("sent")
 
     shop.does["send"] = send
-    shop.world.policies["send"] = Policy(retries=1, backoff=0, jitter=0)
+    shop.world.policies["send"] = ExecutionPolicy(retries=1, backoff=0, jitter=0)
     steps = [
         {"id": "s2", "action": "send"},
         {"id": "s1", "action": "pay"},

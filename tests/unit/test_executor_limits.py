@@ -2,7 +2,7 @@
 
 import pytest
 
-from executor import ActionPlan, ActionResult, Executor, Metrics, Policy, RunStatus, StepStatus, World
+from executor import ActionPlan, ActionResult, ExecutionPolicy, Executor, Metrics, RunStatus, StepStatus, World
 from executor.plan_check.means import estimate
 from executor.recovery.ask_people import LATER
 from executor.testing import run_virtual
@@ -103,7 +103,7 @@ def test_attempts_that_failed_count_too(observed):
     def try_it():
         return ActionResult(success=answers.pop(0), metrics=Metrics(tokens=10))
 
-    world.handler("try_it", policy=Policy(retries=2, backoff=0, jitter=0))(try_it)
+    world.handler("try_it", policy=ExecutionPolicy(retries=2, backoff=0, jitter=0))(try_it)
     if observed:
         world.observer("done")(lambda: not answers)
     outcome = run_virtual(Executor(world).run(domain.problem(goal=["done"])))
@@ -136,7 +136,7 @@ def test_declared_tokens_are_estimated_before_a_run():
 @pytest.mark.parametrize("model", MODELS)
 def test_declared_tokens_count_where_handlers_report_none(model):
     world, calls = declaring(), []
-    world.policy("do0", Policy(retries=3, backoff=0, jitter=0))
+    world.policy("do0", ExecutionPolicy(retries=3, backoff=0, jitter=0))
     world.handler("do0")(lambda: calls.append(0) or len(calls) > 2)  # three attempts: more than was thought
     outcome = run_virtual(Executor(world).run(plan(model=model, tokens=120)))
     assert outcome.status is RunStatus.FAILED
@@ -148,6 +148,6 @@ def test_reported_tokens_take_the_place_of_declared_ones():
     world = declaring()
     for each in range(3):
         world.handler(f"do{each}")(lambda: ActionResult(metrics=Metrics(tokens=1)))
-    world.policy("do0", Policy(retries=0))
+    world.policy("do0", ExecutionPolicy(retries=0))
     outcome = run_virtual(Executor(world).run(plan(tokens=120)))
     assert (outcome.status, outcome.metrics["tokens"]) == (RunStatus.SUCCEEDED, 3)

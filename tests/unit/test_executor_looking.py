@@ -8,9 +8,9 @@ from executor import (
     CANNOT_SAY,
     ActionPlan,
     ActionResult,
+    ExecutionPolicy,
     Executor,
     Facts,
-    Policy,
     RunStatus,
     StepStatus,
     World,
@@ -146,7 +146,9 @@ def test_a_report_that_is_no_fact_of_the_domain_fails_the_step_and_says_why(repo
     domain, world, deeds = made(do={"parameters": {"room": "room"}, "provides": ["done(room)"]})
     domain.derive("tidy(room)", {"room": "room"}, ["done(room)"])
     world = World(domain)
-    world.handler("do", policy=Policy(retries=3))(lambda room: deeds.append(room) or ActionResult(observed=(report,)))
+    world.handler("do", policy=ExecutionPolicy(retries=3))(
+        lambda room: deeds.append(room) or ActionResult(observed=(report,))
+    )
     outcome = ran(world, domain, "done(hall)", objects={"hall": "room"})
     assert (outcome.status, outcome.steps[0].status, len(deeds)) == (RunStatus.FAILED, StepStatus.FAILED, 1)
     assert said in outcome.reason

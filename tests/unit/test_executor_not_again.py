@@ -2,7 +2,7 @@
 
 import pytest
 
-from executor import Executor, Policy, Recovery, Rung, RunStatus, World
+from executor import ExecutionPolicy, Executor, Recovery, Rung, RunStatus, World
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -39,7 +39,7 @@ class Chest:
 @pytest.mark.parametrize("model", MODELS)
 def test_a_repair_does_not_lead_back_to_where_it_failed(model):
     chest = Chest()
-    chest.world.policy("open", Policy(retries=0))
+    chest.world.policy("open", ExecutionPolicy(retries=0))
     outcome = chest.run(model=model, recovery=Recovery(rungs=(Rung.PATCH, Rung.REPLAN)))
     assert outcome.status is RunStatus.FAILED
     assert chest.tries == [False, True]
@@ -47,14 +47,14 @@ def test_a_repair_does_not_lead_back_to_where_it_failed(model):
 
 def test_what_fails_at_first_may_do_in_another_state():
     chest = Chest(opens={2})
-    chest.world.policy("open", Policy(retries=0))
+    chest.world.policy("open", ExecutionPolicy(retries=0))
     assert chest.run().status is RunStatus.SUCCEEDED
     assert chest.tries == [False, True]
 
 
 def test_somebody_may_say_that_it_is_worth_trying_there_again():
     chest = Chest(opens={3})
-    chest.world.policy("open", Policy(retries=0))
+    chest.world.policy("open", ExecutionPolicy(retries=0))
     outcome = chest.run(ask=lambda question: question.choices[0])
     assert outcome.status is RunStatus.SUCCEEDED
     assert len(chest.tries) == 3

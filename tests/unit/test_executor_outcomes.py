@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from executor import ActionPlan, ActionResult, Executor, Policy, RunStatus, StepStatus, World
+from executor import ActionPlan, ActionResult, ExecutionPolicy, Executor, RunStatus, StepStatus, World
 from executor.testing import run_virtual
 from planner import Atom, Domain, Outcome
 
@@ -30,7 +30,7 @@ class Table:
             tags=tags,
         )
         self.world = World(self.domain)
-        self.world.handler("toss", policy=Policy(timeout=5.0))(self.toss)
+        self.world.handler("toss", policy=ExecutionPolicy(timeout=5.0))(self.toss)
         if observed:
             for side in ("heads", "tails"):
                 self.world.observer(side, conclusive=conclusive)(lambda side=side: side in self.truth)
@@ -118,5 +118,5 @@ def test_a_timeout_is_settled_by_whichever_outcome_is_seen(first, status):
         table.truth = {first} - {"nothing"}
         await asyncio.sleep(100)
 
-    table.world.handler("toss", policy=Policy(timeout=1.0, retries=0))(slow)
+    table.world.handler("toss", policy=ExecutionPolicy(timeout=1.0, retries=0))(slow)
     assert table.run([]).steps[0].status is status

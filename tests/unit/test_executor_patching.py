@@ -6,7 +6,7 @@ from typing import Annotated
 
 import pytest
 
-from executor import ActionPlan, ActionResult, Executor, Policy, Recovery, Rung, RunStatus, StepStatus, World
+from executor import ActionPlan, ActionResult, ExecutionPolicy, Executor, Recovery, Rung, RunStatus, StepStatus, World
 from executor.events.events import PlanChanged
 from executor.testing import run_virtual
 from htn.language.declare import Methods
@@ -33,7 +33,7 @@ class Gate:
             domain.action("climb", provides=["through"], cost=climbing)
         self.world = World(domain)
         self.world.handler("open_gate")(self.open_gate)
-        self.world.handler("enter", policy=Policy(retries=0))(self.enter)
+        self.world.handler("enter", policy=ExecutionPolicy(retries=0))(self.enter)
         self.world.handler("greet")(self.greet)
         if climbing is not None:
             self.world.handler("climb")(lambda: self.did("climb", "through"))
@@ -146,7 +146,7 @@ def test_declared_flows_of_data_are_kept(recovery):
     gate = Gate()
     world = World(domain)
     for name in ("open_gate", "enter", "greet"):
-        world.handler(name, policy=Policy(retries=0))(getattr(gate, name))
+        world.handler(name, policy=ExecutionPolicy(retries=0))(getattr(gate, name))
     for fact in ("open", "through", "greeted"):
         world.observer(fact, conclusive=True)(lambda fact=fact: fact in gate.facts)
     gate.world = world
@@ -162,7 +162,7 @@ def test_a_step_whose_result_is_wanted_is_not_dropped_because_what_it_provides_h
     domain.action("look_up", provides=["known"])
     domain.action("tell", {"number": int}, requires=["known", "f"], provides=["told"])
     world = World(domain)
-    world.handler("fail", policy=Policy(retries=0))(lambda: False)
+    world.handler("fail", policy=ExecutionPolicy(retries=0))(lambda: False)
     world.handler("instead")(lambda: done.append("instead"))
     world.handler("look_up")(lambda: done.append("look_up") or ActionResult(data={"number": 7}))
     world.handler("tell")(lambda number: done.append(number) or None)
@@ -194,7 +194,7 @@ def test_a_step_that_was_done_and_undone_by_others_is_repeated_with_its_paramete
             raise RuntimeError("nobody is there")
         greet(words)
 
-    gate.world.handler("greet", policy=Policy(retries=0))(thrown_out)
+    gate.world.handler("greet", policy=ExecutionPolicy(retries=0))(thrown_out)
     outcome = gate.run(by_hand(ENTER, GREET), recovery=recovery)
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
     assert gate.deeds == ["enter B1", "thrown out", "enter B1", "greet hi"]
@@ -202,7 +202,9 @@ def test_a_step_that_was_done_and_undone_by_others_is_repeated_with_its_paramete
 
 def test_a_step_that_fails_with_all_that_it_requires_is_no_part_of_a_patch():
     gate = Gate(shuts=0, climbing=9)
-    gate.world.handler("enter", policy=Policy(retries=0))(lambda badge: gate.deeds.append(f"enter {badge}") or False)
+    gate.world.handler("enter", policy=ExecutionPolicy(retries=0))(
+        lambda badge: gate.deeds.append(f"enter {badge}") or False
+    )
     outcome = gate.run(by_hand(ENTER, GREET))
     assert outcome.status is RunStatus.SUCCEEDED
     assert gate.deeds == ["enter B1", "climb", "greet hi"]

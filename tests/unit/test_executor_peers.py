@@ -5,7 +5,7 @@ from typing import Annotated
 
 import pytest
 
-from executor import ActionPlan, ActionResult, Executor, Policy, RunStatus, StepStatus, World
+from executor import ActionPlan, ActionResult, ExecutionPolicy, Executor, RunStatus, StepStatus, World
 from planner import Domain, Entity, From
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
@@ -101,7 +101,7 @@ def test_a_run_stops_at_a_failure_whether_or_not_anybody_listens(listens):
     shop = Shop()
     heard = []
     world = shop.world(choose=shop.doing("choose", None, answer=False))
-    world.policy("choose", Policy(on_error="abort"))
+    world.policy("choose", ExecutionPolicy(on_error="abort"))
     outcome = ran(Executor(world, listeners=(heard.append,) if listens else ()), shop.problem())
     assert outcome.status is RunStatus.FAILED
     assert shop.done == ["look", "choose"]
@@ -129,7 +129,7 @@ def test_a_tool_that_answers_with_an_error_page_has_not_reached_the_goal():
 def test_a_tool_that_does_nothing_is_found_out(model):
     shop = Shop()
     world = shop.world(choose=shop.doing("choose", None, answer=True))
-    world.policy("choose", Policy(backoff=0, jitter=0))
+    world.policy("choose", ExecutionPolicy(backoff=0, jitter=0))
     outcome = ran(Executor(world, model=model), shop.problem())
     assert outcome.status is RunStatus.FAILED
     assert shop.done == ["look", "choose", "choose"], "once more, as it was seen to have done nothing"

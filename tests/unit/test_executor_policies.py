@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from executor import ActionPlan, Executor, Journal, Policy, Recovery, Rung, RunStatus, StepStatus, World
+from executor import ActionPlan, ExecutionPolicy, Executor, Journal, Recovery, Rung, RunStatus, StepStatus, World
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
 from planner import (
     Atom,
@@ -56,7 +56,7 @@ def seeds(problem, number=80):
     for seed in range(number):
         simulated = SimulatedWorld(problem, seed=seed, chances=True)
         for name in problem.domain.actions:
-            simulated.world.policy(name, Policy(retries=0))
+            simulated.world.policy(name, ExecutionPolicy(retries=0))
         yield simulated
 
 
@@ -150,7 +150,7 @@ def test_what_is_broken_for_good_is_decided_without():
     """The courier changes nothing in 19 of 100 cases: five in a row are no bad luck, and the parcel is carried."""
     problem = parcel(desk(risk="0.1"))
     simulated = SimulatedWorld(problem, faults=[Fault(FaultKind.FAILS, "send", times=None)])
-    simulated.world.policy("send", Policy(retries=0))
+    simulated.world.policy("send", ExecutionPolicy(retries=0))
     outcome = run_virtual(Executor(simulated.world).run(decide(problem), run="r"))
     assert outcome.status is RunStatus.SUCCEEDED
     assert names(outcome) == ["send"] * 5 + ["carry"]
@@ -169,7 +169,7 @@ def test_what_might_be_done_twice_is_not_tried_again():
 
     for name in ("search", "carry"):
         world.handler(name)(works)
-    world.handler("send", policy=Policy(retries=0))(raises)
+    world.handler("send", policy=ExecutionPolicy(retries=0))(raises)
     outcome = run_virtual(Executor(world).run(decide(problem), run="r"))
     assert names(outcome).count("send") == 1
 

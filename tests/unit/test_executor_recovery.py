@@ -5,7 +5,18 @@ import json
 
 import pytest
 
-from executor import ActionPlan, ActionResult, Executor, Policy, Recovery, Rung, RunStatus, StepStatus, Wait, World
+from executor import (
+    ActionPlan,
+    ActionResult,
+    ExecutionPolicy,
+    Executor,
+    Recovery,
+    Rung,
+    RunStatus,
+    StepStatus,
+    Wait,
+    World,
+)
 from executor.events.answers import GIVE_UP, HAPPENED, NOTHING
 from executor.events.events import RungTaken, StepEnded
 from executor.testing import run_virtual
@@ -89,7 +100,7 @@ def test_what_is_idempotent_is_tried_again_first():
 
 def test_pauses_between_attempts_double_and_end():
     house = House(tags=["idempotent"])
-    house.world.policy("move", Policy(retries=4, backoff=1, longest=3, jitter=0))
+    house.world.policy("move", ExecutionPolicy(retries=4, backoff=1, longest=3, jitter=0))
     house.script["lab"] = [False] * 4
     outcome = house.run()
     assert [each.seconds for each in outcome.state.rungs] == [1, 2, 3, 3]
@@ -97,7 +108,7 @@ def test_pauses_between_attempts_double_and_end():
 
 def test_only_the_errors_that_are_named_are_tried_again():
     house = House(tags=["idempotent"])
-    house.world.policy("move", Policy(retry_on=(ConnectionError,)))
+    house.world.policy("move", ExecutionPolicy(retry_on=(ConnectionError,)))
     house.script["lab"] = [ConnectionError("gone"), ValueError("wrong")]
     outcome = house.run()
     assert rungs(outcome) == [Rung.RETRY, Rung.PATCH]
@@ -115,7 +126,7 @@ def test_another_skill_takes_over():
 @pytest.mark.parametrize(("on_error", "status"), [("abort", RunStatus.FAILED), ("continue", RunStatus.FAILED)])
 def test_a_policy_may_keep_a_failure_from_being_patched(on_error, status):
     house = House()
-    house.world.policy("move", Policy(on_error=on_error))
+    house.world.policy("move", ExecutionPolicy(on_error=on_error))
     house.script["lab"] = [False]
     outcome = house.run()
     assert outcome.status is status
@@ -135,7 +146,7 @@ def test_a_run_goes_on_with_all_that_does_not_depend_on_a_step_that_may_fail(mod
     for name in "abcdef":
         world.handler(f"do_{name}")(lambda name=name: name != "a" and not done.append(name))
         world.observer(name, conclusive=True)(lambda name=name: name in done)
-    world.policy("do_a", Policy(on_error="continue"))
+    world.policy("do_a", ExecutionPolicy(on_error="continue"))
     named = {"d": ["a"], "e": ["d"]}
     steps = [{"id": name, "action": f"do_{name}", "depends_on": named.get(name, [])} for name in "abcdef"]
     plan = ActionPlan.model_validate({"model": model, "goal": goal, "steps": steps})
@@ -222,7 +233,7 @@ def hangs(house, *, after=None):
 
 def test_a_timeout_is_a_doubt_that_an_observer_settles():
     house = House(settle=2.0)
-    house.world.policy("move", Policy(timeout=1.0))
+    house.world.policy("move", ExecutionPolicy(timeout=1.0))
     house.script["lab"] = hangs(house, after="lab")
     outcome = house.run()
     assert outcome.status is RunStatus.SUCCEEDED
@@ -232,7 +243,7 @@ def test_a_timeout_is_a_doubt_that_an_observer_settles():
 
 def test_what_conclusively_did_not_happen_is_done_again_once_and_then_patched():
     house = House(settle=2.0)
-    house.world.policy("move", Policy(timeout=1.0))
+    house.world.policy("move", ExecutionPolicy(timeout=1.0))
     house.script["lab"] = hangs(house)
     outcome = house.run()
     assert outcome.steps[0].status is StepStatus.FAILED
@@ -242,7 +253,7 @@ def test_what_conclusively_did_not_happen_is_done_again_once_and_then_patched():
 @pytest.mark.parametrize("answer", [HAPPENED, NOTHING])
 def test_where_nobody_can_tell_somebody_is_asked(answer):
     house = House(observed=False)
-    house.world.policy("move", Policy(timeout=1.0))
+    house.world.policy("move", ExecutionPolicy(timeout=1.0))
     house.script["lab"] = hangs(house)
     questions = []
 
@@ -261,7 +272,7 @@ def test_where_nobody_can_tell_somebody_is_asked(answer):
 @pytest.mark.parametrize("answer", ["yes", "It Happened", True])
 def test_a_doubt_may_be_answered_in_other_words(answer):
     house = House(observed=False)
-    house.world.policy("move", Policy(timeout=1.0))
+    house.world.policy("move", ExecutionPolicy(timeout=1.0))
     house.script["lab"] = hangs(house)
     assert house.run(ask=lambda _: answer).status is RunStatus.UNVERIFIED
 
@@ -269,7 +280,7 @@ def test_a_doubt_may_be_answered_in_other_words(answer):
 @pytest.mark.parametrize("answer", ["perhaps", 7, ["it happened"]])
 def test_what_is_no_answer_settles_nothing(answer, tmp_path):
     house = House(observed=False)
-    house.world.policy("move", Policy(timeout=1.0))
+    house.world.policy("move", ExecutionPolicy(timeout=1.0))
     house.script["lab"] = hangs(house)
     outcome = house.run(ask=lambda _: answer, journal=tmp_path / "runs.db")
     assert outcome.status is RunStatus.IN_DOUBT
@@ -281,7 +292,7 @@ def test_what_is_no_answer_settles_nothing(answer, tmp_path):
 
 def test_without_anybody_to_ask_the_run_ends_in_doubt_and_is_taken_up_later(tmp_path):
     house = House(observed=False)
-    house.world.policy("move", Policy(timeout=1.0))
+    house.world.policy("move", ExecutionPolicy(timeout=1.0))
     house.script["lab"] = hangs(house)
     journal = tmp_path / "runs.db"
     outcome = house.run(journal=journal)
@@ -296,7 +307,7 @@ def test_a_payment_whose_ledger_shows_it_late_is_paid_once():
     domain.action("pay", {}, provides=["paid"])
     world, paid = World(domain), []
 
-    @world.handler("pay", policy=Policy(timeout=0.5, retries=3))
+    @world.handler("pay", policy=ExecutionPolicy(timeout=0.5, retries=3))
     async def pay():
         paid.append(asyncio.get_running_loop().time())
         await asyncio.sleep(60)
@@ -519,7 +530,7 @@ def test_what_may_have_been_done_in_part_is_not_retried_though_retries_are_state
     domain, calls = Domain("desk"), []
     domain.action("file", {}, provides=["filed", "counted"])
     world = World(domain)
-    world.handler("file", policy=Policy(retries=2))(lambda: calls.append("file"))
+    world.handler("file", policy=ExecutionPolicy(retries=2))(lambda: calls.append("file"))
     world.observer("filed", conclusive=True)(lambda: False)
     outcome = run_virtual(Executor(world).run(domain.problem(goal=["filed"])))
     assert outcome.status is RunStatus.FAILED

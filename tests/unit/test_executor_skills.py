@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from executor import ActionResult, Executor, Policy, Rung, RunStatus, World
+from executor import ActionResult, ExecutionPolicy, Executor, Rung, RunStatus, World
 from executor.testing import run_virtual
 from planner import Domain, InputError
 
@@ -51,10 +51,10 @@ class Desk:
     ("observed", "options"),
     [
         ("conclusively", {}),
-        ("conclusively", {"policy": Policy(retries=0)}),
-        ("somebody", {"policy": Policy(retries=1)}),
+        ("conclusively", {"policy": ExecutionPolicy(retries=0)}),
+        ("somebody", {"policy": ExecutionPolicy(retries=1)}),
         ("somebody", {"tags": ["idempotent"]}),
-        ("nobody", {"policy": Policy(retries=1)}),
+        ("nobody", {"policy": ExecutionPolicy(retries=1)}),
         ("nobody", {"tags": ["idempotent"]}),
     ],
 )
@@ -72,7 +72,7 @@ def test_another_handler_is_called_where_the_first_says_that_it_failed(answer, o
 @pytest.mark.parametrize("observed", ["nobody", "somebody"])
 @pytest.mark.parametrize("retries", [None, 0])
 def test_none_is_called_where_nobody_knows_that_the_first_did_nothing_and_the_reason_says_so(observed, retries):
-    desk = Desk(observed=observed, policy=Policy(retries=retries))
+    desk = Desk(observed=observed, policy=ExecutionPolicy(retries=retries))
     desk.script["mail"] = [False]
     outcome = desk.run()
     assert desk.calls == ["mail"]
@@ -90,7 +90,7 @@ def test_none_is_called_where_nobody_knows_that_the_first_did_nothing_and_the_re
 )
 @pytest.mark.parametrize("failure", ["raises", "hangs"])
 def test_none_is_called_where_the_first_may_have_done_it(failure, tags, observed, calls):
-    desk = Desk(tags=tags, observed=observed, policy=Policy(timeout=1.0))
+    desk = Desk(tags=tags, observed=observed, policy=ExecutionPolicy(timeout=1.0))
     if failure == "raises":
         desk.script["mail"] = [OSError("the line is dead")]
     else:
@@ -119,7 +119,7 @@ def test_what_fails_is_put_off_though_its_step_was_done_by_another():
 
 
 def test_in_order_each_handler_has_its_retries():
-    desk = Desk(policy=Policy(retries=1, skills="in order", backoff=0, jitter=0))
+    desk = Desk(policy=ExecutionPolicy(retries=1, skills="in order", backoff=0, jitter=0))
     desk.script["mail"] = [False] * 4
     outcome = desk.run(("a", "b"))
     assert desk.calls == ["mail", "mail", "hand", "mail", "mail", "hand"]
@@ -127,7 +127,7 @@ def test_in_order_each_handler_has_its_retries():
 
 
 def test_best_first_every_handler_has_its_retries():
-    desk = Desk(tags=["idempotent"], policy=Policy(retries=1, backoff=0, jitter=0))
+    desk = Desk(tags=["idempotent"], policy=ExecutionPolicy(retries=1, backoff=0, jitter=0))
     desk.script = {"mail": [False] * 9, "hand": [False] * 9}
     desk.run()
     assert desk.calls == ["mail", "hand", "mail", "hand"]
@@ -140,7 +140,7 @@ def test_a_function_chooses_by_name_and_by_what_failed():
         asked.append((names, dict(failed)))
         return names[-1]
 
-    desk = Desk(names=("mail", "hand", "pigeon"), policy=Policy(skills=last))
+    desk = Desk(names=("mail", "hand", "pigeon"), policy=ExecutionPolicy(skills=last))
     desk.script["pigeon"] = [False]
     assert desk.run().status is RunStatus.SUCCEEDED
     assert desk.calls == ["pigeon", "hand"]
@@ -152,7 +152,7 @@ def test_a_function_chooses_by_name_and_by_what_failed():
 
 @pytest.mark.parametrize("choose", [lambda *_: "fax", lambda *_: 1 / 0])
 def test_a_function_that_chooses_none_fails_the_step_and_nothing_is_called(choose):
-    desk = Desk(policy=Policy(skills=choose))
+    desk = Desk(policy=ExecutionPolicy(skills=choose))
     outcome = desk.run()
     assert desk.calls == []
     assert outcome.status is RunStatus.FAILED
@@ -161,7 +161,7 @@ def test_a_function_that_chooses_none_fails_the_step_and_nothing_is_called(choos
 
 def test_a_way_to_choose_that_does_not_exist_is_refused():
     with pytest.raises(InputError, match="best first, in order"):
-        Policy(skills="worst first")
+        ExecutionPolicy(skills="worst first")
 
 
 def test_what_failed_before_a_crash_counts_after_it(tmp_path):

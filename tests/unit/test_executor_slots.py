@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from executor import ActionPlan, Executor, Policy, RunStatus, World
+from executor import ActionPlan, ExecutionPolicy, Executor, RunStatus, World
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -110,6 +110,6 @@ def test_a_run_inside_a_step_takes_no_slot_of_its_own():
         else:
             await works.do(job)
 
-    works.world.handler("do", policy=Policy(timeout=60.0))(whole)
+    works.world.handler("do", policy=ExecutionPolicy(timeout=60.0))(whole)
     assert run_virtual(executor.run(works.plan("a", 2))).status is RunStatus.SUCCEEDED
     assert works.begun == ["inner0", "inner1", "a1"]

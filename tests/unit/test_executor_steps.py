@@ -13,9 +13,9 @@ from executor import (
     ActionPlan,
     ActionResult,
     Context,
+    ExecutionPolicy,
     Executor,
     Metrics,
-    Policy,
     RunStatus,
     Seen,
     StepStatus,
@@ -176,7 +176,7 @@ def test_a_plain_function_that_timed_out_is_never_started_a_second_time_beside_i
     domain, world = one(tags=["idempotent"])
     at_work, most, gate = [], [], threading.Event()
 
-    @world.handler("do", policy=Policy(timeout=0.05, retries=3, backoff=0, jitter=0))
+    @world.handler("do", policy=ExecutionPolicy(timeout=0.05, retries=3, backoff=0, jitter=0))
     def do():
         at_work.append(1)
         most.append(len(at_work))
@@ -193,7 +193,7 @@ def test_a_handler_is_told_that_its_time_is_up():
     domain, world = one()
     told = threading.Event()
 
-    @world.handler("do", policy=Policy(timeout=0.05))
+    @world.handler("do", policy=ExecutionPolicy(timeout=0.05))
     def do(context: Context):
         for _ in range(500):
             if context.aborted.is_set():
@@ -250,33 +250,35 @@ def parts(policy, count=3):
 
 @pytest.mark.parametrize(("lock", "at_once"), [(False, 3), (True, 3), ((), 1)])
 def test_locks(lock, at_once):
-    world, problem, most, _ = parts(Policy(lock=lock))
+    world, problem, most, _ = parts(ExecutionPolicy(lock=lock))
     assert run_virtual(Executor(world, model="dag").run(problem)).status is RunStatus.SUCCEEDED
     assert max(most) == at_once
 
 
 def test_no_more_steps_are_at_work_than_allowed():
-    world, problem, most, _ = parts(Policy(), 6)
+    world, problem, most, _ = parts(ExecutionPolicy(), 6)
     run_virtual(Executor(world, model="dag", concurrency=2).run(problem))
     assert max(most) == 2
 
 
 @pytest.mark.parametrize(("rate", "times"), [((1, 10), [0, 10, 20, 30, 40]), ((2, 10), [0, 0, 10, 10, 20])])
 def test_rates(rate, times):
-    world, problem, _, begun = parts(Policy(rate=rate), 5)
+    world, problem, _, begun = parts(ExecutionPolicy(rate=rate), 5)
     run_virtual(Executor(world, model="dag").run(problem))
     assert [round(each - begun[0]) for each in begun] == times
 
 
 def test_a_rate_holds_in_one_event_loop_after_the_other():
-    world, problem, _, begun = parts(Policy(rate=(1, 0.05)), 1)
+    world, problem, _, begun = parts(ExecutionPolicy(rate=(1, 0.05)), 1)
     executor = Executor(world)
     for _ in range(3):
         asyncio.run(executor.run(problem))
     assert [each for each in map(operator.sub, begun[1:], begun) if each < 0.049] == []
 
 
-@pytest.mark.parametrize("policy", [Policy(lock=True), Policy(lock=()), Policy(lock=(), rate=(9, 0.01))])
+@pytest.mark.parametrize(
+    "policy", [ExecutionPolicy(lock=True), ExecutionPolicy(lock=()), ExecutionPolicy(lock=(), rate=(9, 0.01))]
+)
 def test_an_executor_serves_one_event_loop_after_the_other(policy):
     """Two runs want the same locks in each loop, so that somebody has to wait for them in each."""
     world, problem, _, _ = parts(policy)
@@ -296,7 +298,7 @@ def test_a_lock_keeps_out_runs_in_other_threads():
     domain, world = one()
     inside, most = [], []
 
-    @world.handler("do", policy=Policy(lock=True))
+    @world.handler("do", policy=ExecutionPolicy(lock=True))
     async def do():
         inside.append(1)
         most.append(len(inside))
@@ -315,7 +317,7 @@ def test_a_lock_keeps_out_runs_in_other_threads():
 def test_answers_of_what_only_reads_are_served_again():
     domain, world = one(tags=["read_only", "trusted"])
     calls = []
-    world.handler("do", policy=Policy(cache_for=60))(lambda: calls.append(1))
+    world.handler("do", policy=ExecutionPolicy(cache_for=60))(lambda: calls.append(1))
     executor = Executor(world)
 
     async def main():
@@ -564,7 +566,7 @@ def test_callbacks_that_raise_allow_nothing():
 )
 def test_policies_that_mean_nothing(fields):
     with pytest.raises(InputError):
-        Policy(**fields)
+        ExecutionPolicy(**fields)
 
 
 @pytest.mark.parametrize("model", ["sequential", "parallel", "dag", "reactive"])
@@ -617,7 +619,7 @@ def test_a_check_that_never_answers_is_not_passed():
     domain, done = Domain("kettle"), []
     domain.action("boil", {}, provides=["hot"], tags=["trusted"])
     world = World(domain)
-    world.handler("boil", policy=Policy(timeout=2.0))(lambda: done.append(1))
+    world.handler("boil", policy=ExecutionPolicy(timeout=2.0))(lambda: done.append(1))
 
     @world.check("boil")
     async def waits():

@@ -12,13 +12,26 @@ from pathlib import Path
 
 import pytest
 
-from executor import ActionPlan, Executor, Journal, Outcome, PlanStep, Policy, Rate, RunStatus, StepStatus, World
+from executor import (
+    ActionPlan,
+    ExecutionPolicy,
+    Executor,
+    Journal,
+    PlanStep,
+    Rate,
+    RunOutcome,
+    RunStatus,
+    StepStatus,
+    World,
+)
 from executor.testing import run_virtual
 from planner import Domain, PlanError
 from planner.errors import InputError
 
 
-def bank(policy: Policy, accounts: tuple[str, ...] = ("a1", "a2")) -> tuple[World, ActionPlan, list[tuple[str, float]]]:
+def bank(
+    policy: ExecutionPolicy, accounts: tuple[str, ...] = ("a1", "a2")
+) -> tuple[World, ActionPlan, list[tuple[str, float]]]:
     """Return a world in which each account is charged twice, a plan without any order, and a list of the charges."""
     domain, begun = Domain("bank", types=["account"]), list[tuple[str, float]]()
     domain.action("charge", {"account": "account", "amount": int}, tags=["trusted"])
@@ -44,13 +57,13 @@ def seconds(begun: list[tuple[str, float]]) -> list[tuple[str, int]]:
 
 
 def test_a_rate_by_parameter_counts_its_values_apart() -> None:
-    world, plan, begun = bank(Policy(rate=Rate(1, 10, by=("account",))))
+    world, plan, begun = bank(ExecutionPolicy(rate=Rate(1, 10, by=("account",))))
     assert run_virtual(Executor(world).run(plan)).status is RunStatus.SUCCEEDED
     assert seconds(begun) == [("a1", 0), ("a1", 10), ("a2", 0), ("a2", 10)]
 
 
 def test_a_rate_without_parameters_counts_all_steps_together() -> None:
-    world, plan, begun = bank(Policy(rate=Rate(2, 10)))
+    world, plan, begun = bank(ExecutionPolicy(rate=Rate(2, 10)))
     run_virtual(Executor(world).run(plan))
     assert sorted(at for _, at in seconds(begun)) == [0, 0, 10, 10]
 
@@ -61,10 +74,10 @@ def test_a_rate_without_parameters_counts_all_steps_together() -> None:
     ids=["refuses", "short", "pair"],
 )
 def test_a_rate_refuses_what_cannot_begin_in_time(rate: Rate, timeout: float | None) -> None:
-    world, plan, begun = bank(Policy(rate=rate, timeout=timeout, retries=0, on_error="continue"), ("a1",))
+    world, plan, begun = bank(ExecutionPolicy(rate=rate, timeout=timeout, retries=0, on_error="continue"), ("a1",))
     loop_time: list[float] = []
 
-    async def main() -> Outcome:
+    async def main() -> RunOutcome:
         executor = Executor(world)
         outcome = await executor.run(plan)
         loop_time.append(asyncio.get_running_loop().time() - begun[0][1])
@@ -83,7 +96,7 @@ def test_a_refused_irreversible_step_is_tried_again_as_it_has_not_begun() -> Non
     for name in ("pay", "tip"):
         domain.action(name, provides=[f"{name}ed"], tags=["irreversible", "trusted"])
     world = World(domain)
-    policy = Policy(rate=Rate(1, 3, wait=False), retries=4, backoff=2, longest=2, jitter=0)
+    policy = ExecutionPolicy(rate=Rate(1, 3, wait=False), retries=4, backoff=2, longest=2, jitter=0)
     world.handler("pay", policy=policy)(lambda: begun.append(1))
     executor = Executor(world)
 
@@ -103,7 +116,7 @@ def test_a_refused_step_takes_no_turn() -> None:
     async def ring() -> None:
         begun.append(asyncio.get_running_loop().time())
 
-    world.handler("ring", policy=Policy(rate=Rate(1, 10, wait=False), retries=0))(ring)
+    world.handler("ring", policy=ExecutionPolicy(rate=Rate(1, 10, wait=False), retries=0))(ring)
     executor = Executor(world)
 
     async def main() -> None:
@@ -122,8 +135,11 @@ def test_a_refused_step_takes_no_turn() -> None:
         (lambda: Rate(1, 0), "a number of seconds above 0"),
         (lambda: Rate(1, 1, by="account"), r"write \('account',\)"),  # type: ignore[arg-type]
         (lambda: Rate(1, 1, wait=1), "wait is True or False"),  # type: ignore[arg-type]
-        (lambda: bank(Policy(rate=Rate(1, 1, by=("acount",)))), "no parameter 'acount' to rate by; did you mean"),
-        (lambda: Policy(rate=3), "a Rate, or"),  # type: ignore[arg-type]
+        (
+            lambda: bank(ExecutionPolicy(rate=Rate(1, 1, by=("acount",)))),
+            "no parameter 'acount' to rate by; did you mean",
+        ),
+        (lambda: ExecutionPolicy(rate=3), "a Rate, or"),  # type: ignore[arg-type]
     ],
     ids=["none", "no time", "text", "wait", "misspelt", "number"],
 )
@@ -133,7 +149,7 @@ def test_rates_that_mean_nothing(make: Callable[[], object], message: str) -> No
 
 
 def test_a_step_of_a_plan_states_its_rate_as_data() -> None:
-    world, plan, begun = bank(Policy(), ("a1",))
+    world, plan, begun = bank(ExecutionPolicy(), ("a1",))
     data = plan.model_dump(mode="json")
     for step in data["steps"]:
         step["policy"] = {"rate": {"most": 1, "seconds": 10, "by": ["account"]}}
@@ -153,7 +169,7 @@ class Room:
         self.domain = Domain(name, types=["room"])
         self.domain.action("stay", {"room": "room"}, provides=["stayed(room)"], tags=["trusted"])
 
-    def world(self, policy: Policy) -> World:
+    def world(self, policy: ExecutionPolicy) -> World:
         world = World(self.domain)
         world.handler("stay", policy=policy)(self.stay)
         return world
@@ -176,7 +192,7 @@ def test_executors_of_one_journal_share_locks(tmp_path: Path, shares: bool) -> N
 
     async def main() -> None:
         paths = [tmp_path / name for name in ("j.db", "j.db" if shares else "k.db")]
-        executors = [Executor(room.world(Policy(lock=True)), journal=Journal(path)) for path in paths]
+        executors = [Executor(room.world(ExecutionPolicy(lock=True)), journal=Journal(path)) for path in paths]
         await asyncio.gather(*[executor.run(room.problem()) for executor in executors for _ in range(2)])
 
     asyncio.run(main())
@@ -187,7 +203,9 @@ def test_executors_of_one_journal_share_locks_in_other_threads(tmp_path: Path) -
     room = Room()
 
     def run() -> None:
-        asyncio.run(Executor(room.world(Policy(lock=True)), journal=Journal(tmp_path / "j.db")).run(room.problem()))
+        asyncio.run(
+            Executor(room.world(ExecutionPolicy(lock=True)), journal=Journal(tmp_path / "j.db")).run(room.problem())
+        )
 
     threads = [threading.Thread(target=run) for _ in range(3)]
     for thread in threads:
@@ -199,14 +217,14 @@ def test_executors_of_one_journal_share_locks_in_other_threads(tmp_path: Path) -
 
 OTHER = """
 import asyncio, sys
-from executor import Executor, Journal, Policy, World
+from executor import Executor, Journal, ExecutionPolicy, World
 from planner import Domain, PlanError
 
 domain = Domain("hotel", types=["room"])
 domain.action("stay", {"room": "room"}, provides=["stayed(room)"], tags=["trusted"])
 world = World(domain)
 
-@world.handler("stay", policy=Policy(lock=True))
+@world.handler("stay", policy=ExecutionPolicy(lock=True))
 def stay(room):
     print("inside", flush=True)
     sys.stdin.readline()
@@ -229,7 +247,7 @@ def test_executors_in_other_processes_share_locks(tmp_path: Path, end: str) -> N
         assert other.stdout.readline() == "inside\n"
 
         async def main() -> tuple[bool, RunStatus]:
-            executor = Executor(room.world(Policy(lock=True)), journal=Journal(path))
+            executor = Executor(room.world(ExecutionPolicy(lock=True)), journal=Journal(path))
             run = executor.start(room.problem())
             await asyncio.sleep(0.3)
             waited = room.most == 0
@@ -259,7 +277,7 @@ def test_a_handler_that_was_given_up_keeps_its_lock_from_other_executors(tmp_pat
 
     worlds = [World(room.domain) for _ in range(3)]
     for world, timeout in zip(worlds, (0.05, 0.1, 5), strict=True):
-        world.handler("stay", policy=Policy(lock=True, timeout=timeout, retries=0))(stay)
+        world.handler("stay", policy=ExecutionPolicy(lock=True, timeout=timeout, retries=0))(stay)
 
     async def main() -> list[str]:
         executors = [Executor(world, journal=Journal(tmp_path / "j.db")) for world in worlds]

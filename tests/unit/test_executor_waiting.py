@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from executor import ActionPlan, Executor, Policy, RunStatus, StepStatus, Wait, World
+from executor import ActionPlan, ExecutionPolicy, Executor, RunStatus, StepStatus, Wait, World
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -128,7 +128,7 @@ class Shop:
         for name, fact in (("a", "x"), ("b", "y"), ("c", "z")):
             self.domain.action(name, requires=["x"] if name == "c" else [], provides=[fact], tags=tags)
         self.world = World(self.domain)
-        self.world.handler("a", policy=Policy(retries=0, on_error=on_error))(lambda: False)
+        self.world.handler("a", policy=ExecutionPolicy(retries=0, on_error=on_error))(lambda: False)
         self.world.handler("b")(lambda: self.facts.add("y"))
         self.world.handler("c")(lambda: self.facts.add("z"))
         if not tags:

@@ -18,7 +18,7 @@ from benchmarks.faults.fault_verdict import REPEATS, Ending, Violation, verdict
 from executor.events.events import RunEnded, RunStatus
 from executor.events.failures import Tried
 from executor.testing import Fault, FaultKind, Observe
-from executor.tools.step_policy import Policy
+from executor.tools.step_policy import ExecutionPolicy
 from planner.plan import Step
 
 RUNS = 150
@@ -82,7 +82,7 @@ def test_the_command_prints_tables() -> None:
 
 def courier(*faults: Fault, observe: Observe = Observe()) -> Setting:  # noqa: B008 - frozen
     plan, kind = shipped("courier", "one-parcel"), faults[0].kind if faults else KINDS[0]
-    return Setting(0, kind, "sequential", plan, faults, observe, Policy(timeout=TIMEOUT), 0.0, 1, False, False)
+    return Setting(0, kind, "sequential", plan, faults, observe, ExecutionPolicy(timeout=TIMEOUT), 0.0, 1, False, False)
 
 
 @pytest.fixture

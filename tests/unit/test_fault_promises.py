@@ -26,7 +26,7 @@ from executor.events.events import Answered, Asked, PlanChanged, RunEnded, RunSt
 from executor.testing import Fault, FaultKind, Observe
 from executor.testing.simulated_handlers import Call
 from executor.testing.simulated_observers import STRANGER, Sighting
-from executor.tools.step_policy import Policy
+from executor.tools.step_policy import ExecutionPolicy
 from planner.model import Atom
 from planner.plan import Step
 
@@ -36,7 +36,7 @@ CHARGED = Atom("charged", ("o1",))
 
 def run_of(name: str, *faults: Fault, model="sequential", hasty=False, twice=False) -> Setting:
     kind, plan = faults[0].kind if faults else KINDS[0], shipped_orders(name, is_hasty=hasty)
-    observe, policy = Observe(conclusive=True, twice=twice), Policy(timeout=TIMEOUT)
+    observe, policy = Observe(conclusive=True, twice=twice), ExecutionPolicy(timeout=TIMEOUT)
     return Setting(0, kind, model, plan, faults, observe, policy, 0.0, 1, has_journal=False, is_asked=False)
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from executor import (
     ActionResult,
+    ExecutionPolicy,
     Executor,
     Experience,
     Learning,
     Metrics,
-    Policy,
     RunStatus,
     StepStatus,
     Wait,
@@ -34,7 +34,7 @@ class Lamp:
         self.domain = Domain("room")
         self.domain.action("light", {}, provides=["lit"], tags=tags, **declared)
         self.world = World(self.domain)
-        self.world.handler("light", policy=policy or Policy(retries=0))(self.light)
+        self.world.handler("light", policy=policy or ExecutionPolicy(retries=0))(self.light)
         if seen:
             self.world.observer("lit", conclusive=conclusive)(lambda: self.lit)
 
@@ -83,13 +83,13 @@ def test_what_did_not_come_about_has_failed(journal, answer):
 
 def test_every_attempt_counts_for_itself(journal):
     failed = (False, ActionResult.failed("no power"))
-    outcome = Lamp(failed, failed, policy=Policy(retries=5)).run(journal)
+    outcome = Lamp(failed, failed, policy=ExecutionPolicy(retries=5)).run(journal)
     assert outcome.status is RunStatus.SUCCEEDED
     assert counts(journal) == (1, 0, 2, 0)
 
 
 def test_an_answer_that_never_came_is_settled_by_what_is_seen(journal):
-    policy = Policy(timeout=5.0, retries=1)
+    policy = ExecutionPolicy(timeout=5.0, retries=1)
     assert Lamp((False, 100), policy=policy).run(journal).status is RunStatus.SUCCEEDED
     assert counts(journal) == (1, 0, 1, 0)
     assert Lamp((True, 100), policy=policy).run(journal).status is RunStatus.SUCCEEDED
@@ -97,7 +97,7 @@ def test_an_answer_that_never_came_is_settled_by_what_is_seen(journal):
 
 
 def test_what_is_in_doubt_counts_when_somebody_has_settled_it(journal):
-    lamp = Lamp((False, 100), seen=False, policy=Policy(timeout=5.0, retries=0))
+    lamp = Lamp((False, 100), seen=False, policy=ExecutionPolicy(timeout=5.0, retries=0))
     outcome = lamp.run(journal, ask="later")
     assert outcome.status is RunStatus.IN_DOUBT
     assert counts(journal) == (0, 0, 0, 1)
@@ -110,7 +110,7 @@ def test_partly_is_not_as_declared(journal):
     domain = Domain("room")
     domain.action("light", {}, provides=["lit", "warm"])
     world = World(domain)
-    world.handler("light", policy=Policy(retries=0))(lambda: None)
+    world.handler("light", policy=ExecutionPolicy(retries=0))(lambda: None)
     world.observer("lit", conclusive=True)(lambda: True)
     world.observer("warm", conclusive=True)(lambda: False)
     outcome = run_virtual(Executor(world, journal=journal).run(domain.problem(goal=["lit"])))
@@ -127,7 +127,7 @@ def test_what_never_began_says_nothing(journal):
 
 def test_a_handler_that_was_not_called_says_nothing_of_itself(journal):
     """The first call keeps its lock for good; the second has failed without having begun."""
-    policy = Policy(timeout=1.0, retries=0, lock=True)
+    policy = ExecutionPolicy(timeout=1.0, retries=0, lock=True)
     lamp = Lamp((False, 10_000), seen=False, tags=["idempotent"], policy=policy)
     lamp.run(journal)
     assert counts(journal)[2] >= 1
@@ -188,7 +188,7 @@ def test_a_failure_of_a_run_that_was_called_off_says_nothing(journal):
             run.cancel()
             return ActionResult.failed("called off")
 
-        lamp.world.handler("light", policy=Policy(retries=0))(light)
+        lamp.world.handler("light", policy=ExecutionPolicy(retries=0))(light)
         return await run
 
     assert run_virtual(called_off()).status is RunStatus.CANCELLED
@@ -202,7 +202,7 @@ def test_all_that_is_read_is_an_event():
 def test_what_comes_later_is_added_once(journal):
     experience = Experience()
     for times in range(1, 4):
-        Lamp((False, ActionResult.failed("no")), policy=Policy(retries=1)).run(journal)
+        Lamp((False, ActionResult.failed("no")), policy=ExecutionPolicy(retries=1)).run(journal)
         for _ in range(2):
             experience.read(journal)
         assert experience.of("light") == learn(journal).of("light")
@@ -212,7 +212,7 @@ def test_what_comes_later_is_added_once(journal):
 def test_what_is_reported_is_averaged(journal):
     for cost, tokens in ((3.0, 100), (4.5, 50), (0.0, 0)):
         Lamp((True, ActionResult(metrics=Metrics(duration=2.0, cost=cost, tokens=tokens)))).run(journal)
-    Lamp((False, ActionResult.failed("no")), policy=Policy(retries=1)).run(journal)
+    Lamp((False, ActionResult.failed("no")), policy=ExecutionPolicy(retries=1)).run(journal)
     domain = Lamp().domain.model
     learned = learn(journal).applied_to(domain).actions["light"]
     assert learned.cost == (Decimal("1.875"),)
@@ -229,7 +229,7 @@ def test_what_was_never_seen_stays_as_declared():
 @pytest.mark.parametrize(("weight", "risk"), [(0, "0.75"), (2, "0.55"), (10, "0.3154")])
 def test_the_declared_risk_is_worth_so_many_observations(journal, weight, risk):
     failed = (False, ActionResult.failed("no"))
-    Lamp(failed, failed, failed, policy=Policy(retries=5)).run(journal)
+    Lamp(failed, failed, failed, policy=ExecutionPolicy(retries=5)).run(journal)
     domain = Lamp(risk="0.15").domain.model
     learned = learn(journal, Learning(weight=weight)).applied_to(domain)
     expected = (Decimal(weight) * Decimal("0.15") + 3) / (weight + 4)
@@ -279,7 +279,7 @@ def test_objects_are_told_apart_where_that_is_asked_for(journal):
         for seed in range(number):
             faults = [Fault(FaultKind.FAILS, "call(bad, _)", times=1, rate=rate)]
             world = SimulatedWorld(problem, seed=seed, faults=faults).world
-            world.policy("call", Policy(retries=1, jitter=0, backoff=0))
+            world.policy("call", ExecutionPolicy(retries=1, jitter=0, backoff=0))
             run_virtual(Executor(world, journal=journal).run(Plan((Step("call", (tool, "t"), 1),), problem)))
     whole = learn(journal).applied_to(domain.model).actions["call"]
     assert whole.risk == (Decimal(3) / (2 + 12)).quantize(Decimal("0.0001"))
@@ -306,7 +306,7 @@ def test_runs_plan_with_what_was_learned(journal):
     for number in range(12):
         world = SimulatedWorld(problem, seed=number, faults=faults).world
         for name in ("cheap", "dear"):
-            world.policy(name, Policy(retries=20, jitter=0, backoff=0))
+            world.policy(name, ExecutionPolicy(retries=20, jitter=0, backoff=0))
         outcome = run_virtual(Executor(world, journal=journal, learned=True).run(problem))
         assert outcome.status is RunStatus.SUCCEEDED
         costs.append([each.step.action for each in outcome.steps])
@@ -456,6 +456,6 @@ def test_hierarchical_problems_are_planned_with_what_was_learned(journal):
 
 def test_what_was_learned_is_said_in_words(journal):
     failed = (False, ActionResult.failed("no", metrics=Metrics(cost=2.0)))
-    Lamp(failed, (True, ActionResult(metrics=Metrics(cost=3.0))), policy=Policy(retries=5)).run(journal)
+    Lamp(failed, (True, ActionResult(metrics=Metrics(cost=3.0))), policy=ExecutionPolicy(retries=5)).run(journal)
     assert str(learn(journal)) == "light: 2 attempts, 1 done, 1 failed; cost 2.5 on average"
     assert str(Experience()) == "nothing was tried"

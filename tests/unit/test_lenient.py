@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor import Policy, World
+from executor import ExecutionPolicy, World
 from htn import problem_kind
 from htn.verification.validate import validate as validate_htn
 from planner import decide, load, solve, validate
@@ -279,7 +279,7 @@ def test_plans_call_the_versions_of_an_action_by_its_name(tmp_path: Path) -> Non
 def test_a_handler_of_an_action_is_one_of_its_versions(tmp_path: Path) -> None:
     domain = VERSIONS.format(effect="(probabilistic 0.4 (when (armed) (broken)))", disarm="done")
     problem, _ = loaded(tmp_path, domain, PDDL.format(init="", goal="(done)"))
-    world, patient = World(problem.domain), Policy(timeout=60)
+    world, patient = World(problem.domain), ExecutionPolicy(timeout=60)
 
     @world.handler("put", policy=patient)
     def put() -> None: ...

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from executor.plans.action_plan import ActionPlan, PlanStep, StepPolicy, steps_of
 from executor.plans.partial_order import edges, order_of
-from executor.tools.step_policy import Policy
+from executor.tools.step_policy import ExecutionPolicy
 from planner import Domain, From, load, solve
 from planner.errors import InputError, NoPlan, PlanError
 from planner.plan import Plan, Result, Status, Step, StoppedBy
@@ -207,11 +207,11 @@ def test_unknown_fields_and_statuses_are_refused():
 
 
 def test_a_policy_of_a_step_changes_what_it_states():
-    policy = StepPolicy(retries=2, retry_on=["OSError"]).over(Policy(timeout=3, backoff=9))
+    policy = StepPolicy(retries=2, retry_on=["OSError"]).over(ExecutionPolicy(timeout=3, backoff=9))
     assert (policy.timeout, policy.retries, policy.backoff) == (3, 2, 9)
     assert policy.retry_on(ConnectionError())
     assert not policy.retry_on(ValueError())
-    assert StepPolicy(timeout=None).over(Policy(timeout=3)).timeout is None
+    assert StepPolicy(timeout=None).over(ExecutionPolicy(timeout=3)).timeout is None
 
 
 def test_the_schema_names_every_field():

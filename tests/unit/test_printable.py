@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from executor import ActionResult, Executor, Policy, World
+from executor import ActionResult, ExecutionPolicy, Executor, World
 from executor.cli import sentence
 from executor.report.live import Show
 from executor.testing import run_virtual
@@ -71,7 +71,7 @@ def evil() -> tuple[World, object]:
     domain = Domain("evil")
     domain.action("pay", provides=["paid"])
     world = World(domain)
-    world.handler("pay", policy=Policy(retries=0))(lambda: ActionResult.failed(f"no {EVIL} today"))
+    world.handler("pay", policy=ExecutionPolicy(retries=0))(lambda: ActionResult.failed(f"no {EVIL} today"))
     return world, domain.problem(goal=["paid"])
 
 

@@ -10,7 +10,7 @@ import pytest
 from opentelemetry import context, trace
 from opentelemetry.trace import Span, SpanContext, Status, StatusCode, TraceFlags, Tracer
 
-from executor import ActionPlan, Executor, Policy, RunStatus, Wait, World
+from executor import ActionPlan, ExecutionPolicy, Executor, RunStatus, Wait, World
 from executor.report.tracing import Spans
 from planner import Domain
 from planner.errors import InputError
@@ -151,7 +151,7 @@ def test_each_attempt_that_fails_is_an_error_and_so_is_what_fails_for_good():
         raise ConnectionError("no gas" if len(calls) < 3 else "no pot")
 
     found, problem = world(sees=False, boil=boil)
-    found.policy("boil", Policy(retries=2, backoff=0, jitter=0))
+    found.policy("boil", ExecutionPolicy(retries=2, backoff=0, jitter=0))
     recorder, _, outcome = traced(found, problem)
     assert outcome.status is RunStatus.FAILED
     attempts = recorder.named("attempt")

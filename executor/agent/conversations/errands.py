@@ -18,7 +18,7 @@ from executor.agent.run_goals import PERSON
 from executor.errors import RunError
 from executor.events.events import Asked
 from executor.plans.action_plan import ActionPlan
-from executor.run import Outcome, Run
+from executor.run import Run, RunOutcome
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom
 from planner.plan import Status
@@ -120,7 +120,7 @@ class Errands:
         for task in self._agenda.tasks:
             self._agent.runs.interrupt(task.run)
 
-    async def resume(self, tell: Tell) -> list[Outcome]:
+    async def resume(self, tell: Tell) -> list[RunOutcome]:
         """Go on with what is not at work here, the most urgent first, and begin what was not; return how it ends."""
         here = {task.number for task in self._agenda.tasks}
         left = [each for each in self._room.errands if each.number not in here]
@@ -182,7 +182,7 @@ class Errands:
         outcome = await self._worked(task, memory, tell)
         return Achieved(task.proposal, outcome)
 
-    async def _joined(self, task: Task, proposal: Proposal, tell: Tell) -> Outcome | None:
+    async def _joined(self, task: Task, proposal: Proposal, tell: Tell) -> RunOutcome | None:
         """Have a task at work go on to what `proposal` asks for; return how it ends, None where it cannot.
 
         One whose place is taken then gives way for good.
@@ -198,10 +198,10 @@ class Errands:
         task.proposal = proposal
         self._note(task)
         tell(Joined(task.run, also))
-        outcome: Outcome = await run
+        outcome: RunOutcome = await run
         return outcome
 
-    async def _worked(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> Outcome | None:
+    async def _worked(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
         """Carry out a task whenever it is its turn, and return how it ends; None where there is no plan any more."""
         while True:
             await self._agenda.turn(task)
@@ -216,7 +216,7 @@ class Errands:
             tell(Preempted(task.run))
             task.left_at = frozenset(self._agent.problem.initial)
 
-    async def _work(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> Outcome | None:
+    async def _work(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
         runs = self._agent.runs
         if task.run:
             before, now = task.left_at or frozenset(), frozenset(self._agent.problem.initial)
@@ -243,7 +243,7 @@ class Errands:
         errand = Errand.of(task.number, task.proposal, task.priority, task.run)
         self._room.note(self._room.record.with_errand(errand))
 
-    def ended(self, number: int, outcome: Outcome | None) -> None:
+    def ended(self, number: int, outcome: RunOutcome | None) -> None:
         """Note how an errand has ended, if it has."""
         if outcome is None or outcome.status.is_over:
             self._room.note(self._room.record.without(number))

@@ -40,7 +40,7 @@ from executor.events.run_state import RunState
 from executor.language_model.checked_answers import answered
 from executor.language_model.protocol import LanguageModel, Meter, Origin, Part, Purpose, Request
 from executor.loop.parameters import FillRequest, open_in
-from executor.run import Outcome
+from executor.run import RunOutcome
 from planner.errors import InputError
 from planner.lightweight import dataclass, replace
 
@@ -226,7 +226,7 @@ class Room:
         """Have what is at work in the room stop at the end of a step; `resume` goes on with it."""
         self._errands.interrupt()
 
-    async def resume(self, *, tell: Tell = nobody) -> list[Outcome]:
+    async def resume(self, *, tell: Tell = nobody) -> list[RunOutcome]:
         """Go on with all that was begun in the room and is not over, the most urgent first; return how it ends."""
         return await self._errands.resume(tell)
 
@@ -260,7 +260,7 @@ class Room:
         active = self._errands.active
         if active is not None and is_stop(text):
             self.interrupt()
-            outcome: Outcome = await self._agent.runs.at_work(active.run).run
+            outcome: RunOutcome = await self._agent.runs.at_work(active.run).run
             return Achieved(active.proposal, outcome)
         stopped = [each for each in self.errands if each.run] if active is None and is_go_on(text) else []
         if not stopped or self.record.open is not None or any(is_filling(asked) for _, asked in self._errands.asked()):

@@ -9,15 +9,10 @@ from collections.abc import Collection, Mapping
 
 from planner.errors import PddlError
 from planner.language.pddl import syntax
-from planner.language.pddl.conditions import (
-    is_number,
-    subtree,
-)
+from planner.language.pddl.conditions import is_number, subtree
 from planner.language.pddl.syntax import Source, Tree, nearest, quote, unsupported
 from planner.lightweight import Final, dataclass
-from planner.model import (
-    Number,
-)
+from planner.model import Number
 from planner.model.formulas import exact_number
 
 _OTHER: Final = {"domain": "problem", "problem": "domain"}

@@ -11,15 +11,7 @@ from math import prod
 from planner.language.pddl.sections import read_number
 from planner.language.pddl.syntax import Source, Tree
 from planner.lightweight import Final, dataclass
-from planner.model import (
-    OPEN,
-    TRUE,
-    Atom,
-    Formula,
-    Literal,
-    Not,
-    Outcome,
-)
+from planner.model import OPEN, TRUE, Atom, Formula, Literal, Not, Outcome
 from planner.model.formulas import conjunction
 
 MOST_CONDITIONS: Final = 6

@@ -24,7 +24,7 @@ from planner.model import And, Formula, Imply, Not, Or, Problem
 from planner.model.formulas import children
 from planner.plan import Step
 from planner.problem_kinds import AnyProblem, OtherProblem, service_of
-from planner.unified_planning.jobs import Answer, Outcome
+from planner.unified_planning.jobs import Answer, EngineOutcome
 from planner.unified_planning.outgoing.formulas import bottom_up
 from planner.unified_planning.outgoing.problem import Outgoing, to_unified_planning
 from planner.unified_planning.outgoing.propositional import propositional
@@ -215,7 +215,7 @@ def solve_text(problem: Problem, engine: Any, budget: Budget) -> Answer:
     judged = SimpleNamespace(quality_metrics=[None])
     status = engine._result_status(judged, steps, code).name  # noqa: SLF001 - as above
     return Answer(
-        Outcome.FINISHED,
+        EngineOutcome.FINISHED,
         status="TIMEOUT" if late and code else status,
         steps=steps,
         sees_costs=True,
