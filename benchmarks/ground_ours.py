@@ -8,12 +8,12 @@ from benchmarks.attempt import attempted, end_with
 from planner.grounding.ground import ground
 from planner.language.pddl import read
 from planner.lightweight import Any
-from planner.limits import Budget
+from planner.limits import Limits
 
 
 def ground_sizes(domain: str, problem: str, memory_limit: float | None) -> dict[str, Any]:
     """Return the sizes of the ground task: facts, actions, variables and rules (ground axioms)."""
-    task = ground(read(domain, problem), Budget(memory_limit=memory_limit))
+    task = ground(read(domain, problem), Limits(memory_limit=memory_limit))
     sizes = {
         "facts": len(task.facts),
         "actions": len(task.actions),

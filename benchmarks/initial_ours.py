@@ -7,17 +7,17 @@ from planner.grounding.ground import ground
 from planner.heuristics.lmcut import LM_CUT
 from planner.language.pddl import read
 from planner.lightweight import Any
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.search import Space
 from planner.task.ground_task import INFINITY
 
 
 def initial_value(domain: str, problem: str, memory_limit: float | None) -> dict[str, Any]:
     """Return LM-cut's lower bound on what plans cost; None where there is no plan."""
-    budget = Budget(memory_limit=memory_limit)
-    task = ground(read(domain, problem), budget)
+    limits = Limits(memory_limit=memory_limit)
+    task = ground(read(domain, problem), limits)
     space = Space(task)
-    value = LM_CUT.build(task, space.costs, budget.check)(space.initial)
+    value = LM_CUT.build(task, space.costs, limits.check)(space.initial)
     return {"lower_bound": None if value >= INFINITY else value / task.resolution}
 
 

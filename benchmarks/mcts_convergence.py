@@ -25,7 +25,7 @@ from benchmarks.uncertain.uncertain_campaign import Case
 from planner import Decision, Problem, Progress, Status, decide, load, solve
 from planner.errors import ForethoughtError
 from planner.jit import library
-from planner.limits import Budget, never
+from planner.limits import Limits, never
 from planner.policies.decision import Aim
 from planner.policies.markov_decision_process import Graph, process_of
 from planner.policies.mdp_compiled import ProcessBoard
@@ -149,7 +149,7 @@ def rate(problem: Problem, case: Case, *, compiled: bool) -> float:
 
 def _searched(problem: Problem, case: Case, seed: int, *, compiled: bool) -> Iterator[tuple[int, float]]:
     """Simulate until all is settled; yield how many simulations were made in how many seconds, again and again."""
-    process = process_of(problem, Budget())
+    process = process_of(problem, Limits())
     penalty = None if case.penalty is None else float(case.penalty * process.task.resolution)
     aim = Aim(process, case.objective, penalty)
     aim.hopes = hopes_for(aim, never)

@@ -9,7 +9,7 @@ from htn.grounding.ground import GroundHtn
 from htn.model import HtnProblem
 from htn.search.plan_extraction import plan_of, tree_of
 from htn.verification.validate import validate
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import COST
 from planner.options import SolveOptions
 from planner.plan import Plan
@@ -28,8 +28,8 @@ def _none(_ground: GroundHtn) -> None:
 class HtnIncumbent(Incumbent):
     """What one search knows about a hierarchical problem."""
 
-    def __init__(self, problem: HtnProblem, options: SolveOptions, budget: Budget | None = None) -> None:
-        super().__init__(problem.classical, options, budget)
+    def __init__(self, problem: HtnProblem, options: SolveOptions, limits: Limits | None = None) -> None:
+        super().__init__(problem.classical, options, limits)
         self._source = problem
         self._ground: GroundHtn | None = None
         self._offered: Plan | None = None

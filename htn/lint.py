@@ -12,7 +12,7 @@ from htn.explain.impossible_tasks import INITIAL_TASKS, impossible, relaxed_worl
 from htn.model import HtnDomain, HtnProblem, Method
 from planner.errors import did_you_mean
 from planner.lightweight import Final
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.lint.actions import contradiction
 from planner.lint.check import check_domain, check_problem
 from planner.lint.findings import Finding, Level, plain_atoms, usage
@@ -80,12 +80,12 @@ def check_hierarchy(domain: HtnDomain) -> list[Finding]:
     return _sorted([*classical, *_structure(domain), *check_conditions(domain, None)])
 
 
-def check_htn_problem(problem: HtnProblem, budget: Budget) -> list[Finding]:
+def check_htn_problem(problem: HtnProblem, limits: Limits) -> list[Finding]:
     """Return what can be said about `problem` and its domain, the worst first; raises `LimitReached`."""
     domain = problem.domain
-    classical = _classical(domain, check_problem(problem.classical, budget))
+    classical = _classical(domain, check_problem(problem.classical, limits))
     conditions = check_conditions(domain, problem.classical)
-    return _sorted([*classical, *_structure(domain), *conditions, *_reach(problem, budget)])
+    return _sorted([*classical, *_structure(domain), *conditions, *_reach(problem, limits)])
 
 
 def _sorted(findings: list[Finding]) -> list[Finding]:
@@ -150,9 +150,9 @@ def _ending(domain: HtnDomain) -> set[str]:
     return found
 
 
-def _reach(problem: HtnProblem, budget: Budget) -> Iterator[Finding]:
+def _reach(problem: HtnProblem, limits: Limits) -> Iterator[Finding]:
     """Yield the tasks that can never be done: deletes are ignored, so that it is certain."""
-    for failure in impossible(relaxed_world(with_enough(problem), budget)):
+    for failure in impossible(relaxed_world(with_enough(problem), limits)):
         tried = str(failure.attempts[0]) if failure.attempts else "no method is for it"
         initial = failure.task == INITIAL_TASKS
         place, they = (failure.task, "they") if initial else (f"task {failure.task}", "it")

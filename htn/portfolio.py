@@ -52,7 +52,7 @@ HEURISTICS: Final = ("composition", "blind")
 def run_named_search(ground: GroundHtn, incumbent: HtnIncumbent, search: str, heuristic: str) -> Steps:
     """Search by itself what was asked for: not depth first, which needs no `ground` problem."""
     run = incumbent.run
-    board = Board(ground, kernels.entries(), incumbent.budget.check)
+    board = Board(ground, kernels.entries(), incumbent.limits.check)
     run.by = search, heuristic
     make: type[Progression | Partial] = Progression if ground.is_ordered else Partial
     if heuristic == "blind" or search == "uniform":
@@ -134,7 +134,7 @@ def _for(seconds: float, steps: Steps) -> Steps:
 
 
 def _descending(meanwhile: Meanwhile) -> Steps:
-    """Go on with the descent, unless it has come to its end while somebody asked the budget."""
+    """Go on with the descent, unless it has come to its end while somebody checked the limits."""
     while meanwhile.steps is not None:
         try:
             next(meanwhile.steps)
@@ -171,11 +171,11 @@ def search_hierarchy(problem: HtnProblem, incumbent: HtnIncumbent, options: Solv
     if search == "depth-first":
         return _depth_first(problem, incumbent, heuristic)
     if search or heuristic:
-        found = ground(problem, incumbent.budget)
+        found = ground(problem, incumbent.limits)
         steps = run_named_search(found, incumbent, search or "astar", heuristic or "composition")
         return _searched(found, incumbent, mode, steps)
     descent = None if mode == "optimal" else Descent(problem, incumbent)
-    meanwhile = Meanwhile(incumbent.budget, descent, incumbent.run, enough=mode == "first")
+    meanwhile = Meanwhile(incumbent.limits, descent, incumbent.run, enough=mode == "first")
     try:
         found = ground(problem, meanwhile)
         return _searched(found, incumbent, mode, run_portfolio(found, mode, incumbent, meanwhile))
@@ -189,7 +189,7 @@ def _within_budgets(problem: HtnProblem, incumbent: HtnIncumbent, options: Solve
 
     asked = options.search or options.heuristic or options.mode == "optimal"
     descent = None if asked else Descent(problem, incumbent)
-    found = ground(problem, Meanwhile(incumbent.budget, descent, incumbent.run, enough=False))
+    found = ground(problem, Meanwhile(incumbent.limits, descent, incumbent.run, enough=False))
     return _searched(found, incumbent, options.mode, within_budgets(found, problem, incumbent, options))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from htn.model import HtnDomain, HtnProblem
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.lint.findings import Finding
 from planner.options import SolveOptions
 from planner.plan import Plan, Result
@@ -35,11 +35,11 @@ def solve(problem: HtnProblem, options: SolveOptions) -> Result:
     return solve_hierarchical(problem, options)
 
 
-def candidates(problem: HtnProblem, budget: Budget, which: Any) -> Any:
+def candidates(problem: HtnProblem, limits: Limits, which: Any) -> Any:
     """Return the plans for the problem by their costs; see `htn.topk.candidates`."""
     from htn.topk.candidates import candidates as hierarchical_candidates
 
-    return hierarchical_candidates(resolve(problem), budget, which)
+    return hierarchical_candidates(resolve(problem), limits, which)
 
 
 def check_domain(domain: HtnDomain) -> list[Finding]:
@@ -49,11 +49,11 @@ def check_domain(domain: HtnDomain) -> list[Finding]:
     return check_hierarchy(domain)
 
 
-def check(problem: HtnProblem, budget: Budget) -> list[Finding]:
+def check(problem: HtnProblem, limits: Limits) -> list[Finding]:
     """Return what lint says about `problem` and its domain; raises `LimitReached`."""
     from htn.lint import check_htn_problem
 
-    return check_htn_problem(resolve(problem), budget)
+    return check_htn_problem(resolve(problem), limits)
 
 
 def read_plan(problem: HtnProblem, text: str, source: str = "<string>") -> Plan:
@@ -77,39 +77,39 @@ def draw_plan(plan: Plan) -> str:
     return drawn(plan)
 
 
-def validate(problem: HtnProblem, plan: Plan, budget: Budget | None = None) -> Verdict:
-    """Return whether `plan` works; without a decomposition, one is searched for within `budget` (None: 10 s)."""
+def validate(problem: HtnProblem, plan: Plan, limits: Limits | None = None) -> Verdict:
+    """Return whether `plan` works; without a decomposition, one is searched for within `limits` (None: 10 s)."""
     from htn.verification.chart_parsing import judged
 
-    return judged(resolve(problem), plan, budget or Budget(CHECK_SECONDS))
+    return judged(resolve(problem), plan, limits or Limits(CHECK_SECONDS))
 
 
-def explain_plan(problem: HtnProblem, plan: Plan, budget: Budget | None = None) -> Reasons:
+def explain_plan(problem: HtnProblem, plan: Plan, limits: Limits | None = None) -> Reasons:
     """Return which tasks each step of `plan`, a valid one, is there for; raises `LimitReached`."""
     from htn.explain.plan_steps import explain_plan as explain
 
-    return explain(resolve(problem), plan, budget)
+    return explain(resolve(problem), plan, limits)
 
 
-def explain_unsolvable(problem: HtnProblem, budget: Budget) -> Reasons:
-    """Return why there is no plan, as far as that shows within `budget`."""
+def explain_unsolvable(problem: HtnProblem, limits: Limits) -> Reasons:
+    """Return why there is no plan, as far as that shows within `limits`."""
     from htn.explain.unsolvable import why_not
 
-    return why_not(resolve(problem), budget)
+    return why_not(resolve(problem), limits)
 
 
 def to_unified_planning(
-    problem: HtnProblem, environment: Any = None, budget: Budget | None = None, *, is_ground: bool = False
+    problem: HtnProblem, environment: Any = None, limits: Limits | None = None, *, is_ground: bool = False
 ) -> Any:
     """Return the problem as one of unified-planning; see `htn.unified_planning`."""
     from htn import unified_planning
 
     convert: Any = unified_planning.grounded if is_ground else unified_planning.to_unified_planning
-    return convert(resolve(problem), environment, budget)
+    return convert(resolve(problem), environment, limits)
 
 
-def for_another_process(problem: HtnProblem, budget: Budget) -> HtnProblem:
+def for_another_process(problem: HtnProblem, limits: Limits) -> HtnProblem:
     """Return the problem without Python values; raises `LimitReached`."""
     from htn.unified_planning.outgoing import sent
 
-    return sent(problem, budget)
+    return sent(problem, limits)

@@ -118,7 +118,7 @@ def within_budgets(ground: GroundHtn, problem: HtnProblem, incumbent: HtnIncumbe
     search_by = _searching(ground, problem, incumbent)
     spending = spending_of(ground.task, classical, incumbent.run, search_by, lambda moves: tree_of(ground, moves).steps)
     guided = options.search != "uniform" and options.heuristic != "blind"
-    board = Board(ground, kernels.entries(), incumbent.budget.check)
+    board = Board(ground, kernels.entries(), incumbent.limits.check)
     if options.search or options.heuristic:
         ending = yield from _labels(board, spending, guided=guided)
     else:
@@ -135,10 +135,10 @@ def _searching(ground: GroundHtn, problem: HtnProblem, incumbent: HtnIncumbent) 
             return Ending.INCOMPLETE
         assert ground.arrays is not None
         other = replace(ground, arrays=replace(ground.arrays, costs=costs))
-        inner = HtnIncumbent(problem, SolveOptions(), incumbent.budget)
+        inner = HtnIncumbent(problem, SolveOptions(), incumbent.limits)
         inner.run = run
         inner.take_hierarchy(other)
-        meanwhile = Meanwhile(incumbent.budget, None, run, enough=False)
+        meanwhile = Meanwhile(incumbent.limits, None, run, enough=False)
         return (yield from run_portfolio(other, "anytime" if improve else "optimal", inner, meanwhile))
 
     return steps

@@ -9,7 +9,7 @@ from htn.model import HtnProblem
 from htn.portfolio import search_hierarchy
 from htn.problem_kind import resolve
 from planner.lightweight import Final, replace
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.options import SolveOptions
 from planner.plan import Result, Status
 from planner.portfolio.incumbent import intended
@@ -25,8 +25,8 @@ def solve(problem: HtnProblem, options: SolveOptions) -> Result:
     A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
     """
     problem = resolve(problem)
-    budget = options.budget()
-    return _with_reason(problem, answer(problem, options), budget)
+    limits = options.limits()
+    return _with_reason(problem, answer(problem, options), limits)
 
 
 def answer(problem: HtnProblem, options: SolveOptions) -> Result:
@@ -45,14 +45,14 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
     return intended(problem.classical.domain, found)
 
 
-def _with_reason(problem: HtnProblem, result: Result, budget: Budget) -> Result:
+def _with_reason(problem: HtnProblem, result: Result, limits: Limits) -> Result:
     """Return `result` with the reason, if there is no plan and a reason can be found soon."""
     if result.status is not Status.UNSOLVABLE or result.statistics.ground_seconds > REASON_SECONDS:
         return result
     from htn.explain.unsolvable import why_not
     from planner.explain.conflicts import naming
 
-    within = budget.part(REASON_SECONDS)
+    within = limits.part(REASON_SECONDS)
     result = naming(problem, result, within, answer)
     if result.reason:
         return result

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from planner.language.documents import Documents, json_schema, read_documents, write_json, write_yaml
     from planner.language.loading.load import load, load_domain
     from planner.language.loading.sources import LazyProblems
-    from planner.limits import Budget
+    from planner.limits import Limits
     from planner.lint.check import check_domain, check_problem
     from planner.lint.findings import Finding
     from planner.model import (
@@ -113,7 +113,6 @@ __all__ = [
     "Action",
     "And",
     "Atom",
-    "Budget",
     "CandidateSet",
     "Candidates",
     "Case",
@@ -147,6 +146,7 @@ __all__ = [
     "Kept",
     "LazyProblems",
     "Left",
+    "Limits",
     "Location",
     "Mended",
     "Metric",
@@ -241,7 +241,7 @@ _MODULES = {
     "language.documents": "Documents json_schema read_documents write_json write_yaml",
     "language.loading.load": "load load_domain",
     "language.loading.sources": "LazyProblems",
-    "limits": "Budget",
+    "limits": "Limits",
     "lint.check": "check_domain check_problem",
     "lint.findings": "Finding",
     "model": "Action And Atom Case Constraint ConstraintKind DataParameter DomainModel Done Equals Exists "

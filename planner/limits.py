@@ -1,6 +1,6 @@
 """Time, memory and cancellation: one object that every long loop asks.
 
-A loop calls `budget.check()` every so many rounds. When a limit is reached, `LimitReached` unwinds the stage to
+A loop calls `limits.check()` every so many rounds. When a limit is reached, `LimitReached` unwinds the stage to
 `planner.solve`, which turns it into a `Result`; no other code catches it for good.
 """
 
@@ -56,7 +56,7 @@ def read_clock() -> float:
 
 
 @dataclass(slots=True)
-class Budget:
+class Limits:
     """What may still be used: `time_limit` in seconds of wall-clock time from now, `memory_limit` in GiB resident.
 
     None means no limit. `cancel` may be set from any thread. `elsewhere` are bytes that were given to other processes.
@@ -71,7 +71,7 @@ class Budget:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the budget was made."""
+        """Seconds since the limits were set."""
         return time.monotonic() - self.started
 
     @property
@@ -79,15 +79,15 @@ class Budget:
         """Seconds that are left, never negative; None without a limit."""
         return None if self.time_limit is None else max(0.0, self.time_limit - self.elapsed)
 
-    def share(self, part: float) -> Budget:
+    def share(self, part: float) -> Limits:
         """Return what may be used in this part of the time that is left."""
-        return Budget(None if self.remaining is None else part * self.remaining, self.memory_limit, self.cancel)
+        return Limits(None if self.remaining is None else part * self.remaining, self.memory_limit, self.cancel)
 
-    def part(self, seconds: float | None) -> Budget:
+    def part(self, seconds: float | None) -> Limits:
         """Return what may be used in the next so many `seconds`; None: all that is left."""
         left = self.remaining
         limit = left if seconds is None else seconds if left is None else min(left, seconds)
-        return Budget(limit, self.memory_limit, self.cancel)
+        return Limits(limit, self.memory_limit, self.cancel)
 
     def check(self) -> None:
         """Raise `LimitReached` when time, memory or patience has run out."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from planner.errors import InputError
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, replace
-from planner.limits import Budget, check_limits
+from planner.limits import Limits, check_limits
 from planner.plan import Progress, Result
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class SolveOptions:
     """What `planner.solve` is asked for, beside the problem; its docstring describes the fields.
 
-    `time_limit` is in seconds from the moment at which somebody calls `budget`, `memory_limit` in GiB.
+    `time_limit` is in seconds from the moment at which somebody calls `limits`, `memory_limit` in GiB.
     """
 
     mode: str = "anytime"
@@ -36,15 +36,15 @@ class SolveOptions:
         check_limits(self.time_limit, self.memory_limit)
         check_simulations(self.search, self.simulations, self.seed)
 
-    def budget(self) -> Budget:
+    def limits(self) -> Limits:
         """Return the limits on time and memory, which begin to count now."""
-        return Budget(self.time_limit, self.memory_limit, self.cancel)
+        return Limits(self.time_limit, self.memory_limit, self.cancel)
 
-    def within(self, budget: Budget, share: float = 1.0, **changes: Any) -> SolveOptions:
-        """Return these options with `changes`, limited to a `share` of the time that `budget` has left."""
-        left = budget.remaining
-        limits = {"memory_limit": budget.memory_limit, "cancel": budget.cancel}
-        return replace(self, **{"time_limit": None if left is None else share * left, **limits, **changes})
+    def within(self, limits: Limits, share: float = 1.0, **changes: Any) -> SolveOptions:
+        """Return these options with `changes`, limited to a `share` of the time that `limits` has left."""
+        left = limits.remaining
+        kept = {"memory_limit": limits.memory_limit, "cancel": limits.cancel}
+        return replace(self, **{"time_limit": None if left is None else share * left, **kept, **changes})
 
 
 def check_simulations(search: str | None, simulations: Any, seed: Any) -> None:

@@ -18,7 +18,7 @@ from planner.model import DomainModel, Problem
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from planner.limits import Budget
+    from planner.limits import Limits
     from planner.lint.findings import Finding
     from planner.options import SolveOptions
     from planner.plan import Plan, Result
@@ -76,13 +76,13 @@ class ProblemKind(Protocol):
     def solve(self, problem: Any, options: SolveOptions) -> Result:
         """Return the answer to the problem."""
 
-    def candidates(self, problem: Any, budget: Budget, which: Any) -> Any:
+    def candidates(self, problem: Any, limits: Limits, which: Any) -> Any:
         """Return the plans for the problem by their costs: those that `which`, a `topk.candidates.Which`, says."""
 
     def check_domain(self, domain: Any) -> list[Finding]:
         """Return what lint says about a domain without objects."""
 
-    def check(self, problem: Any, budget: Budget) -> list[Finding]:
+    def check(self, problem: Any, limits: Limits) -> list[Finding]:
         """Return what lint says about the problem and its domain; raises `LimitReached`."""
 
     def read_plan(self, problem: Any, text: str, source: str) -> Plan:
@@ -94,24 +94,24 @@ class ProblemKind(Protocol):
     def draw_plan(self, plan: Plan) -> str:
         """Return what the steps of `plan` came of, drawn for people."""
 
-    def validate(self, problem: Any, plan: Plan, budget: Budget | None = None) -> Verdict:
-        """Return whether `plan` works, and if not, where it breaks and why; or that `budget` was too small to tell."""
+    def validate(self, problem: Any, plan: Plan, limits: Limits | None = None) -> Verdict:
+        """Return whether `plan` works, and if not, where it breaks and why; or that `limits` was too small to tell."""
 
-    def explain_plan(self, problem: Any, plan: Plan, budget: Budget | None = None) -> Reasons:
+    def explain_plan(self, problem: Any, plan: Plan, limits: Limits | None = None) -> Reasons:
         """Return why each step of `plan`, a valid one, is there; raises `LimitReached`."""
 
-    def explain_unsolvable(self, problem: Any, budget: Budget) -> Reasons:
-        """Return why there is no plan, as far as that shows within `budget`."""
+    def explain_unsolvable(self, problem: Any, limits: Limits) -> Reasons:
+        """Return why there is no plan, as far as that shows within `limits`."""
 
     def to_unified_planning(
-        self, problem: Any, environment: Any = None, budget: Budget | None = None, *, is_ground: bool = False
+        self, problem: Any, environment: Any = None, limits: Limits | None = None, *, is_ground: bool = False
     ) -> Any:
         """Return the problem as one of unified-planning: an `OtherOutgoing` of `planner.unified_planning`.
 
         With `is_ground`, nothing in it has parameters, quantifiers or conditional effects.
         """
 
-    def for_another_process(self, problem: Any, budget: Budget) -> Any:
+    def for_another_process(self, problem: Any, limits: Limits) -> Any:
         """Return the problem without Python values, which could not be sent; raises `LimitReached`."""
 
 

@@ -50,14 +50,14 @@ def solve(
     options = SolveOptions(
         mode, search, heuristic, engine, simulations, seed, time_limit, memory_limit, on_progress, cancel
     )
-    budget = options.budget()
+    limits = options.limits()
     problem = resolve_problem(problem)
     found = answer(problem, options)
     if found.status is not Status.UNSOLVABLE or not isinstance(problem, Problem):
         return found
     from planner.explain.conflicts import with_reason
 
-    return with_reason(problem, found, budget, answer)
+    return with_reason(problem, found, limits, answer)
 
 
 def answer(problem: AnyProblem, options: SolveOptions) -> Result:
@@ -76,18 +76,18 @@ def answer(problem: AnyProblem, options: SolveOptions) -> Result:
             return found
     incumbent = Incumbent(problem, options)
     found = incumbent.within_limits(lambda: _search(incumbent, options))
-    return as_intended(problem, found, incumbent.budget, answer)
+    return as_intended(problem, found, incumbent.limits, answer)
 
 
 def _search(incumbent: Incumbent, options: SolveOptions) -> Result:
     """Ground the compiled problem, search, and map back and validate each better plan; raises `LimitReached`."""
     from planner.grounding.ground import ground
 
-    task = ground(incumbent.problem, incumbent.budget)
+    task = ground(incumbent.problem, incumbent.limits)
     incumbent.take_task(task)
     if task.unreachable_goal is not None:
         return incumbent.unreachable()
-    workplace = Workplace(task, Space(task), incumbent.run, incumbent.budget.check)
+    workplace = Workplace(task, Space(task), incumbent.run, incumbent.limits.check)
     return incumbent.improve(select_search(incumbent.problem, options, workplace, incumbent), options.mode)
 
 

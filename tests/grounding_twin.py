@@ -6,7 +6,7 @@ from collections import deque
 
 from planner.compilations.adl import compile_adl
 from planner.grounding.ground import ground
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Atom, Not
 from planner.semantics.simulation import Simulation
 from planner.task.ground_task import Closure, bits
@@ -46,7 +46,7 @@ def is_made_up(fact):
 
 def check_grounding(problem, limit=200):
     """Assert that the task does in every reachable state what the declarations say; return the task."""
-    task = ground(problem, Budget())
+    task = ground(problem, Limits())
     problem = compile_adl(problem).problem  # what ran before is a fact there
     goals = []
     if task.unreachable_goal is not None:

@@ -10,7 +10,7 @@ from htn_brute import Progression, Steps, World, remaining_of
 
 from htn.grounding.ground import ground
 from htn.model import HtnProblem
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Number
 from planner.topk.partial_order_reduction import Items
 
@@ -49,7 +49,7 @@ class HtnTraces:
     """Plans in a form that all orders of their independent steps share."""
 
     def __init__(self, problem: HtnProblem) -> None:
-        found = ground(problem, Budget())
+        found = ground(problem, Limits())
         self._task = found.task
         self._read = {fact for method in found.methods for fact in method.precondition}
         self._items = Items(problem.classical)

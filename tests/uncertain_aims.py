@@ -10,7 +10,7 @@ import pytest
 
 from planner import Objective
 from planner.jit import library
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import COST, TRUE, Goal, SoftGoal
 from planner.policies.decision import Aim, Hopes
 from planner.policies.markov_decision_process import process_of
@@ -37,7 +37,7 @@ def aim_of(seed, way):
         problem = replace(problem, goal=Goal(TRUE if seed % 2 else problem.goal.hard, wishes))
     if way in ("budget", "utility"):
         problem = replace(problem, budgets={COST: 3})
-    process = process_of(problem, Budget())
+    process = process_of(problem, Limits())
     objective = {"cost": Objective.COST, "utility": Objective.UTILITY}.get(way, Objective.SUCCESS)
     penalty = 4.0 * process.task.resolution if way == "cost" else None
     hopeless = process.task.unreachable_goal is not None

@@ -12,7 +12,7 @@ from htn.verification.chart_parsing import judged
 from planner.errors import PlanError, UnsupportedError
 from planner.language.pddl import read
 from planner.language.pddl.plans import read_plan
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.plan import json_number
 from planner.validation.validate import validate
 from planner.validation.verdict import Verdict as Judgement
@@ -39,4 +39,4 @@ def classical(domain_path: Path, problem_path: Path, plan: str) -> Judgement:
 def hierarchical(domain_path: Path, problem_path: Path, plan: str) -> Judgement:
     """Return what `htn.verification.validate` says; without a decomposition it searches for one, without limits."""
     problem = read_hierarchical(domain_path, problem_path)
-    return judged(problem, plan_from_text(plan, problem, "plan"), Budget())
+    return judged(problem, plan_from_text(plan, problem, "plan"), Limits())

@@ -11,7 +11,7 @@ from executor.background_searches import search_in_turn, search_until_cancelled
 from executor.tools.world import World
 from planner.explain.unsolvable import unreachable_parts
 from planner.lightweight import dataclass, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import FALSE, Problem
 from planner.model.domain import creates_objects
 from planner.model.problem import sealed
@@ -116,5 +116,5 @@ def declared(result: Result, problem: Problem) -> Result:
 
 async def missing(problem: Problem, world: World) -> tuple[Missing, ...]:
     """Return which capabilities are missing for the goal of `problem`, as far as that is found out in time."""
-    parts = await search_in_turn(lambda: unreachable_parts(able(problem, world), Budget(SECONDS)))
+    parts = await search_in_turn(lambda: unreachable_parts(able(problem, world), Limits(SECONDS)))
     return tuple(missing_in(parts, problem.domain))

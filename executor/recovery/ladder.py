@@ -26,7 +26,7 @@ from executor.recovery.rungs import action_of
 from planner.errors import ForethoughtError
 from planner.explain.unsolvable import explain_unsolvable
 from planner.lightweight import replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Goal, Problem
 from planner.model.problem import sealed
 from planner.options import ANY_PLAN
@@ -64,9 +64,9 @@ def _as_observed(problem: Problem, state: RunState) -> Problem:
 
 def _proof(believed: Problem, observed: Problem) -> Mapping[str, Any] | None:
     try:
-        if answer(observed, ANY_PLAN.within(Budget(PROOF_SECONDS))).status is not Status.UNSOLVABLE:
+        if answer(observed, ANY_PLAN.within(Limits(PROOF_SECONDS))).status is not Status.UNSOLVABLE:
             return None
-        return explain_unsolvable(sealed(believed), Budget(PROOF_SECONDS)).knowing_unsolvable().to_dict()
+        return explain_unsolvable(sealed(believed), Limits(PROOF_SECONDS)).knowing_unsolvable().to_dict()
     except ForethoughtError:  # what search or the explanation does not take is no proof
         return None
 

@@ -108,7 +108,7 @@ class _HtnRounds(Rounds):
         """Return whether the tasks lead to nothing that creates, or cannot be done even with deletes ignored."""
         from htn.explain.impossible_tasks import is_impossible
 
-        return not self._creations or (steps == 1 and is_impossible(with_enough(self._problem), self._budget))
+        return not self._creations or (steps == 1 and is_impossible(with_enough(self._problem), self._limits))
 
 
 def _leads_to(problem: HtnProblem) -> list[str]:

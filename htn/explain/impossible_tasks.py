@@ -24,7 +24,7 @@ from planner.compilations.adl import compile_adl
 from planner.compilations.normal_form import Conjunction, Schema, negation_normal, normalise
 from planner.explain.near_misses import NearMiss, Provider, Relaxed, matching, near_misses
 from planner.lightweight import Final, dataclass, replace
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.model import Action, Atom, Formula, Literal, Not, Predicate, Problem, is_variable
 from planner.model.formulas import conjunction, conjuncts, substitute
 from planner.plan import StoppedBy
@@ -74,7 +74,7 @@ class Reach:
     up, and some tasks are parts of methods.
     """
 
-    def __init__(self, problem: HtnProblem, budget: Budget, *, pulled: bool = False) -> None:
+    def __init__(self, problem: HtnProblem, limits: Limits, *, pulled: bool = False) -> None:
         classical = compile_adl(problem.classical).problem
         self.domain: HtnDomain = replace(rooted(problem), classical=classical.domain)
         if pulled:
@@ -82,7 +82,7 @@ class Reach:
             self.domain = split(self.domain, lambda predicate: predicate not in written)
         needs = Needs(self.domain, problem.classical.all_objects, alone=problem.is_ordered) if pulled else None
         self.normal = normalise(_program(self.domain, classical, needs))
-        self.relaxed = Relaxed(self.normal, budget)
+        self.relaxed = Relaxed(self.normal, limits)
         self.schemas: dict[str, list[Schema]] = {}
         for schema in self.normal.schemas:
             self.schemas.setdefault(schema.action.name, []).append(schema)
@@ -225,7 +225,7 @@ def _failing(reach: Reach) -> list[_Wanted]:
     while stack and len(found) < FOLLOWED:
         wanted = stack.pop()
         if wanted.task not in seen:
-            reach.relaxed.budget.check()
+            reach.relaxed.limits.check()
             seen.add(wanted.task)
             found.append(wanted)
             methods = reach.domain.methods_for(wanted.task.predicate)
@@ -318,10 +318,10 @@ MEMORY_SHARE: Final = 0.7
 """The part of the memory that the relaxed world may take; what is met without it needs some, too."""
 
 
-def _proved(problem: HtnProblem, budget: Budget) -> WhyNot | Reach | StoppedBy:
+def _proved(problem: HtnProblem, limits: Limits) -> WhyNot | Reach | StoppedBy:
     """Return why there can be no plan; or the relaxed world, where that does not show; or what limit was reached."""
     try:
-        reach = relaxed_world(problem, budget)
+        reach = relaxed_world(problem, limits)
         failures = impossible(reach)
         lacks = lacking(problem.classical.goal.hard, reach)
     except LimitReached as limit:
@@ -331,27 +331,27 @@ def _proved(problem: HtnProblem, budget: Budget) -> WhyNot | Reach | StoppedBy:
     return WhyNot(problem.name, failures, lacks) if failures or lacks else reach
 
 
-def is_impossible(problem: HtnProblem, budget: Budget) -> bool:
+def is_impossible(problem: HtnProblem, limits: Limits) -> bool:
     """Return whether the tasks cannot be done even with deletes ignored; raises `LimitReached`."""
-    found = _proved(problem, budget)
-    budget.check()
+    found = _proved(problem, limits)
+    limits.check()
     return isinstance(found, WhyNot)
 
 
-def relaxed_world(problem: HtnProblem, budget: Budget) -> Reach:
+def relaxed_world(problem: HtnProblem, limits: Limits) -> Reach:
     """Return the relaxed world; a large one, in which methods require what their subtasks need."""
     try:
-        found = Reach(problem, _part(budget, 1 / 3, EXACT_SECONDS))
+        found = Reach(problem, _part(limits, 1 / 3, EXACT_SECONDS))
     except LimitReached as limit:
         if limit.stopped_by is not StoppedBy.TIME:
             raise
-        found = Reach(problem, _part(budget, 2 / 3), pulled=True)
-    found.relaxed.budget = budget
+        found = Reach(problem, _part(limits, 2 / 3), pulled=True)
+    found.relaxed.limits = limits
     return found
 
 
-def _part(budget: Budget, share: float, most: float = math.inf) -> Budget:
-    """Return a `share` of what is left of `budget`, `most` seconds at most; of the memory, most of it."""
-    memory = None if budget.memory_limit is None else budget.memory_limit * MEMORY_SHARE
-    seconds = most if budget.remaining is None else min(most, budget.remaining * share)
-    return Budget(None if math.isinf(seconds) else seconds, memory, budget.cancel)
+def _part(limits: Limits, share: float, most: float = math.inf) -> Limits:
+    """Return a `share` of what is left of `limits`, `most` seconds at most; of the memory, most of it."""
+    memory = None if limits.memory_limit is None else limits.memory_limit * MEMORY_SHARE
+    seconds = most if limits.remaining is None else min(most, limits.remaining * share)
+    return Limits(None if math.isinf(seconds) else seconds, memory, limits.cancel)

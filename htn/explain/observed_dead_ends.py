@@ -19,7 +19,7 @@ from htn.explain.report import Attempt, DeadEnd, Failure, Lack
 from htn.model import HtnDomain, HtnProblem, Method, Network, closure
 from planner.compilations.adl import compile_adl
 from planner.lightweight import Any, Final, Protocol, dataclass, field, replace
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.model import And, Atom, Formula
 from planner.model.formulas import substitute
 from planner.plan import Step, StoppedBy
@@ -172,12 +172,12 @@ class Observed:
     stopped_by: StoppedBy | None = None
 
 
-def observed(problem: HtnProblem, choices: Choices, budget: Budget) -> Observed:
+def observed(problem: HtnProblem, choices: Choices, limits: Limits) -> Observed:
     """Return what a small search for a decomposition of `problem` meets; limits end it early."""
     search = _Search(problem, choices)
     found = Observed()
     try:
-        found.exhausted = search.run(budget.check)
+        found.exhausted = search.run(limits.check)
     except LimitReached as limit:
         found.stopped_by = limit.stopped_by
     found.solvable = search.solvable

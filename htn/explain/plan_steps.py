@@ -10,7 +10,7 @@ from htn.plan import Decomposition
 from htn.verification.chart_parsing import decomposition_of
 from planner.errors import PlanError
 from planner.lightweight import Any, Final, dataclass
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.plan import Plan
 
 LEVELS: Final = 8
@@ -50,14 +50,14 @@ class TaskExplanation:
         }
 
 
-def explain_plan(problem: HtnProblem, plan: Plan, budget: Budget | None = None) -> TaskExplanation:
+def explain_plan(problem: HtnProblem, plan: Plan, limits: Limits | None = None) -> TaskExplanation:
     """Return which tasks each step of the valid `plan` is there for; a missing decomposition is searched for.
 
     Raises `PlanError` where there is none.
     """
     tree: Decomposition | None = plan.tree
     if tree is None:
-        tree = decomposition_of(problem, plan.steps, budget or Budget())
+        tree = decomposition_of(problem, plan.steps, limits or Limits())
     if tree is None:
         raise PlanError("no decomposition of the tasks gives these steps", hint="`forethought validate` says more")
     above = {child: place for place, node in enumerate(tree.nodes) for child in node.children}

@@ -20,7 +20,7 @@ from planner.compilations.constraints import MARK
 from planner.explain.conflicts import Kind, conflicts
 from planner.garbage_collection import collector_paused
 from planner.lightweight import Final, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Constraint, Problem
 from planner.options import ANY_PLAN
 from planner.plan import StoppedBy
@@ -66,7 +66,7 @@ class _Words:
         return f"the constraint '{self._constraints[int(monitor[1])]}' to be kept" if monitor else ""
 
 
-def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
+def why_not(problem: HtnProblem, limits: Limits) -> WhyNot:
     """Return why `problem` has no plan: tasks, the methods tried, and the conditions that failed, the deepest first.
 
     Where there are constraints and budgets, those that cannot be kept together come before.
@@ -75,12 +75,12 @@ def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
     """
     if not is_demanding(problem.classical) or problem.classical.unknown:
         with collector_paused():
-            return _why_not(compile_constraints(problem).problem, budget)
-    demanded = _demanded(problem, _part(budget, 1 / 2))
+            return _why_not(compile_constraints(problem).problem, limits)
+    demanded = _demanded(problem, _part(limits, 1 / 2))
     if demanded.solvable:
         return demanded
     with collector_paused():
-        found = in_words(_why_not(compile_constraints(problem).problem, budget), problem.classical.constraints)
+        found = in_words(_why_not(compile_constraints(problem).problem, limits), problem.classical.constraints)
     # that there is a plan would have been found without looking at budgets
     return replace(found, conflicts=demanded.conflicts, solvable=found.solvable and not problem.classical.budgets)
 
@@ -90,28 +90,28 @@ def is_demanding(problem: Problem) -> bool:
     return bool(problem.budgets) or any(each.utility is None for each in problem.constraints)
 
 
-def _demanded(problem: HtnProblem, budget: Budget) -> WhyNot:
+def _demanded(problem: HtnProblem, limits: Limits) -> WhyNot:
     """Return that there is a plan, or what cannot be kept together, as far as either shows."""
     from htn.solve import answer
 
-    if answer(problem, ANY_PLAN.within(budget, 1 / 2)).has_plan:
+    if answer(problem, ANY_PLAN.within(limits, 1 / 2)).has_plan:
         return WhyNot(problem.name, solvable=True)
-    found = conflicts(problem, budget, answer)
+    found = conflicts(problem, limits, answer)
     named = [each for each in found if any(demand.kind is not Kind.GOAL for demand in each.demands)]
     return WhyNot(problem.name, conflicts=tuple(named))
 
 
-def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
+def _why_not(problem: HtnProblem, limits: Limits) -> WhyNot:
     stated, problem = problem, with_enough(problem)
-    found = _proved(problem, budget)
+    found = _proved(problem, limits)
     if isinstance(found, WhyNot):
         return found
     if isinstance(found, Reach):
-        met = observed(problem, PossibleChoices(found), budget)
+        met = observed(problem, PossibleChoices(found), limits)
     elif found is StoppedBy.CANCELLED:
         return WhyNot(problem.name, stopped_by=found)
     else:
-        met = observed(problem, FirstChoices(problem), budget)
+        met = observed(problem, FirstChoices(problem), limits)
         met.stopped_by = met.stopped_by or found
     return WhyNot(
         problem.name,

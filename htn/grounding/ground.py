@@ -27,7 +27,7 @@ from planner.grounding.simplify import RawTask
 from planner.jit.arrays import Entries, empty_index, index, inverse, list_of, selected, singles
 from planner.jit.containers_kernel import Lists
 from planner.lightweight import dataclass, field, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Action, Atom, Formula
 from planner.plan import Step, exact
 from planner.task.ground_task import ConditionalEffect, GroundAction, Task
@@ -133,29 +133,29 @@ class GroundHtn:
     unreachable_goal: Formula | None = None
 
 
-def ground(problem: HtnProblem, budget: Budget) -> GroundHtn:
-    """Return the ground form of `problem`; raises `LimitReached` when the budget is used up."""
+def ground(problem: HtnProblem, limits: Limits) -> GroundHtn:
+    """Return the ground form of `problem`; raises `LimitReached` when a limit is reached."""
     with collector_paused():
         source = plain(problem)
-        reached = reach(compile_adl(program(source)).problem, budget)
-        budget.check()
-        instances = Instances(reached, source, budget.check)
-        budget.check()
+        reached = reach(compile_adl(program(source)).problem, limits)
+        limits.check()
+        instances = Instances(reached, source, limits.check)
+        limits.check()
         instances.keep_useful()
-        budget.check()
+        limits.check()
         growing = reached.database.growing
-        found = instantiated(reached, [name for name in growing if not name.startswith(DEMANDED)], budget)
+        found = instantiated(reached, [name for name in growing if not name.startswith(DEMANDED)], limits)
         if found.unreachable_goal is not None:
             goal = found.unreachable_goal
             return GroundHtn(Task((), (), (), (), (), unreachable_goal=goal), unreachable_goal=goal)
-        groups = without_clashes(found.task, found.atoms, budget)
+        groups = without_clashes(found.task, found.atoms, limits)
         instances.settle(found.task)
-        budget.check()
+        limits.check()
         frame, numbers = framed(found.task, found.atoms, mattering(found.task, groups))
-        budget.check()
+        limits.check()
         entries = fitting(found.task.size)
-        actions, methods = rows_of(found.task, _is_method, numbers, entries, budget.check)
-        budget.check()
+        actions, methods = rows_of(found.task, _is_method, numbers, entries, limits.check)
+        limits.check()
         return _Numbers(actions, methods, instances, entries).numbered(frame, source)
 
 

@@ -24,7 +24,7 @@ from htn.lifted.generated_code import Unfit
 from htn.lifted.plan_extraction import moves_by, plan_by
 from htn.model import HtnProblem
 from planner.lightweight import Final
-from planner.limits import Budget, Finishing
+from planner.limits import Finishing, Limits
 from planner.portfolio.tiers import Contender, take_turns, until_plan
 from planner.search.search_run import Ending, Run, Steps
 
@@ -275,7 +275,7 @@ class Descent:
 
     def _search(self, *, backwards: bool) -> Steps:
         try:
-            made = machine(self._problem, backwards=backwards, check=self._incumbent.budget.check)
+            made = machine(self._problem, backwards=backwards, check=self._incumbent.limits.check)
         except (Unfit, SyntaxError, RecursionError) as error:  # what Python does not compile is too deep for it
             self.unfit = str(error) if isinstance(error, Unfit) else "conditions that are nested so deep"
             return Ending.INCOMPLETE
@@ -305,16 +305,16 @@ class Enough(BaseException):
     """A plan was found while others were at work, and no more is asked for; as `LimitReached`, it is no error."""
 
 
-class Meanwhile(Budget):
-    """A budget as `budget`: whoever asks it lets a `descent` go on for its share of the time.
+class Meanwhile(Limits):
+    """Limits with company: whoever checks them lets a `descent` go on for its share of the time.
 
     Its `steps` are None where there is none, or when it is over. With `enough`, `Enough` is raised when it gave a plan.
     """
 
     __slots__ = ("_descent", "_enough", "_next", "_run", "_spent", "steps")
 
-    def __init__(self, budget: Budget, descent: Descent | None, run: Run, *, enough: bool) -> None:
-        super().__init__(budget.time_limit, budget.memory_limit, budget.cancel, budget.started)
+    def __init__(self, limits: Limits, descent: Descent | None, run: Run, *, enough: bool) -> None:
+        super().__init__(limits.time_limit, limits.memory_limit, limits.cancel, limits.started)
         self._descent, self._run = descent, run
         self.steps = descent.steps() if descent else None
         self._enough, self._spent = enough, 0.0

@@ -25,7 +25,7 @@ from htn.solve import answer
 from htn.verification.validate import validate
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
-from planner.limits import Budget, check_limits
+from planner.limits import Limits, check_limits
 from planner.model import Atom, Number
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy
@@ -146,20 +146,20 @@ def repair(
         return Repair(refused.status, refused.stopped_by, reason=refused.reason)
     never, late = actions_of(forbidden), actions_of(not_first)
     classical = barred(problem.classical, never, late) if never or late else problem.classical
-    budget = Budget(time_limit, memory_limit, cancel)
+    limits = Limits(time_limit, memory_limit, cancel)
     free = compile_constraints(replace(problem, classical=classical)).problem
-    return _Repairing(free, plan, frozenset(done), budget).result(failed)
+    return _Repairing(free, plan, frozenset(done), limits).result(failed)
 
 
 class _Repairing:
     """The search for one repair; `problem` has actions that cannot be taken where they must not be."""
 
-    def __init__(self, problem: HtnProblem, plan: Plan, done: frozenset[int], budget: Budget) -> None:
+    def __init__(self, problem: HtnProblem, plan: Plan, done: frozenset[int], limits: Limits) -> None:
         self._problem = problem
         self._plan = plan
         self._tree: Decomposition = plan.tree
         self._standing = Standing(problem, plan.tree, done)
-        self._budget = budget
+        self._limits = limits
         self._left = sorted(step for step in self._standing.leaves if step not in done)
 
     def result(self, failed: Collection[int]) -> Repair:
@@ -217,11 +217,11 @@ class _Repairing:
 
     def _is_short(self) -> bool:
         """Return whether the time is needed for all tasks together."""
-        limit, left = self._budget.time_limit, self._budget.remaining
+        limit, left = self._limits.time_limit, self._limits.remaining
         return limit is not None and left is not None and left < limit * (1 - INNER)
 
     def _tried(self, rest: Rest, *, is_last: bool) -> Result:
-        return answer(rest.problem, SolveOptions().within(self._budget, 1.0 if is_last else SHARE))
+        return answer(rest.problem, SolveOptions().within(self._limits, 1.0 if is_last else SHARE))
 
     def _repaired(self, anew: frozenset[int], result: Result, *, is_deepest: bool) -> Repair:
         status = result.status if is_deepest else Status.SOLVED

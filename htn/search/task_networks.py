@@ -61,7 +61,7 @@ def replaced(network: Network, place: int, by: Network) -> Network:
 
 
 BATCH: Final = 1000
-"""So many actions and methods are made before the budget is looked at."""
+"""So many actions and methods are made before limits are looked at."""
 Node = tuple[State, Network]
 
 

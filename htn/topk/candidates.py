@@ -29,7 +29,7 @@ from htn.verification.validate import validate
 from planner.compilations.soft_goals import valued
 from planner.errors import UnsupportedError
 from planner.lightweight import replace
-from planner.limits import Budget, Finishing
+from planner.limits import Finishing, Limits
 from planner.model.domain import creates_objects
 from planner.plan import Plan
 from planner.portfolio.incumbent import unsupported
@@ -90,7 +90,7 @@ class HtnListing(Listing):
         return (tuple(plan) for plan in completions if self.space.cost_of(plan) >= self.lower_bound)
 
 
-def candidates(problem: HtnProblem, budget: Budget, which: Which) -> Candidates:
+def candidates(problem: HtnProblem, limits: Limits, which: Which) -> Candidates:
     """Return the plans for `problem`, each with a decomposition; see `planner.topk.top_k`.
 
     Plans with the same steps are one, whatever they came of. Raises `UnsupportedError` for problems that it does not
@@ -105,7 +105,7 @@ def candidates(problem: HtnProblem, budget: Budget, which: Which) -> Candidates:
         )
     if creates_objects(problem.classical.domain):
         raise UnsupportedError("candidates where actions create objects")
-    return HtnCandidates(problem, budget, which)
+    return HtnCandidates(problem, limits, which)
 
 
 class HtnCandidates(Candidates):
@@ -113,10 +113,10 @@ class HtnCandidates(Candidates):
 
     def _prepared(self) -> tuple[Task, Listing, Making] | None:
         plain = _without_wishes(self.problem)
-        found = ground(plain, self._budget)
+        found = ground(plain, self._limits)
         if found.unreachable_goal is not None or found.root is None:
             return None
-        check = self._budget.check
+        check = self._limits.check
         progress = Progress(Board(found, kernels.entries(), check))
         space = progress.nodes.space
         exploring = Exploring(progress, Variants(space.task, check).first)

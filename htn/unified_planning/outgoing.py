@@ -29,7 +29,7 @@ from planner.errors import PlanError
 from planner.language.pddl.names import Names, Renaming, legal
 from planner.language.pddl.sections import free_name
 from planner.lightweight import dataclass, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import TRUE, Action, Atom, Equals, Formula, Problem, Term, TypeHierarchy, Variable
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Plan, Step
@@ -236,16 +236,16 @@ class HtnOutgoing:
 
 
 def to_unified_planning(
-    problem: HtnProblem, environment: Environment | None = None, budget: Budget | None = None
+    problem: HtnProblem, environment: Environment | None = None, limits: Limits | None = None
 ) -> HtnOutgoing:
     """Return `problem` as one of unified-planning, in the given or the global environment, with the way back for plans.
 
     Raises as `planner.unified_planning.outgoing.problem.to_unified_planning` does.
     """
-    budget = budget or Budget()
-    classical = with_tables(compile_adl(problem.classical).problem, budget)
+    limits = limits or Limits()
+    classical = with_tables(compile_adl(problem.classical).problem, limits)
     freight = carried(problem, classical)
-    source, names = prepared(freight.problem, budget)
+    source, names = prepared(freight.problem, limits)
     target = HierarchicalProblem(source.name, get_environment(environment))
     writing = HtnWriting(source, names, target, problem.domain.classical.actions)
     for task in problem.domain.tasks:
@@ -269,11 +269,11 @@ def _known(names: Mapping[str, str], word: str) -> str:
     return names[word]
 
 
-def sent(problem: HtnProblem, budget: Budget) -> HtnProblem:
+def sent(problem: HtnProblem, limits: Limits) -> HtnProblem:
     """Return `problem` in plain ADL, with tables for costs that Python computes.
 
-    Raises `LimitReached` where `budget` does not suffice for these.
+    Raises `LimitReached` where `limits` does not suffice for these.
     """
-    classical = bare(with_tables(compile_constraints(compile_adl(problem.classical).problem).problem, budget))
+    classical = bare(with_tables(compile_constraints(compile_adl(problem.classical).problem).problem, limits))
     domain = HtnDomain(classical.domain, dict(problem.domain.tasks), dict(problem.domain.methods))
     return sealed(replace(problem, domain=domain, classical=classical))

@@ -17,7 +17,7 @@ from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, seq
 from htn.search.plan_extraction import Tree, plan_of
 from htn.unified_planning.outgoing import HtnOutgoing, to_unified_planning
 from planner.errors import UnsupportedError
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Atom
 from planner.model.formulas import conjunction
 from planner.plan import Plan
@@ -76,21 +76,21 @@ class GroundOutgoing:
 
 
 def grounded(
-    problem: HtnProblem, environment: Environment | None = None, budget: Budget | None = None
+    problem: HtnProblem, environment: Environment | None = None, limits: Limits | None = None
 ) -> GroundOutgoing:
     """Return the ground form of `problem` as one of unified-planning, with the way back for plans.
 
     Raises `UnsupportedError` for derived facts that depend on themselves, and where there would be too many actions or
     methods; `GoalUnreachableError` where grounding proves that there is no plan, and `LimitReached`.
     """
-    budget = budget or Budget()
-    found = ground(problem, budget)
+    limits = limits or Limits()
+    found = ground(problem, limits)
     if found.unreachable_goal is not None:
         raise GoalUnreachableError(found.unreachable_goal)
     if found.root is None:
         raise GoalUnreachableError(conjunction([each.task for each in problem.network.subtasks]))
     flat = _Flat(found)
-    outgoing = to_unified_planning(flat.problem(found.root), environment, budget)
+    outgoing = to_unified_planning(flat.problem(found.root), environment, limits)
     return GroundOutgoing(outgoing, problem, found, flat.plain.numbers, flat.methods)
 
 

@@ -26,7 +26,7 @@ from htn.plan import Decomposition, Node
 from htn.verification.decomposition_tree import INITIAL
 from htn.verification.validate import validate
 from planner.lightweight import Final, dataclass, replace
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.model import Atom, Variable, is_variable
 from planner.plan import Plan, Step, StoppedBy
 from planner.semantics.axioms import World
@@ -57,11 +57,11 @@ class Grammar:
     The initial network is the method of a task of its own, `top`. Raises `LimitReached`.
     """
 
-    def __init__(self, problem: HtnProblem, steps: Sequence[Step], budget: Budget) -> None:
+    def __init__(self, problem: HtnProblem, steps: Sequence[Step], limits: Limits) -> None:
         self._replay = Replay(problem.classical)
         self.top = Atom(INITIAL)
         self.steps = [Atom(step.action, step.arguments) for step in steps]
-        self.worlds, self.is_plan = self._worlds(steps, budget)
+        self.worlds, self.is_plan = self._worlds(steps, limits)
         self.actions = problem.domain.classical.actions
         self._parameters = {name: task.parameters for name, task in problem.domain.tasks.items()}
         self._rules: dict[str, list[Rule]] = {name: [] for name in problem.domain.tasks}
@@ -118,7 +118,7 @@ class Grammar:
         conditions = compiler.compile(method.precondition), compiler.compile(network.constraints)
         return Rule(method, order, subtasks, tuple(map(tuple, after)), *conditions)
 
-    def _worlds(self, steps: Sequence[Step], budget: Budget) -> tuple[list[World], bool]:
+    def _worlds(self, steps: Sequence[Step], limits: Limits) -> tuple[list[World], bool]:
         """Return the state in each slot, and whether all steps can be applied and reach the goal.
 
         Facts of predicates that a step leaves alone are in one table for both states.
@@ -126,7 +126,7 @@ class Grammar:
         simulation = self._replay.simulation
         worlds = [World(simulation.world.state.copy(), simulation.rules.axioms)]
         for step in steps:
-            budget.check()
+            limits.check()
             if self._replay.objection(step) is not None:
                 return worlds, False
             changes = self._replay.apply(step)
@@ -170,9 +170,9 @@ class Item:
 class Chart:
     """All that tasks can yield, as far as the initial tasks need it; with `in_line`, only steps that follow at once."""
 
-    def __init__(self, grammar: Grammar, budget: Budget, *, in_line: bool) -> None:
+    def __init__(self, grammar: Grammar, limits: Limits, *, in_line: bool) -> None:
         self._grammar = grammar
-        self._budget = budget
+        self._limits = limits
         self._in_line = in_line
         self._answers: dict[Call, dict[Answer, Item]] = {}
         self._waiting: dict[Call, list[Item]] = {}
@@ -185,7 +185,7 @@ class Chart:
         everything = (1 << len(self._grammar.steps)) - 1
         self._begin(top)
         while self._agenda:
-            self._budget.check()
+            self._limits.check()
             self._advance(self._agenda.pop())
             for (_, steps, _), item in self._answers[top].items():
                 if steps == everything:
@@ -210,7 +210,7 @@ class Chart:
         known: set[tuple[str, ...]] = set()
         for later, world in enumerate(self._grammar.worlds[slot : slot + 1 if self._in_line else None], start=slot):
             for solution in world.solver.solutions([rule.precondition], asked, binding):
-                self._budget.check()
+                self._limits.check()
                 values = tuple([solution[name] for name in asked])
                 if values not in known:
                     known.add(values)
@@ -266,7 +266,7 @@ class Chart:
         domains = self._grammar.domains(rule.method, item.binding)
         solver = self._grammar.worlds[0].solver
         for binding in solver.solutions([rule.constraints], domains, item.binding):
-            self._budget.check()
+            self._limits.check()
             task = rule.method.task.substitute(binding)
             if not self._grammar.fits(task) or any((task, item.steps, end) in answers for end in range(item.end + 1)):
                 continue
@@ -306,23 +306,23 @@ def _children(item: Item) -> list[Item | int]:
     return [children[place] for place in sorted(children)]
 
 
-def decomposition_of(problem: HtnProblem, steps: Sequence[Step], budget: Budget) -> Decomposition | None:
+def decomposition_of(problem: HtnProblem, steps: Sequence[Step], limits: Limits) -> Decomposition | None:
     """Return a decomposition with which `steps` are a plan of `problem`; None where it is proved that there is none.
 
     Total orders take polynomial time in the number of steps, partial orders may take very long. Raises `LimitReached`
-    when `budget` is used up, and as `planner.validation.validate.validate` for a problem that means nothing.
+    when `limits` is used up, and as `planner.validation.validate.validate` for a problem that means nothing.
     """
     problem = named_by(problem, steps)
-    grammar = Grammar(problem, steps, budget)
+    grammar = Grammar(problem, steps, limits)
     if not grammar.is_plan:
         return None
-    return Chart(grammar, budget, in_line=problem.is_ordered).parsed()
+    return Chart(grammar, limits, in_line=problem.is_ordered).parsed()
 
 
-def judged(problem: HtnProblem, plan: Plan, budget: Budget) -> Verdict:
+def judged(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
     """Return whether `plan` works: as `validate` where it has a decomposition, else whether there is one.
 
-    Where `budget` is used up in the search for one, the verdict says by which limit.
+    Where `limits` is used up in the search for one, the verdict says by which limit.
     """
     if plan.tree is not None:
         return validate(problem, plan)
@@ -330,7 +330,7 @@ def judged(problem: HtnProblem, plan: Plan, budget: Budget) -> Verdict:
     if not verdict.valid:
         return verdict
     try:
-        tree = decomposition_of(problem, plan.steps, budget)
+        tree = decomposition_of(problem, plan.steps, limits)
     except LimitReached as limit:
         return _undecided(verdict, limit.stopped_by)
     except MemoryError:

@@ -17,7 +17,7 @@ from planner.cli.options import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.output import give, tell
 from planner.errors import ForethoughtError
 from planner.lightweight import TYPE_CHECKING, Final
-from planner.limits import Budget
+from planner.limits import Limits
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
@@ -51,14 +51,14 @@ def run(
     with interruptible(left(time_limit, started)):
         source = open_source(domain)
         loaded = given_by(source, problem)
-        budget = Budget(left(time_limit, started), memory)
+        limits = Limits(left(time_limit, started), memory)
         with named(domain, problem):
             if isinstance(loaded, Problem):
-                findings = check_problem(loaded, budget)
+                findings = check_problem(loaded, limits)
             elif isinstance(loaded, DomainModel):
                 findings = check_domain(loaded)
             elif is_other_problem(loaded):
-                findings = service_of(loaded).check(loaded, budget)
+                findings = service_of(loaded).check(loaded, limits)
             elif is_other_domain(loaded):
                 findings = service_of(loaded).check_domain(loaded)
             else:

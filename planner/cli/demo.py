@@ -14,7 +14,7 @@ from planner.cli.output import give, is_terminal
 from planner.cli.solve import summary
 from planner.errors import printable
 from planner.lightweight import TYPE_CHECKING, Final
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Action, Problem
 from planner.model.formulas import conjuncts
 from planner.plan import Plan, Status
@@ -109,7 +109,7 @@ def show_what_is_needed(plan: Plan) -> bool:
         if result.status is Status.UNSOLVABLE:
             heading(f"5. And if there were no '{name}'?")
             good(summary(result))
-            give(str(explain_unsolvable(less, Budget(SECONDS))))
+            give(str(explain_unsolvable(less, Limits(SECONDS))))
             return True
     return False
 

@@ -10,7 +10,7 @@ from planner.cli.options import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.output import give, tell
 from planner.cli.solve import summary
 from planner.lightweight import TYPE_CHECKING, Final
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Problem
 from planner.plan import Plan, Result, Status
 from planner.problem_kinds import AnyProblem, service_of
@@ -46,22 +46,22 @@ def run(
     from planner.cli.options import named
     from planner.language.loading.load import load_from, open_source
 
-    budget = Budget(finite(time_limit), limit_memory(memory_limit), started=started)
-    with interruptible(budget.remaining) as watchman:
+    limits = Limits(finite(time_limit), limit_memory(memory_limit), started=started)
+    with interruptible(limits.remaining) as watchman:
         source = open_source(domain)
         if plan is None and problem is not None and is_plan(problem, source):
             plan, problem = Path(problem), None
         loaded = load_from(source, problem)
         if plan is not None:
-            return explain_given(loaded, plan, budget, watchman)
-        with named(domain, problem), watchman.searching() as budget.cancel:
-            result = solved(loaded, budget)
+            return explain_given(loaded, plan, limits, watchman)
+        with named(domain, problem), watchman.searching() as limits.cancel:
+            result = solved(loaded, limits)
     if not quiet or result.status is Status.UNSUPPORTED:
         tell(summary(result))
     if result.plan is not None:
-        give(explained(result.plan, budget))
+        give(explained(result.plan, limits))
     elif result.status is Status.UNSOLVABLE:
-        give(reasons(loaded, budget))
+        give(reasons(loaded, limits))
     return exit_of(result)
 
 
@@ -73,7 +73,7 @@ def is_plan(text: str, source: Source) -> bool:
     return bool(own) and text not in own and not is_readable(text) and Path(text).is_file()
 
 
-def explain_given(problem: AnyProblem, path: Path, budget: Budget, watchman: Watchman) -> Exit:
+def explain_given(problem: AnyProblem, path: Path, limits: Limits, watchman: Watchman) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
     from planner.cli.plans import plan_from, text_of
     from planner.validation.validate import validate
@@ -81,38 +81,38 @@ def explain_given(problem: AnyProblem, path: Path, budget: Budget, watchman: Wat
     if isinstance(problem, Problem):
         plan, _ = plan_from(path, problem)
         verdict = validate(problem, plan.steps)
-        text = explained(plan, budget) if verdict.valid else str(verdict)
+        text = explained(plan, limits) if verdict.valid else str(verdict)
     else:
         service = service_of(problem)
         plan = service.read_plan(problem, text_of(path), str(path))
-        with watchman.checking(plan) as budget.cancel:
-            verdict = service.validate(problem, plan, budget)
-            text = explained(plan, budget) if verdict.valid else str(verdict)
+        with watchman.checking(plan) as limits.cancel:
+            verdict = service.validate(problem, plan, limits)
+            text = explained(plan, limits) if verdict.valid else str(verdict)
     give(text)
     return exit_of_verdict(verdict)
 
 
-def solved(problem: AnyProblem, budget: Budget) -> Result:
-    """Solve `problem` within what is left of `budget`."""
+def solved(problem: AnyProblem, limits: Limits) -> Result:
+    """Solve `problem` within what is left of `limits`."""
     from planner.solve import solve
 
-    return solve(problem, time_limit=budget.remaining, memory_limit=budget.memory_limit, cancel=budget.cancel)
+    return solve(problem, time_limit=limits.remaining, memory_limit=limits.memory_limit, cancel=limits.cancel)
 
 
-def explained(plan: Plan, budget: Budget) -> str:
+def explained(plan: Plan, limits: Limits) -> str:
     """Return why each step of a valid plan is there; raises `LimitReached`."""
     from planner.explain.plan_steps import explain_plan
 
     if not isinstance(plan.problem, Problem):
-        return str(service_of(plan.problem).explain_plan(plan.problem, plan, budget))
+        return str(service_of(plan.problem).explain_plan(plan.problem, plan, limits))
     return str(explain_plan(plan.problem, plan))
 
 
-def reasons(problem: AnyProblem, budget: Budget) -> str:
-    """Return why there is no plan, which is proved, and what would give one, in as much time again as `budget` had."""
+def reasons(problem: AnyProblem, limits: Limits) -> str:
+    """Return why there is no plan, which is proved, and what would give one, in as much time again as `limits` had."""
     from planner.explain.unsolvable import explain_unsolvable
 
-    again = Budget(budget.time_limit, budget.memory_limit)
+    again = Limits(limits.time_limit, limits.memory_limit)
     if not isinstance(problem, Problem):
         return str(service_of(problem).explain_unsolvable(problem, again))
     return str(explain_unsolvable(problem, again).knowing_unsolvable())

@@ -9,7 +9,7 @@ from planner.cli.interrupt import finite, interruptible, left, limit_memory
 from planner.cli.options import add_domain, add_limits, add_problem
 from planner.cli.output import give
 from planner.lightweight import TYPE_CHECKING, Final
-from planner.limits import Budget
+from planner.limits import Limits
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
@@ -36,7 +36,7 @@ def run(
     from planner.problem_kinds import service_of
     from planner.validation.validate import validate
 
-    budget = Budget(finite(time_limit), limit_memory(memory_limit), started=started)
+    limits = Limits(finite(time_limit), limit_memory(memory_limit), started=started)
     with interruptible(left(time_limit, started)) as watchman:
         loaded = load(domain, problem)
         if isinstance(loaded, Problem):
@@ -45,7 +45,7 @@ def run(
         else:
             service = service_of(loaded)
             given = service.read_plan(loaded, text_of(plan), str(plan))
-            with watchman.checking(given) as budget.cancel:
-                verdict = service.validate(loaded, given, budget)
+            with watchman.checking(given) as limits.cancel:
+                verdict = service.validate(loaded, given, limits)
     give(str(verdict))
     return exit_of_verdict(verdict)

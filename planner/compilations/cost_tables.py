@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from planner.language.pddl.sections import free_name
 from planner.lightweight import replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import (
     Action,
     Atom,
@@ -41,7 +41,7 @@ def without_costs(problem: Problem) -> Problem:
     return replace(problem, domain=domain, values={}, metric=Metric.LENGTH)
 
 
-def with_tables(problem: Problem, budget: Budget) -> Problem:
+def with_tables(problem: Problem, limits: Limits) -> Problem:
     """Return `problem` with one term to each cost: static functions stand for what Python computes, and for sums.
 
     A function that stands for Python has a value for each instance that can be reached, and a static condition leaves
@@ -56,7 +56,7 @@ def with_tables(problem: Problem, budget: Budget) -> Problem:
     from planner.grounding.ground import explore
     from planner.grounding.instantiate import one_by_one
 
-    task = explore(replace(problem, goal=Goal()), budget).task
+    task = explore(replace(problem, goal=Goal()), limits).task
     raw = [*task.actions, *one_by_one(task.tables)]
     for action in computed:
         rows = {each.arguments: each.cost for each in raw if each.action.name == action.name}

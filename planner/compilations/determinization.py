@@ -19,7 +19,7 @@ from planner.compilations.adl import compile_adl
 from planner.compilations.relevance import relevant_part
 from planner.errors import PlanError
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import TRUE, Action, Atom, CostFunction, CostTerm, Number, Problem, When
 from planner.model.formulas import Term, exact_number
 from planner.model.problem import sealed_as
@@ -191,10 +191,10 @@ class Expected:
                 return term
 
 
-def is_hopeless(problem: Problem, budget: Budget, solve: Solve) -> bool:
+def is_hopeless(problem: Problem, limits: Limits, solve: Solve) -> bool:
     """Return whether `problem` has no plan even where each action comes out as one likes; False if that is not known.
 
     `solve` is `planner.solve.answer`. Constraints are left out: steps that come out otherwise have other names here.
     """
     lucky = replace(determinise(problem).problem, constraints=())
-    return solve(lucky, ANY_PLAN.within(budget)).status is Status.UNSOLVABLE
+    return solve(lucky, ANY_PLAN.within(limits)).status is Status.UNSOLVABLE

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.model import COST, Constraint, Formula, Goal, Number, Problem
 from planner.model.formulas import conjunction, conjuncts
 from planner.options import ANY_PLAN, Solve
@@ -86,26 +86,26 @@ def demands_of(problem: Problem) -> list[Demand]:
     return found + ([Demand(Kind.DEADLINE, problem.deadline)] if problem.deadline is not None else [])
 
 
-def conflicts(problem: AnyProblem, budget: Budget, solve: Solve | None = None) -> tuple[Conflict, ...]:
-    """Return sets of demands that cannot be met together; none where it was not proved within `budget` that any is.
+def conflicts(problem: AnyProblem, limits: Limits, solve: Solve | None = None) -> tuple[Conflict, ...]:
+    """Return sets of demands that cannot be met together; none where it was not proved within `limits` that any is.
 
     `solve` says of a problem with some of the demands whether it has a plan; None for `planner.solve.answer`. Raises
     `InputError` as that does.
     """
-    return tuple(_Search(problem, budget, solve).conflicts())
+    return tuple(_Search(problem, limits, solve).conflicts())
 
 
-def with_reason(problem: Problem, result: Result, budget: Budget, solve: Solve) -> Result:
+def with_reason(problem: Problem, result: Result, limits: Limits, solve: Solve) -> Result:
     """Return `result`, that there is no plan, with a reason where demands clash or may clash."""
-    found = naming(problem, result, budget.part(REASON_SECONDS), solve)
+    found = naming(problem, result, limits.part(REASON_SECONDS), solve)
     hard = any(each.utility is None for each in problem.constraints)
     return replace(found, reason=POINTING) if hard and not found.reason else found
 
 
-def naming(problem: AnyProblem, result: Result, budget: Budget, solve: Solve) -> Result:
+def naming(problem: AnyProblem, result: Result, limits: Limits, solve: Solve) -> Result:
     """Return `result`, that there is no plan, with the demands that cannot be met together, if that may be the reason.
 
-    It may be where there are constraints, or where limits are all that is known. `budget` is for finding out.
+    It may be where there are constraints, or where limits are all that is known. `limits` is for finding out.
     """
     classical, said = classical_of(problem), result.reason
     hard = any(each.utility is None for each in classical.constraints)
@@ -113,7 +113,7 @@ def naming(problem: AnyProblem, result: Result, budget: Budget, solve: Solve) ->
     if result.status is not Status.UNSOLVABLE or classical.unknown or not (hard or limited):
         return result
     try:
-        found = next(_Search(problem, budget, solve).conflicts(), None)
+        found = next(_Search(problem, limits, solve).conflicts(), None)
     except LimitReached:
         found = None
     kinds = set() if found is None else {each.kind for each in found.demands}
@@ -124,9 +124,9 @@ def naming(problem: AnyProblem, result: Result, budget: Budget, solve: Solve) ->
 
 
 class _Search:
-    def __init__(self, problem: AnyProblem, budget: Budget, solve: Solve | None) -> None:
+    def __init__(self, problem: AnyProblem, limits: Limits, solve: Solve | None) -> None:
         self._problem = problem
-        self._budget = budget
+        self._limits = limits
         self._solve = solve
         self._asked: dict[frozenset[int], bool | None] = {}
         self._demands = demands_of(classical_of(problem))
@@ -175,11 +175,11 @@ class _Search:
     def _search(self, chosen: frozenset[int]) -> bool | None:
         from planner.solve import answer
 
-        if self._budget.remaining == 0:
+        if self._limits.remaining == 0:
             return None
         demands = [self._demands[each] for each in sorted(chosen)]
         part = with_classical(self._problem, demanding(classical_of(self._problem), demands))
-        result = (self._solve or answer)(part, ANY_PLAN.within(self._budget, 1 / SHARE))
+        result = (self._solve or answer)(part, ANY_PLAN.within(self._limits, 1 / SHARE))
         if result.has_plan:
             return False
         return True if result.status is Status.UNSOLVABLE else None

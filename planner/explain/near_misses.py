@@ -28,7 +28,7 @@ from planner.grounding.instantiate import FactTable, RawAction, RawRule, Residua
 from planner.grounding.instantiate import Literal as Number
 from planner.grounding.joins import Relation, Row, getter
 from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import (
     OPEN,
     Action,
@@ -55,23 +55,23 @@ Literals = tuple[Literal, ...]
 class Relaxed:
     """The relaxed world of a problem in normal form; raises `LimitReached` while it is explored."""
 
-    def __init__(self, normal: NormalProblem, budget: Budget) -> None:
+    def __init__(self, normal: NormalProblem, limits: Limits) -> None:
         self.normal = normal
-        self.budget = budget
+        self.limits = limits
         self.database = Database(normal.problem, normal.fluent | normal.derived)
         schemas, axioms = schema_rules(normal), axiom_rules(normal)
-        reachability = Reachability(self.database, budget)
+        reachability = Reachability(self.database, limits)
         reachability.run([rule for rules in schemas for rule in rules.reachable] + [axiom.rule for axiom in axioms])
         for effect in [effect for rules in schemas for effect in rules.effects if effect.deletes]:
             reachability.find(effect.rule)
         self._table = FactTable.of(self.database, self.database.growing)
-        residuals = Residuals(self._table, self.database, budget)
-        self.actions = each_instance(schemas, normal.problem, self._table, residuals, budget)
-        rules = [*instantiate_axioms(axioms, self._table, residuals, budget), *residuals.rules]
+        residuals = Residuals(self._table, self.database, limits)
+        self.actions = each_instance(schemas, normal.problem, self._table, residuals, limits)
+        rules = [*instantiate_axioms(axioms, self._table, residuals, limits), *residuals.rules]
         self._initial = self._table.holding(self.database.initial)
         derived = {rule.head for rule in rules}
         given = [*self._initial, *(~fact for fact in range(len(self._table.atoms)) if fact not in self._initial)]
-        self._possible = _closure([*given, *(~fact for fact in derived)], _operators(self.actions, rules), budget)
+        self._possible = _closure([*given, *(~fact for fact in derived)], _operators(self.actions, rules), limits)
         self._relations: dict[str, Relation] = {}
 
     def relation(self, predicate: str) -> Relation:
@@ -105,7 +105,7 @@ class Relaxed:
         `formula` is ground and in negation normal form. There is no set at all where nothing would do, the empty one
         where nothing is lacking, and only some of the alternatives where they are many.
         """
-        self.budget.check()
+        self.limits.check()
         match formula:
             case Atom():
                 return [()] if self.may(formula) else [(formula,)]
@@ -170,7 +170,7 @@ ROUNDS: Final = 4096
 """So often the closure goes round between two looks at the limits: some milliseconds."""
 
 
-def _closure(given: Iterable[Number], operators: Iterable[Operator], budget: Budget) -> set[Number]:
+def _closure(given: Iterable[Number], operators: Iterable[Operator], limits: Limits) -> set[Number]:
     """Return all literals that become possible; each operator counts the conditions that it still waits for.
 
     Raises `LimitReached`.
@@ -182,7 +182,7 @@ def _closure(given: Iterable[Number], operators: Iterable[Operator], budget: Bud
     results: list[list[Number]] = []
     for number, (condition, result) in enumerate(operators):
         if not number % ROUNDS:
-            budget.check()
+            limits.check()
         needed = set(condition)
         missing.append(len(needed))
         results.append(result)
@@ -196,7 +196,7 @@ def _closure(given: Iterable[Number], operators: Iterable[Operator], budget: Bud
             continue
         possible.add(literal)
         if not len(possible) % ROUNDS:
-            budget.check()
+            limits.check()
         for number in waiting.pop(literal, ()):
             missing[number] -= 1
             if not missing[number]:
@@ -394,7 +394,7 @@ class _Search:
 
     def _fits(self, binding: Binding) -> bool:
         """Return whether what is bound so far has the right types and satisfies the (in)equalities."""
-        self.relaxed.budget.check()
+        self.relaxed.limits.check()
         condition = self.provider.condition
         return (
             all(

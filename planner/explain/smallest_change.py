@@ -36,7 +36,7 @@ from planner.explain.assumptions import (
 )
 from planner.explain.near_misses import Providers, Relaxed, atom_of, near_misses
 from planner.explain.unreachable_goals import Shortfall
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.model import (
     Action,
     Atom,
@@ -388,16 +388,16 @@ class Pool:
 
 
 def smallest_change(
-    problem: Problem, source: Problem, shortfall: Shortfall, budget: Budget, *, reachable: bool
+    problem: Problem, source: Problem, shortfall: Shortfall, limits: Limits, *, reachable: bool
 ) -> Finding:
-    """Return the smallest change that the budget allows to find; `reachable` if the goal is so in the relaxed world.
+    """Return the smallest change found within the limits; `reachable` if the goal is so in the relaxed world.
 
     Only facts of what `source` declares are assumed: `problem` itself, or what it was compiled from.
     What explanations name is tried at once. Then pools of candidates are searched, small ones first; the proof that
     nothing smaller will do needs an answer of one assumption, or the complete pool. Raises `UnsupportedError` for what
     search does not take.
     """
-    search = _Search(problem, source, shortfall, budget)
+    search = _Search(problem, source, shortfall, limits)
     finding = Finding(at_least=0 if reachable else 1)
     try:
         search.try_what_is_named(finding)
@@ -414,10 +414,10 @@ def smallest_change(
 
 
 class _Search:
-    def __init__(self, problem: Problem, source: Problem, shortfall: Shortfall, budget: Budget) -> None:
+    def __init__(self, problem: Problem, source: Problem, shortfall: Shortfall, limits: Limits) -> None:
         self._problem = problem
         self._shortfall = shortfall
-        self._budget = budget
+        self._limits = limits
         self._plain = shortfall.relaxed.normal.problem
         self._items = Items(shortfall.relaxed.normal)
         self._candidates = Candidates(shortfall.relaxed, shortfall.providers, source)
@@ -452,7 +452,7 @@ class _Search:
         """Search with the candidates of `pool`, and write what is learnt into `finding`."""
         made = self._assumptions(pool.literals)
         prefix = assume_prefix(self._plain)
-        enough = _Enough(self._budget.cancel, lambda plan: len(split(plan.steps, prefix, made)[0]))
+        enough = _Enough(self._limits.cancel, lambda plan: len(split(plan.steps, prefix, made)[0]))
         result = self._solve(
             with_assumptions(self._plain, made), 1 if pool.complete else SHARE, cancel=enough, on_progress=enough.see
         )
@@ -471,7 +471,7 @@ class _Search:
         finding.raise_bound(min(bound, 1) if self._problem.constraints else bound)
         if result.status in _OPEN and not enough.is_known:
             finding.stopped_by = result.stopped_by
-        self._budget.check()
+        self._limits.check()
 
     def _assumptions(self, literals: list[Literal]) -> list[Assumption]:
         """Return the candidates; of what nothing can provide, that which an explanation names is the cheapest."""
@@ -482,7 +482,7 @@ class _Search:
     def _solve(self, problem: Problem, share: float, **options: Any) -> Result:
         from planner.solve import answer
 
-        result = answer(problem, SolveOptions().within(self._budget, share, **options))
+        result = answer(problem, SolveOptions().within(self._limits, share, **options))
         if result.status is Status.UNSUPPORTED:
             raise UnsupportedError(result.reason)
         return result

@@ -162,7 +162,7 @@ class Shortfall:
         self._evaluate()
 
     def _need(self, literal: Literal) -> Need:
-        self.relaxed.budget.check()
+        self.relaxed.limits.check()
         providers = self.providers.of(literal)
         if not providers:
             return Need([], [], self._cause(literal))

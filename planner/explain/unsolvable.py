@@ -17,7 +17,7 @@ from planner.explain.conflicts import Conflict, conflicts
 from planner.explain.near_misses import Relaxed
 from planner.explain.smallest_change import Change, Finding, smallest_change
 from planner.explain.unreachable_goals import Missing, Unreachable, unreachable_goals
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.model import COST, Problem
 from planner.model.domain import creates_objects
 from planner.options import ANY_PLAN
@@ -113,24 +113,24 @@ class Diagnosis:
         }
 
 
-def explain_unsolvable(problem: Problem, budget: Budget) -> Diagnosis:
+def explain_unsolvable(problem: Problem, limits: Limits) -> Diagnosis:
     """Return why `problem` has no plan, and the smallest change of its facts that would give one.
 
     Limits end the work early and are reported, not raised. Raises `InputError` for a problem that means nothing and
     `UnsupportedError` for one that search does not take.
     """
     problem = resolve_classical(
-        problem, "explain_unsolvable", "htn.problem_kind.explain_unsolvable(problem, budget) explains it"
+        problem, "explain_unsolvable", "htn.problem_kind.explain_unsolvable(problem, limits) explains it"
     )
     if not creates_objects(problem.domain):
-        return _diagnosis(problem, problem, budget)
+        return _diagnosis(problem, problem, limits)
     enough = with_enough(problem)
-    found = _diagnosis(enough or compile_object_creation(problem, LARGEST_RULE).problem, problem, budget)
+    found = _diagnosis(enough or compile_object_creation(problem, LARGEST_RULE).problem, problem, limits)
     proved = enough is not None and bool(found.unreachable)
-    return _whatever_is_created(found, problem, proved=proved or _is_unsolvable(problem, budget))
+    return _whatever_is_created(found, problem, proved=proved or _is_unsolvable(problem, limits))
 
 
-def unreachable_parts(problem: Problem, budget: Budget) -> tuple[Unreachable, ...]:
+def unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachable, ...]:
     """Return the parts of the goal that not even a relaxed plan reaches, each with the capabilities that are missing.
 
     None where a limit ends the work. Raises `InputError` for a problem that means nothing.
@@ -139,37 +139,37 @@ def unreachable_parts(problem: Problem, budget: Budget) -> tuple[Unreachable, ..
     if creates_objects(problem.domain):
         source = with_enough(problem) or compile_object_creation(problem, LARGEST_RULE).problem
     try:
-        return unreachable_goals(problem, Relaxed(normalise(source), budget))[0]
+        return unreachable_goals(problem, Relaxed(normalise(source), limits))[0]
     except LimitReached:
         return ()
 
 
-def _diagnosis(problem: Problem, source: Problem, budget: Budget) -> Diagnosis:
+def _diagnosis(problem: Problem, source: Problem, limits: Limits) -> Diagnosis:
     """Return why `problem` has no plan; what may be assumed, `source` declares."""
     counted = with_spending(problem) if COST in problem.budgets else problem  # assumptions have a price of their own
     try:
-        relaxed = Relaxed(normalise(counted), budget)
+        relaxed = Relaxed(normalise(counted), limits)
         unreachable, shortfall = unreachable_goals(problem, relaxed)
     except LimitReached as limit:
         return Diagnosis(problem.name, None, stopped_by=limit.stopped_by)
-    found = () if unreachable else clashes(problem, budget)
-    finding = smallest_change(problem, source, shortfall, budget, reachable=not unreachable)
+    found = () if unreachable else clashes(problem, limits)
+    finding = smallest_change(problem, source, shortfall, limits, reachable=not unreachable)
     solvable = False if found else _solvable(finding)
     return Diagnosis(problem.name, solvable, unreachable, finding.change, finding.plan, finding.stopped_by, found)
 
 
-def clashes(problem: Problem, budget: Budget) -> tuple[Conflict, ...]:
+def clashes(problem: Problem, limits: Limits) -> tuple[Conflict, ...]:
     """Return which demands cannot be met together, found in half of the time; none where only the goal is demanded."""
     hard = any(each.utility is None for each in problem.constraints)
     if not (hard or problem.budgets or problem.deadline is not None):
         return ()
-    return conflicts(problem, budget.share(1 / 2))
+    return conflicts(problem, limits.share(1 / 2))
 
 
-def _is_unsolvable(problem: Problem, budget: Budget) -> bool:
+def _is_unsolvable(problem: Problem, limits: Limits) -> bool:
     from planner.solve import answer
 
-    return answer(problem, ANY_PLAN.within(budget)).status is Status.UNSOLVABLE
+    return answer(problem, ANY_PLAN.within(limits)).status is Status.UNSOLVABLE
 
 
 def _whatever_is_created(found: Diagnosis, problem: Problem, *, proved: bool) -> Diagnosis:

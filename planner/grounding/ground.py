@@ -47,7 +47,7 @@ from planner.grounding.reachability import AxiomRule, Database, Reachability, Sc
 from planner.grounding.relevance import keep_relevant, relevant_literals
 from planner.grounding.simplify import RawTask, needed_negations, simplify, table_with_negations, write_negations
 from planner.lightweight import dataclass, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Action, And, Atom, Formula, Metric, Not, Number, Problem
 from planner.plan import Step, exact
 from planner.task.ground_task import AxiomLayer, ConditionalEffect, GroundAction, Rule, Task
@@ -246,16 +246,16 @@ class Finisher:
         self.resolution = common_resolution(costs)
         self._costs = {cost: (exact(cost), int(cost * self.resolution)) for cost in costs}
 
-    def actions(self, budget: Budget) -> tuple[GroundAction, ...]:
+    def actions(self, limits: Limits) -> tuple[GroundAction, ...]:
         """Return the ground actions in the order of the instances."""
         places: list[int] = []
         found: list[GroundAction] = []
         for batch in batches(self._task.actions):
-            budget.check()
+            limits.check()
             places += [action.number for action in batch]
             found += map(self._action, batch)
         for table in self._task.tables:
-            budget.check()
+            limits.check()
             places += table.numbers
             found += self._of_table(table)
         if all(map(lt, places, places[1:])):
@@ -287,35 +287,35 @@ class Finisher:
         )
 
 
-def ground(problem: Problem, budget: Budget, *, whole: bool = False) -> Task:
+def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
     """Return the ground task of `problem`: reachable, relevant, with mutex groups as variables, constraints kept.
 
     The `whole` has what is not relevant, too: every action that can change anything. A goal that no relaxed plan
-    reaches gives a task with nothing but `unreachable_goal`. Raises `LimitReached` when the budget is used up,
+    reaches gives a task with nothing but `unreachable_goal`. Raises `LimitReached` when a limit is reached,
     `InputError` for costs without a value and axioms that are not stratified.
     """
     with collector_paused():
         relevant = problem if whole else relevant_part(problem)
         compiled = compile_constraints(compile_adl(relevant).problem, soft=False)
-        return ground_adl(compiled.problem, budget, {}, whole=whole)
+        return ground_adl(compiled.problem, limits, {}, whole=whole)
 
 
-def ground_adl(source: Problem, budget: Budget, together: Mapping[str, str], *, whole: bool = False) -> Task:
+def ground_adl(source: Problem, limits: Limits, together: Mapping[str, str], *, whole: bool = False) -> Task:
     """Return the ground task of a plain ADL problem, as `ground` does.
 
     Actions that `together` gives the same name are kept or dropped together, for the same arguments, unless they change
     nothing: they are what may come of one choice.
     """
     plain = plain_task(source)
-    found = explore(source, budget) if plain is None else _simplified(*plain, budget)
+    found = explore(source, limits) if plain is None else _simplified(*plain, limits)
     if found.unreachable_goal is not None:
         return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
     if together:
         found.task.actions += one_by_one(found.task.tables)
         found.task.tables = []
     if not whole:
-        keep_relevant(found.task, relevant_literals(found.task, budget), budget, together)
-    return _finish(found.task, found.atoms, budget, together)
+        keep_relevant(found.task, relevant_literals(found.task, limits), limits, together)
+    return _finish(found.task, found.atoms, limits, together)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,18 +337,18 @@ class Reached:
     axioms: list[AxiomRule]
 
 
-def explore(problem: Problem, budget: Budget) -> Explored:
+def explore(problem: Problem, limits: Limits) -> Explored:
     """Return the reachable part of `problem`, simplified, before anything irrelevant is dropped."""
-    reached = reach(problem, budget)
-    return instantiated(reached, reached.database.growing, budget)
+    reached = reach(problem, limits)
+    return instantiated(reached, reached.database.growing, limits)
 
 
-def reach(problem: Problem, budget: Budget) -> Reached:
+def reach(problem: Problem, limits: Limits) -> Reached:
     """Return which instances of actions, effects and axioms can be reached with deletes ignored."""
     normal = narrowed(normalise(problem))
     database = Database(normal.problem, normal.fluent | normal.derived)
     schemas, axioms = schema_rules(normal), axiom_rules(normal)
-    reachability = Reachability(database, budget)
+    reachability = Reachability(database, limits)
     reachability.run([rule for rules in schemas for rule in rules.reachable] + [axiom.rule for axiom in axioms])
     for effect in chain.from_iterable(rules.effects for rules in schemas):
         if effect.deletes:
@@ -356,24 +356,24 @@ def reach(problem: Problem, budget: Budget) -> Reached:
     return Reached(normal, database, schemas, axioms)
 
 
-def instantiated(reached: Reached, predicates: Iterable[str], budget: Budget) -> Explored:
+def instantiated(reached: Reached, predicates: Iterable[str], limits: Limits) -> Explored:
     """Return what was reached, simplified, over the facts of these `predicates`; others are taken to hold."""
     normal, database = reached.normal, reached.database
     table = FactTable.of(database, predicates)
-    residuals = Residuals(table, database, budget)
+    residuals = Residuals(table, database, limits)
     goal = instantiate_goal(normal.goal, residuals)
     if not isinstance(goal, list):
         return Explored(RawTask(set(), [], [], []), table.atoms, normal.written.get(goal, goal))
-    actions, tables = instantiate_actions(reached.schemas, normal.problem, table, residuals, budget)
+    actions, tables = instantiate_actions(reached.schemas, normal.problem, table, residuals, limits)
     task = RawTask(
         initial=table.holding(database.initial),
         goal=goal,
         actions=actions,
-        rules=list(instantiate_axioms(reached.axioms, table, residuals, budget)),
+        rules=list(instantiate_axioms(reached.axioms, table, residuals, limits)),
         tables=tables,
     )
     task.rules.extend(residuals.rules)
-    found = _simplified(task, table.atoms, budget)
+    found = _simplified(task, table.atoms, limits)
     part = found.unreachable_goal
     if part is None:
         return found
@@ -381,8 +381,8 @@ def instantiated(reached: Reached, predicates: Iterable[str], budget: Budget) ->
     return replace(found, unreachable_goal=normal.written.get(part, whole))
 
 
-def _simplified(task: RawTask, atoms: list[Atom], budget: Budget) -> Explored:
-    impossible = simplify(task, atoms, budget)
+def _simplified(task: RawTask, atoms: list[Atom], limits: Limits) -> Explored:
+    impossible = simplify(task, atoms, limits)
     return Explored(task, atoms, None if impossible is None else _literal(impossible, atoms))
 
 
@@ -390,20 +390,20 @@ def _literal(literal: Literal, atoms: Sequence[Atom]) -> Atom | Not:
     return atoms[literal] if literal >= 0 else Not(atoms[~literal])
 
 
-def _finish(task: RawTask, atoms: list[Atom], budget: Budget, together: Mapping[str, str]) -> Task:
+def _finish(task: RawTask, atoms: list[Atom], limits: Limits, together: Mapping[str, str]) -> Task:
     """Return the task: facts numbered, mutex groups found, negations written where they are needed."""
-    frame, numbers = framed(task, atoms, without_clashes(task, atoms, budget))
+    frame, numbers = framed(task, atoms, without_clashes(task, atoms, limits))
     finisher = Finisher(numbers, task)
-    actions = without_needless_copies(finisher.actions(budget), together)
+    actions = without_needless_copies(finisher.actions(limits), together)
     return replace(frame, actions=actions, resolution=finisher.resolution)
 
 
-def without_clashes(task: RawTask, atoms: list[Atom], budget: Budget) -> Groups:
+def without_clashes(task: RawTask, atoms: list[Atom], limits: Limits) -> Groups:
     """Return the mutex groups; the actions that need two facts of one are dropped."""
     basic = _basic_facts(task, {rule.head for rule in task.rules})
     finder = MutexFinder(atoms, task, basic)
-    groups = finder.groups(budget)
-    _drop_impossible(task, groups, finder, budget)
+    groups = finder.groups(limits)
+    _drop_impossible(task, groups, finder, limits)
     return Groups(groups, [*cover(groups, basic)])
 
 
@@ -466,7 +466,7 @@ def _basic_facts(task: RawTask, derived: set[int]) -> list[int]:
     return sorted({literal if literal >= 0 else ~literal for literal in used} - derived)
 
 
-def _drop_impossible(task: RawTask, groups: list[Group], finder: MutexFinder, budget: Budget) -> None:
+def _drop_impossible(task: RawTask, groups: list[Group], finder: MutexFinder, limits: Limits) -> None:
     """Drop the actions that need two facts of a mutex group."""
     groups_of: dict[int, list[int]] = {}
     for number, group in enumerate(groups):
@@ -474,12 +474,12 @@ def _drop_impossible(task: RawTask, groups: list[Group], finder: MutexFinder, bu
             groups_of.setdefault(fact, []).append(number)
     kept: list[RawAction] = []
     for batch in batches(task.actions):
-        budget.check()
+        limits.check()
         kept += [action for action in batch if not _clashes(action, groups_of)]
     task.actions = kept
     parts: list[ActionTable] = []
     for table in task.tables:
-        budget.check()
+        limits.check()
         parts += table.cut({}, finder.clashing(table))
     task.tables = parts
 

@@ -21,7 +21,7 @@ from planner.grounding.action_tables import ActionTable, are_few, cost_picker
 from planner.grounding.joins import Filters, Join, Row, batches, make_join, projector
 from planner.grounding.reachability import AxiomRule, Database, EffectRule, SchemaRules, ticks
 from planner.lightweight import Final, cast, dataclass, field
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import (
     Action,
     And,
@@ -162,11 +162,11 @@ class Residuals:
     What has quantifiers is expanded once for all bindings that agree on its free variables.
     """
 
-    def __init__(self, table: FactTable, database: Database, budget: Budget) -> None:
+    def __init__(self, table: FactTable, database: Database, limits: Limits) -> None:
         self._table = table
         self._database = database
         self._any: dict[frozenset[frozenset[Literal]], Literal] = {}
-        self._tick = ticks(budget).__next__
+        self._tick = ticks(limits).__next__
         self._memo: dict[tuple[int, Row], Conjuncts] = {}
         self._free: dict[int, tuple[Term, ...]] = {}
         self.rules: list[RawRule] = []
@@ -176,7 +176,7 @@ class Residuals:
     def expand(self, formula: Formula, binding: Mapping[Term, Term]) -> Conjuncts:
         """Return the literals that `formula` asks for under `binding`, or None where it cannot hold.
 
-        Raises `LimitReached` when the budget is used up.
+        Raises `LimitReached` when a limit is reached.
         """
         key = id(formula)
         if key not in self._free:
@@ -333,11 +333,11 @@ def parts_of(actions: Iterable[RawAction]) -> Iterator[RawAction | RawEffect]:
 
 
 BATCH: Final = 4096
-"""How many instances are made before the budget is looked at."""
+"""How many instances are made before limits are looked at."""
 
 
 def instantiate_actions(
-    schemas: list[SchemaRules], problem: Problem, table: FactTable, residuals: Residuals, budget: Budget
+    schemas: list[SchemaRules], problem: Problem, table: FactTable, residuals: Residuals, limits: Limits
 ) -> tuple[list[RawAction], list[ActionTable]]:
     """Return the ground actions of all schemas: one by one, and by the column where that serves."""
     actions: list[RawAction] = []
@@ -346,11 +346,11 @@ def instantiate_actions(
     for rules in schemas:
         rows = rules.rule.rows
         if _fits_tables(rules, rows):
-            budget.check()
+            limits.check()
             tables += _tables(rules, rows, problem, table, number)
             number += len(rows)
             continue
-        for action in _instances(rules, problem, table, residuals, budget):
+        for action in _instances(rules, problem, table, residuals, limits):
             action.number += number
             actions.append(action)
         number += len(rows)
@@ -380,7 +380,7 @@ def _tables(
 
 
 def _instances(
-    rules: SchemaRules, problem: Problem, table: FactTable, residuals: Residuals, budget: Budget
+    rules: SchemaRules, problem: Problem, table: FactTable, residuals: Residuals, limits: Limits
 ) -> Iterator[RawAction]:
     """Yield the instances of a schema, with the places of their rows as numbers: some rows have none."""
     schema, names = rules.schema, rules.rule.names
@@ -388,11 +388,11 @@ def _instances(
     condition = Picker(schema.condition.atoms, schema.condition.negated, names, table)
     adds, deletes = Picker(schema.adds, (), names, table), Picker(schema.deletes, (), names, table)
     cost = cost_picker(action, problem)
-    effects = [_effects_by_row(effect, table, residuals, budget) for effect in rules.effects]
+    effects = [_effects_by_row(effect, table, residuals, limits) for effect in rules.effects]
     witnessed: set[tuple[Row, tuple[Literal, ...]]] = set()
     number = -1
     for rows in batches(rules.rule.rows, BATCH):
-        budget.check()
+        limits.check()
         for row, literals, added, deleted in zip(rows, condition(rows), adds(rows), deletes(rows), strict=True):
             number += 1
             if schema.condition.residual and not _expand(schema.condition, names, row, residuals, literals):
@@ -409,10 +409,10 @@ def _instances(
 
 
 def each_instance(
-    schemas: list[SchemaRules], problem: Problem, table: FactTable, residuals: Residuals, budget: Budget
+    schemas: list[SchemaRules], problem: Problem, table: FactTable, residuals: Residuals, limits: Limits
 ) -> list[RawAction]:
     """Return the ground actions of all schemas one by one, in order."""
-    actions, tables = instantiate_actions(schemas, problem, table, residuals, budget)
+    actions, tables = instantiate_actions(schemas, problem, table, residuals, limits)
     return sorted([*actions, *one_by_one(tables)], key=lambda action: action.number)
 
 
@@ -427,7 +427,7 @@ def one_by_one(tables: Iterable[ActionTable]) -> Iterator[RawAction]:
 
 
 def _effects_by_row(
-    effect: EffectRule, table: FactTable, residuals: Residuals, budget: Budget
+    effect: EffectRule, table: FactTable, residuals: Residuals, limits: Limits
 ) -> Mapping[Row, list[RawEffect]]:
     """Return the ground effects by the row of the action instance that they belong to."""
     rule, names = effect.rule, effect.rule.names
@@ -437,7 +437,7 @@ def _effects_by_row(
     given = projector(rule.given_terms, names)
     found: dict[Row, list[RawEffect]] = defaultdict(list)
     for rows in batches(rule.found.rows, BATCH):
-        budget.check()
+        limits.check()
         for row, literals, added, deleted in zip(rows, condition(rows), adds(rows), deletes(rows), strict=True):
             if not rule.condition.residual or _expand(rule.condition, names, row, residuals, literals):
                 found[given(row)].append(RawEffect(literals, added, deleted))
@@ -466,7 +466,7 @@ def _expand(
 
 
 def instantiate_axioms(
-    axioms: list[AxiomRule], table: FactTable, residuals: Residuals, budget: Budget
+    axioms: list[AxiomRule], table: FactTable, residuals: Residuals, limits: Limits
 ) -> Iterator[RawRule]:
     """Yield the ground rules of all axioms."""
     for axiom in axioms:
@@ -476,7 +476,7 @@ def instantiate_axioms(
             Picker([axiom.axiom.head], (), names, table),
         )
         for rows in batches(axiom.rule.found.rows, BATCH):
-            budget.check()
+            limits.check()
             for row, literals, (number,) in zip(rows, body(rows), head(rows), strict=True):
                 if not condition.residual or _expand(condition, names, row, residuals, literals):
                     yield RawRule(tuple(literals), number)

@@ -22,7 +22,7 @@ from planner.grounding.instantiate import RawAction, RawEffect
 from planner.grounding.joins import Key, Row
 from planner.grounding.simplify import RawTask
 from planner.lightweight import Final, dataclass
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Atom
 
 Typed = tuple[str, Column]
@@ -150,13 +150,13 @@ class MutexFinder:
             if fact not in change.held
         }
 
-    def groups(self, budget: Budget) -> list[Group]:
+    def groups(self, limits: Limits) -> list[Group]:
         """Return all groups found, of two facts or more, largest first."""
         found: dict[Group, None] = {}
         queue = list(self._first_candidates())
         seen = {frozenset(parts) for parts in queue}
         for parts in queue:
-            budget.check()
+            limits.check()
             failure = self._failure(parts)
             if failure is None:
                 self._proved.append(parts)

@@ -17,7 +17,7 @@ from itertools import chain, islice, repeat
 from planner.compilations.normal_form import Conjunction, NormalAxiom, NormalProblem, Schema, SchemaEffect
 from planner.grounding.joins import Filters, Join, Relation, Row, Source, batches, compile_join, make_join, projector
 from planner.lightweight import Final, dataclass, field, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import ROOT_TYPE, Atom, Problem, Term, TypeHierarchy, Variable, is_variable
 
 
@@ -79,7 +79,7 @@ TICKS_PER_CHECK: Final = 4096
 RULES_TO_SHARE: Final = 40
 """So many rules resemble each other: joins are compiled at once, as they share what is compiled."""
 BATCH: Final = 10_000
-"""How many rows are found before the budget is looked at."""
+"""How many rows are found before limits are looked at."""
 
 Emission = tuple[str, Sequence[Term]]
 """A predicate and the terms of the fact that a rule makes."""
@@ -131,24 +131,24 @@ class Reachability:
     Afterwards `rule.found` holds the instances of each rule, and `database.relation(p)` the reachable facts of p.
     """
 
-    def __init__(self, database: Database, budget: Budget) -> None:
+    def __init__(self, database: Database, limits: Limits) -> None:
         self.database = database
-        self.budget = budget
+        self.limits = limits
         self._triggers: dict[str, list[tuple[Rule, Callable[[], Join]]]] = defaultdict(list)
         self._waiting: dict[str, dict[Row, list[_Counter]]] = defaultdict(lambda: defaultdict(list))
         self._pending: dict[str, list[Iterable[Row]]] = defaultdict(list)
         self._emitters: dict[int, list[tuple[str, Callable[[Row], Row]]]] = {}
         self._make_join = make_join
-        self._tick = ticks(budget).__next__
+        self._tick = ticks(limits).__next__
 
     def run(self, rules: Sequence[Rule]) -> None:
-        """Find all instances of `rules`; raises `LimitReached` when the budget is used up."""
+        """Find all instances of `rules`; raises `LimitReached` when a limit is reached."""
         for name in sorted(self.database.growing):
             self._pending[name].append(self.database.initial.get(name, {}))
         if len(rules) > RULES_TO_SHARE:
             self._make_join = compile_join
         for rule in rules:
-            self.budget.check()
+            self.limits.check()
             self._emitters[id(rule)] = [(name, projector(terms, rule.names)) for name, terms in rule.emits]
             self._prepare(rule)
         while self._pending:
@@ -162,7 +162,7 @@ class Reachability:
         assert rule.given is not None
         join = self._join(rule, Atom(rule.given, rule.given_terms), ())
         for batch in batches(join(list(self.database.relation(rule.given).rows))):
-            self.budget.check()
+            self.limits.check()
             rule.found.add(batch)
 
     def _prepare(self, rule: Rule) -> None:
@@ -214,7 +214,7 @@ class Reachability:
         return self._make_join(start.args, sources, database.filters(rule.condition), rule.names, self._tick)
 
     def _spread(self, name: str, new: list[Row]) -> None:
-        self.budget.check()
+        self.limits.check()
         for rule, join in self._triggers.get(name, ()):
             self._fire(rule, join()(new))
         waiting = self._waiting.get(name)
@@ -228,17 +228,17 @@ class Reachability:
     def _fire(self, rule: Rule, rows: Iterable[Row]) -> None:
         iterator = iter(rows)
         while batch := list(islice(iterator, BATCH)):
-            self.budget.check()
+            self.limits.check()
             new = rule.found.add(batch)
             for name, project in self._emitters[id(rule)]:
                 self._pending[name].append(map(project, new))
 
 
-def ticks(budget: Budget) -> Iterator[bool]:
-    """Yield True for ever, looking at the budget now and then."""
+def ticks(limits: Limits) -> Iterator[bool]:
+    """Yield True for ever, looking at the limits now and then."""
     while True:
         yield from repeat(True, TICKS_PER_CHECK)
-        budget.check()
+        limits.check()
 
 
 @dataclass(frozen=True, slots=True)

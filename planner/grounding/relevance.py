@@ -16,18 +16,18 @@ from planner.grounding.action_tables import ActionTable, either, members
 from planner.grounding.instantiate import Literal, RawAction, RawEffect, parts_of
 from planner.grounding.joins import batches
 from planner.grounding.simplify import RawTask
-from planner.limits import Budget
+from planner.limits import Limits
 
 
-def relevant_literals(task: RawTask, budget: Budget) -> set[Literal]:
+def relevant_literals(task: RawTask, limits: Limits) -> set[Literal]:
     """Return all relevant literals of `task`."""
     wanted = _wanted(task)
-    makers = _Makers(task, wanted, budget)
+    makers = _Makers(task, wanted, limits)
     used = bytearray(task.size)
     relevant = set(task.goal)
     queue = list(relevant)
     while queue and len(relevant) < len(wanted):
-        budget.check()
+        limits.check()
         literal = queue.pop()
         conditions = [*makers.conditions.get(literal, ())]
         for number in makers.actions.get(literal, ()):
@@ -61,16 +61,16 @@ class _Makers:
     `conditions` the further conditions of effects and rules, one of which is needed.
     """
 
-    def __init__(self, task: RawTask, wanted: set[Literal], budget: Budget) -> None:
+    def __init__(self, task: RawTask, wanted: set[Literal], limits: Limits) -> None:
         self.actions: dict[Literal, list[int]] = defaultdict(list)
         self.conditions: dict[Literal, list[Iterable[Literal]]] = defaultdict(list)
         self.needs: list[Sequence[Literal]] = [action.condition for action in task.actions]
         deletes_matter = any(literal < 0 for literal in wanted)
         for table in task.tables:
-            budget.check()
+            limits.check()
             self._take_table(table, deletes_matter=deletes_matter)
         for numbered in batches(enumerate(task.actions)):
-            budget.check()
+            limits.check()
             for number, action in numbered:
                 for fact in action.adds:
                     self.actions[fact].append(number)
@@ -111,7 +111,7 @@ def _written(part: RawAction | RawEffect) -> Iterator[Literal]:
         yield ~fact
 
 
-def keep_relevant(task: RawTask, relevant: set[Literal], budget: Budget, together: Mapping[str, str]) -> None:
+def keep_relevant(task: RawTask, relevant: set[Literal], limits: Limits, together: Mapping[str, str]) -> None:
     """Drop from `task`, in place, all actions, effects, rules and initial facts that are not relevant.
 
     Where an action helps, those that `together` gives the same name and that have the same arguments stay, too, unless
@@ -120,7 +120,7 @@ def keep_relevant(task: RawTask, relevant: set[Literal], budget: Budget, togethe
     facts = {literal if literal >= 0 else ~literal for literal in relevant}
     actions = []
     for batch in batches(task.actions):
-        budget.check()
+        limits.check()
         for action in batch:
             if not facts.issuperset(action.adds) or not facts.issuperset(action.deletes) or action.effects:
                 _trim(action, facts)

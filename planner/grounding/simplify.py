@@ -19,7 +19,7 @@ from planner.grounding.action_tables import ActionTable, Column, Mask, are_few, 
 from planner.grounding.instantiate import Literal, RawAction, RawEffect, RawRule, one_by_one, parts_of
 from planner.grounding.joins import batches
 from planner.lightweight import dataclass, field, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Atom
 
 
@@ -97,7 +97,7 @@ class RawTask:
         return len(self.actions) + sum(map(len, self.tables))
 
 
-def simplify(task: RawTask, atoms: Sequence[Atom], budget: Budget) -> Literal | None:
+def simplify(task: RawTask, atoms: Sequence[Atom], limits: Limits) -> Literal | None:
     """Simplify `task` in place; return a goal literal that can never hold, if there is one.
 
     Literals that hold in every reachable state leave all conditions; what needs their opposites is dropped. This is
@@ -107,8 +107,8 @@ def simplify(task: RawTask, atoms: Sequence[Atom], budget: Budget) -> Literal | 
     before, changed = task.size, None
     task.tables = [part for table in task.tables for part in tidied(table, atoms)]
     while True:
-        task.actions = list(_simplified_actions(task.actions, constant, changed, budget))
-        _simplify_tables(task, constant, budget)
+        task.actions = list(_simplified_actions(task.actions, constant, changed, limits))
+        _simplify_tables(task, constant, limits)
         task.rules = list(dict.fromkeys([rule for old in task.rules if (rule := _simplified(old, constant))]))
         if task.size == before:
             break
@@ -127,12 +127,12 @@ def simplify(task: RawTask, atoms: Sequence[Atom], budget: Budget) -> Literal | 
 
 
 def _simplified_actions(
-    actions: list[RawAction], constant: set[Literal], changed: set[Literal] | None, budget: Budget
+    actions: list[RawAction], constant: set[Literal], changed: set[Literal] | None, limits: Limits
 ) -> Iterator[RawAction]:
     """Yield what is left of `actions`; those without `changed` literals, where these are given, are simple already."""
     impossible = {~literal for literal in constant}
     for batch in batches(actions):
-        budget.check()
+        limits.check()
         yield from [
             action
             for action in batch
@@ -147,13 +147,13 @@ def _has_any(action: RawAction, literals: set[Literal]) -> bool:
     )
 
 
-def _simplify_tables(task: RawTask, constant: set[Literal], budget: Budget) -> None:
+def _simplify_tables(task: RawTask, constant: set[Literal], limits: Limits) -> None:
     """Simplify the tables; what is left of one in small parts is handled one by one from now on."""
     impossible = {~literal for literal in constant}
     fixed = constant | impossible
     parts: list[ActionTable] = []
     for table in task.tables:
-        budget.check()
+        limits.check()
         parts += without_constants(table, constant, impossible, fixed)
     task.tables = [part for part in parts if not are_few(part)]
     task.actions += one_by_one([part for part in parts if are_few(part)])

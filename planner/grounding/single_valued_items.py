@@ -9,21 +9,21 @@ from planner.grounding.ground import explore
 from planner.grounding.joins import Row, getter
 from planner.grounding.mutex_groups import MutexFinder
 from planner.lightweight import replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import OPEN, Atom, Goal, Problem
 
 
-def single_valued(problem: Problem, patterns: Iterable[Atom], budget: Budget) -> dict[Atom, bool]:
+def single_valued(problem: Problem, patterns: Iterable[Atom], limits: Limits) -> dict[Atom, bool]:
     """Return, for each pattern with open arguments, whether at most one fact that it covers ever holds at a time.
 
     A pattern stands for one item for each choice of its arguments that are not open: `at(?robot, _)` for one item a
     robot. The proof is by mutex groups over what is reachable from the initial state, whatever the goal; False means
     that it could not be proved.
     """
-    found = explore(replace(problem, goal=Goal()), budget)
+    found = explore(replace(problem, goal=Goal()), limits)
     derived = {rule.head for rule in found.task.rules}
     facts = [number for number, atom in enumerate(found.atoms) if number not in derived]
-    groups = MutexFinder(found.atoms, found.task, facts).groups(budget)
+    groups = MutexFinder(found.atoms, found.task, facts).groups(limits)
     groups_of: dict[int, set[int]] = defaultdict(set)
     for number, group in enumerate(groups):
         for fact in group:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from planner.compilations.normal_form import Conjunction, disjuncts
 from planner.grounding.single_valued_items import single_valued
 from planner.language.declare.vocabulary import Types
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.lint.findings import Finding, Level, plain_atoms
 from planner.model import (
     OPEN,
@@ -190,12 +190,12 @@ def _outcomes(action: Action) -> Iterator[Finding]:
         yield Finding(Level.WARNING, "unintended-outcomes", place, message, "make that an outcome, or change it")
 
 
-def check_single_values(problem: Problem, budget: Budget) -> Iterator[Finding]:
+def check_single_values(problem: Problem, limits: Limits) -> Iterator[Finding]:
     """Yield the open patterns of `modifies` whose items may have several values at once; raises `LimitReached`."""
     places = _open_patterns(problem.domain)
     if not places:
         return
-    for pattern, proved in single_valued(problem, places, budget).items():
+    for pattern, proved in single_valued(problem, places, limits).items():
         if not proved:
             yield Finding(
                 Level.WARNING if pattern.args.count(OPEN) == 1 else Level.NOTE,

@@ -21,7 +21,7 @@ from planner.compilations.object_creation.reachability import with_enough
 from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
 from planner.language.declare.fields import plain
 from planner.lightweight import Final, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.lint.actions import check_action, check_arguments, check_single_values, contradiction
 from planner.lint.findings import (
     Finding,
@@ -76,7 +76,7 @@ class Possible:
         return predicate in self.facts.growing or bool(self.facts.relation(predicate).rows)
 
 
-def possible(problem: Problem, budget: Budget) -> Possible:
+def possible(problem: Problem, limits: Limits) -> Possible:
     """Return what may happen in `problem`; raises `LimitReached`.
 
     Actions may come out in every way, and facts that are unknown may hold, or not.
@@ -90,7 +90,7 @@ def possible(problem: Problem, budget: Budget) -> Possible:
     schemas, axioms = schema_rules(normal), axiom_rules(normal)
     database = Database(normal.problem, normal.fluent | normal.derived)
     rules = [rule for schema in schemas for rule in schema.reachable]
-    Reachability(database, budget).run([*rules, *(axiom.rule for axiom in axioms)])
+    Reachability(database, limits).run([*rules, *(axiom.rule for axiom in axioms)])
     applied = [schema.schema.action.name for schema in schemas if schema.rule.found.rows]
     return Possible(normal, frozenset([ways[name].action if name in ways else name for name in applied]), database)
 
@@ -256,13 +256,13 @@ def check_domain(domain: DomainModel) -> list[Finding]:
     )
 
 
-def check_problem(problem: Problem, budget: Budget | None = None) -> list[Finding]:
+def check_problem(problem: Problem, limits: Limits | None = None) -> list[Finding]:
     """Return what can be said about `problem` and its domain, the worst first.
 
     Raises `LimitReached`, and `InputError` for what is no classical problem.
     """
-    check_classical(problem, "check_problem", "htn.problem_kind.check(problem, budget) checks it")
-    domain, budget = problem.domain, budget or Budget()
+    check_classical(problem, "check_problem", "htn.problem_kind.check(problem, limits) checks it")
+    domain, limits = problem.domain, limits or Limits()
     found = [
         *check_arguments(domain),
         *_single_actions(domain),
@@ -272,9 +272,9 @@ def check_problem(problem: Problem, budget: Budget | None = None) -> list[Findin
     found += [*check_unmentioned(problem), *check_demands(problem)]
     enough = with_enough(problem)
     if enough is not None:
-        reach = possible(enough, budget)
+        reach = possible(enough, limits)
         found += [*check_reach(enough, reach), *check_constraints(problem, reach)]
-        found += check_single_values(enough, budget)
+        found += check_single_values(enough, limits)
     return worst_first(found)
 
 

@@ -17,7 +17,7 @@ from planner.compilations.constraints import constraint_of
 from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.garbage_collection import collector_paused
 from planner.lightweight import Any, Final, cast
-from planner.limits import Budget, LimitReached, check_limits, never
+from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.domain import creates_objects
 from planner.options import check_simulations
@@ -53,8 +53,8 @@ Turn = tuple[str, Search]
 class Deciding:
     """The process of a problem, and what each search that has had a turn knows of it."""
 
-    def __init__(self, problem: Problem, objective: Objective, penalty: Number | None, budget: Budget) -> None:
-        self.problem, self.objective, self.budget = problem, objective, budget
+    def __init__(self, problem: Problem, objective: Objective, penalty: Number | None, limits: Limits) -> None:
+        self.problem, self.objective, self.limits = problem, objective, limits
         self.penalty = None if penalty is None else float(penalty)
         self.process: Process | None = None
         self.known: dict[str, tuple[Graph, Bounds]] = {}
@@ -66,10 +66,10 @@ class Deciding:
         """Return what comes of the searches of `turns`, one after the other, until one comes to its end."""
         search = turns[-1][0]
         try:
-            self.process = process_of(self.problem, self.budget)
-            self.ground_seconds = self.budget.elapsed
-            limit = self.budget.remaining
-            part = self.budget.part(None if limit is None else limit * LOOKING)
+            self.process = process_of(self.problem, self.limits)
+            self.ground_seconds = self.limits.elapsed
+            limit = self.limits.remaining
+            part = self.limits.part(None if limit is None else limit * LOOKING)
             search, chosen = self._searched(self.process, turns, part)
             policy = policy_of(self.known[search][0], chosen, self.problem, part.check)
             stopped_by = StoppedBy.EXHAUSTED if self.known[search][1].proved else StoppedBy.INCOMPLETE
@@ -98,7 +98,7 @@ class Deciding:
         utility = -policy.utility if self.objective is Objective.UTILITY else 0.0
         return round(-policy.success, 9), round(utility, 9), policy.cost
 
-    def _searched(self, process: Process, turns: Sequence[Turn], part: Budget) -> tuple[str, Sequence[Option | None]]:
+    def _searched(self, process: Process, turns: Sequence[Turn], part: Limits) -> tuple[str, Sequence[Option | None]]:
         """Return the search that came to its end, and the options that are best."""
         for name, search in turns:
             if name not in self.known:
@@ -125,7 +125,7 @@ class Deciding:
         units = process.task.resolution
         aim = Aim(process, self.objective, None if self.penalty is None else self.penalty * units)
         if search != "vi" and process.task.unreachable_goal is None:
-            check = self.budget.check
+            check = self.limits.check
             aim.hopes = hopes_for(aim, check) if search == SIMULATIONS else Hopes(process, check)
         graph = Graph(process, aim)
         first = graph.options[0][0]
@@ -140,9 +140,9 @@ class Deciding:
         """
         graph, bounds = self.known[search]
         chosen: Sequence[Option | None] = () if bounds.solution is None else bounds.solution.chosen
-        if self.budget.cancel is None or not self.budget.cancel.is_set():
-            limit = self.budget.remaining
-            part = self.budget.part(None if limit is None else limit * MAKING)
+        if self.limits.cancel is None or not self.limits.cancel.is_set():
+            limit = self.limits.remaining
+            part = self.limits.part(None if limit is None else limit * MAKING)
             with contextlib.suppress(LimitReached):
                 if search == SIMULATIONS:
                     chosen = best_known(graph, bounds, part.check).chosen
@@ -197,7 +197,7 @@ class Deciding:
     def _is_validated(self, policy: Policy) -> bool:
         """Compute again what `policy` is worth; False where there is no time for that. Differences are our mistakes."""
         try:
-            worth = evaluate(self.problem, policy, self.budget.check)
+            worth = evaluate(self.problem, policy, self.limits.check)
         except LimitReached:
             return False
         for ours, theirs in [
@@ -221,7 +221,7 @@ class Deciding:
             expanded=sum(sum(graph.inside) for graph in graphs),
             generated=sum(map(len, graphs)),
             ground_seconds=self.ground_seconds,
-            search_seconds=self.budget.elapsed - self.ground_seconds,
+            search_seconds=self.limits.elapsed - self.ground_seconds,
             simulations=sum(bounds.simulations for _, bounds in self.known.values()),
         )
 
@@ -299,7 +299,7 @@ def decide(
     named = SEARCHES | {"mcts": simulating, PLANS: planning}
     turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
     with collector_paused():
-        return Deciding(problem, objective, penalty, Budget(time_limit, memory_limit, cancel)).done(turns)
+        return Deciding(problem, objective, penalty, Limits(time_limit, memory_limit, cancel)).done(turns)
 
 
 def _turns(simulating: Search, time_limit: float | None) -> list[Turn]:

@@ -33,7 +33,7 @@ from planner.compilations.determinization import ROUNDING, Way, chances, determi
 from planner.garbage_collection import collector_paused
 from planner.grounding.ground import ground_adl
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import COST, TRUE, Action, Atom, Goal, Not, Number, Predicate, Problem, When
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Step, exact
@@ -304,7 +304,7 @@ class Process:
         return sum([wish.utility for wish in self.wishes if any(not case & missing for case in wish.cases)])
 
 
-def process_of(problem: Problem, budget: Budget) -> Process:
+def process_of(problem: Problem, limits: Limits) -> Process:
     """Return the decision process of `problem`: what is reachable and relevant by some outcomes, ground.
 
     Where no outcomes whatever lead to the hard goal, its task has nothing but `unreachable_goal`. Raises as `ground`
@@ -314,16 +314,16 @@ def process_of(problem: Problem, budget: Budget) -> Process:
     if problem.unknown:
         from planner.compilations.contingent.belief_states import sensing_process_of
 
-        return sensing_process_of(problem, budget)
+        return sensing_process_of(problem, limits)
     compiled = determinise(relevant(problem))
     source = compiled.problem
     if problem.constraints:
         source = with_marks(source, {name: way.action for name, way in compiled.ways.items()})
-    return grounded(source, compiled.ways, problem.domain.actions, budget)
+    return grounded(source, compiled.ways, problem.domain.actions, limits)
 
 
 def grounded(
-    problem: Problem, ways: Mapping[str, Way], actions: Mapping[str, Action], budget: Budget, *, whole: bool = False
+    problem: Problem, ways: Mapping[str, Way], actions: Mapping[str, Action], limits: Limits, *, whole: bool = False
 ) -> Process:
     """Return the process of `problem`, whose actions are `ways` in which `actions` come out; others are no choices.
 
@@ -332,7 +332,7 @@ def grounded(
     with collector_paused():
         asked = Asked.about(problem)
         together = {name: way.action for name, way in ways.items() if actions[way.action].is_uncertain}
-        task, cases = asked.answered(ground_adl(asked.problem, budget, together, whole=whole))
+        task, cases = asked.answered(ground_adl(asked.problem, limits, together, whole=whole))
         wishes = [Wish(soft.utility, each) for soft, each in zip(problem.goal.soft, cases, strict=False)]
         purse = Purse.of(asked.problem, task)
         return Process(task, tuple(_choices(task.actions, ways, actions)), tuple(wishes), purse)

@@ -9,7 +9,7 @@ from decimal import Context, Decimal
 from planner.compilations.constraints import constraint_of
 from planner.garbage_collection import collector_paused
 from planner.lightweight import TYPE_CHECKING, Final, replace
-from planner.limits import Budget, Finishing, LimitReached
+from planner.limits import Finishing, LimitReached, Limits
 from planner.model import DomainModel, Number, Problem
 from planner.model.domain import uncertain_actions
 from planner.options import Solve, SolveOptions
@@ -30,12 +30,12 @@ EXACT: Final = Context(prec=600)
 class Incumbent:
     """What one search knows about a problem, and the `Result` that this makes.
 
-    `budget` limits the search; None: the limits of the options, which begin to count now.
+    `limits` limits the search; None: the limits of the options, which begin to count now.
     """
 
-    def __init__(self, problem: Problem, options: SolveOptions, budget: Budget | None = None) -> None:
+    def __init__(self, problem: Problem, options: SolveOptions, limits: Limits | None = None) -> None:
         self.problem = problem
-        self.budget = budget or options.budget()
+        self.limits = limits or options.limits()
         self.run = Run(on_change=self._changed)
         self.run.seed, self.run.most_simulations = options.seed, options.simulations
         self.caveat = ""
@@ -63,7 +63,7 @@ class Incumbent:
     def improve(self, steps: Steps, mode: str) -> Result:
         """Go through `steps` to their end, or to the first plan where `mode` is that; raises `LimitReached`."""
         while True:
-            self.budget.check()
+            self.limits.check()
             try:
                 next(steps)
             except StopIteration as stop:
@@ -74,7 +74,7 @@ class Incumbent:
     def take_task(self, task: Task) -> None:
         """Note that grounding is done, and gave this task."""
         self._task = task
-        self._ground_seconds = self.budget.elapsed
+        self._ground_seconds = self.limits.elapsed
         self._searching_since = time.thread_time()
 
     def unreachable(self) -> Result:
@@ -156,8 +156,8 @@ class Incumbent:
             run.expanded,
             run.evaluated,
             run.generated,
-            self._ground_seconds if task else self.budget.elapsed,
-            self.budget.elapsed - self._ground_seconds if task else 0.0,
+            self._ground_seconds if task else self.limits.elapsed,
+            self.limits.elapsed - self._ground_seconds if task else 0.0,
             time.thread_time() - self._searching_since if task else 0.0,
             run.stored,
             run.stored_bytes,
@@ -171,7 +171,7 @@ class Incumbent:
         if self.run.plan is self._plan_actions and now < self._next_report:
             return
         self._next_report = now + REPORT_SECONDS
-        self._on_progress(Progress(self._validated(), self._bound(), self.budget.elapsed, self._statistics()))
+        self._on_progress(Progress(self._validated(), self._bound(), self.limits.elapsed, self._statistics()))
 
 
 def unsupported(problem: Problem, takes: Collection[str] = ()) -> Result | None:
@@ -203,11 +203,11 @@ def intended(domain: DomainModel, result: Result) -> Result:
     return replace(result, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, reason=reason)
 
 
-def as_intended(problem: Problem, result: Result, budget: Budget, answer: Solve) -> Result:
+def as_intended(problem: Problem, result: Result, limits: Limits, answer: Solve) -> Result:
     """Return `result`, for which actions come out as intended; it stays UNSOLVABLE where no outcomes reach the goal."""
     if result.status is Status.UNSOLVABLE and uncertain_actions(problem.domain):
         from planner.compilations.determinization import is_hopeless
 
-        if is_hopeless(problem, budget, answer):
+        if is_hopeless(problem, limits, answer):
             return result
     return intended(problem.domain, result)

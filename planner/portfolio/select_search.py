@@ -27,9 +27,9 @@ def select_search(problem: Problem, options: SolveOptions, workplace: Workplace,
 
         return within_budgets(workplace, problem, mode, name, heuristic)
     if name == "symbolic":
-        return alone(workplace, incumbent.budget)
+        return alone(workplace, incumbent.limits)
     if name is not None:
         steps, incumbent.caveat = run_named_search(workplace, name, heuristic)
         return steps
     steps = run_portfolio(mode, workplace)
-    return steps if mode == "first" else beside(steps, workplace, incumbent.budget)
+    return steps if mode == "first" else beside(steps, workplace, incumbent.limits)

@@ -17,7 +17,7 @@ import subprocess
 import time
 
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast
-from planner.limits import GIB, Budget, LimitReached, processors
+from planner.limits import GIB, LimitReached, Limits, processors
 from planner.plan import StoppedBy
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.symbolic.search import check_there, is_there
@@ -131,10 +131,10 @@ ITSELF: Final = GIB // 16
 """Bytes of such a process beside the diagrams."""
 
 
-def beside(steps: Steps, workplace: Workplace, budget: Budget) -> Steps:
+def beside(steps: Steps, workplace: Workplace, limits: Limits) -> Steps:
     """Go through `steps`, and from when it is known what no plan needs, through symbolic search of the rest, too.
 
-    The first that is exhausted has the proof. Both share the best plan and the bound, and the memory of `budget`.
+    The first that is exhausted has the proof. Both share the best plan and the bound, and the memory of `limits`.
     """
     until = time.thread_time() + PATIENCE
     while workplace.pruned is None or time.thread_time() < until:
@@ -143,19 +143,19 @@ def beside(steps: Steps, workplace: Workplace, budget: Budget) -> Steps:
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
         yield
-    room = _room(budget)
+    room = _room(limits)
     if room < LEAST_ROOM or not is_there():
         return (yield from steps)
-    budget.elsewhere = room + ITSELF
+    limits.elsewhere = room + ITSELF
     other = Other(workplace.pruned, room)
     try:
-        return (yield from _both(steps, other, workplace.run, budget))
+        return (yield from _both(steps, other, workplace.run, limits))
     finally:
         other.stop()
-        budget.elsewhere = 0
+        limits.elsewhere = 0
 
 
-def _both(steps: Steps, other: Other, run: Run, budget: Budget) -> Steps:
+def _both(steps: Steps, other: Other, run: Run, limits: Limits) -> Steps:
     """Go through `steps`, and look what the `other` process has found every now and then."""
     turns, ending = Turns(other, run), cast("Ending | None", None)
     while ending is None or other.ending is None:
@@ -165,10 +165,10 @@ def _both(steps: Steps, other: Other, run: Run, budget: Budget) -> Steps:
             run.by = BY
             run.proved(run.limit)
             return Ending.EXHAUSTED
-        if other.ending is not None and budget.elsewhere:
+        if other.ending is not None and limits.elsewhere:
             run.failed = other.failure
             other.stop()
-            budget.elsewhere = 0
+            limits.elsewhere = 0
         if ending is None:
             try:
                 next(steps)
@@ -218,7 +218,7 @@ class Turns:
         return 0.5 if bound >= CLOSE * best else TRAILING
 
 
-def alone(workplace: Workplace, budget: Budget) -> Steps:
+def alone(workplace: Workplace, limits: Limits) -> Steps:
     """Do nothing but symbolic search, in another process all the same; raises `LimitReached` without room for it."""
     check_there()
     run = workplace.run
@@ -229,7 +229,7 @@ def alone(workplace: Workplace, budget: Budget) -> Steps:
     if not known.solvable:
         run.by = known.by, ""
         return Ending.EXHAUSTED
-    room = _room(budget)
+    room = _room(limits)
     if room < LEAST_ROOM:
         raise LimitReached(StoppedBy.MEMORY)
     other = Other(known, room)
@@ -245,8 +245,8 @@ def alone(workplace: Workplace, budget: Budget) -> Steps:
     return other.ending
 
 
-def _room(budget: Budget) -> int:
+def _room(limits: Limits) -> int:
     """Return how many bytes may be given away."""
-    if budget.memory_limit is not None:
-        return min(MOST_ROOM, int(SHARE * budget.memory_limit * GIB) - ITSELF)
+    if limits.memory_limit is not None:
+        return min(MOST_ROOM, int(SHARE * limits.memory_limit * GIB) - ITSELF)
     return min(MOST_ROOM, int(SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from planner.compilations.contingent.assumptions import CARELESS, IN_NO_CASE, Supposing, supposing, surprise
 from planner.compilations.contingent.knowledge import translation
 from planner.lightweight import Any, Final, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Number, Problem
 from planner.model.unknown_facts import decided, hidden
 from planner.options import SolveOptions
@@ -25,27 +25,27 @@ Search = Callable[..., Patch]
 
 
 def patch_supposing(
-    problem: Problem, remaining: Sequence[Step], search: Search, budget: Budget, **options: Any
+    problem: Problem, remaining: Sequence[Step], search: Search, limits: Limits, **options: Any
 ) -> Patch:
     """Return the patch for `problem`, of which facts are unknown; `search` finds patches where none are.
 
     Where unknown facts matter, nothing is proved of it but that no steps lead to the goal, however they turn out.
     """
-    limits: dict[str, Any] = {"memory_limit": budget.memory_limit, "cancel": budget.cancel}
+    others: dict[str, Any] = {"memory_limit": limits.memory_limit, "cancel": limits.cancel}
     used = {step.action for step in (*remaining, *options["fixed"])}.intersection(problem.domain.actions)
     asked = translation(problem, used)
     if asked is None:
-        return search(decided(problem, ()), remaining, **options, **limits, time_limit=budget.remaining)
-    assuming = SolveOptions().within(budget, ASSUMING_SHARE)
+        return search(decided(problem, ()), remaining, **options, **others, time_limit=limits.remaining)
+    assuming = SolveOptions().within(limits, ASSUMING_SHARE)
     lucky = answer(asked.optimistic(), assuming)
     if lucky.status is Status.UNSOLVABLE:
         return Patch(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=IN_NO_CASE)
     safe = answer(asked.knowing(), assuming)
     made = supposing(asked, asked.knowing(), surprise(lucky.cost, safe.cost))
-    found = search(made.problem, remaining, **options, **limits, time_limit=budget.remaining)
+    found = search(made.problem, remaining, **options, **others, time_limit=limits.remaining)
     if found.steps is not None and _begins_with(made, found.steps, options["not_first"]):
         options["forbidden"] = [*options["forbidden"], *options["not_first"]]
-        found = search(made.problem, remaining, **options, **limits, time_limit=budget.remaining)
+        found = search(made.problem, remaining, **options, **others, time_limit=limits.remaining)
     if found.steps is None:
         reason = CARELESS if found.status is Status.UNSOLVABLE and asked.words.guessed else found.reason
         return replace(found, status=Status.UNKNOWN, lower_bound=None, reason=reason)

@@ -16,8 +16,8 @@ from planner.compilations.adl import compile_adl
 from planner.compilations.constraints import compile_constraints
 from planner.compilations.relevance import relevant_part
 from planner.compilations.soft_goals import moving, staged
-from planner.lightweight import Any, dataclass, replace
-from planner.limits import Budget, Finishing, check_limits
+from planner.lightweight import dataclass, replace
+from planner.limits import Finishing, Limits, check_limits
 from planner.model import Action, Number, Problem
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
 from planner.portfolio.incumbent import unsupported
@@ -118,9 +118,9 @@ def mend(
     problem = resolve_classical(problem, "mend", "solve(problem) finds a plan for it")
     given = steps.steps if isinstance(steps, Plan) else tuple(steps)
     if problem.is_limited:
-        limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
         free = replace(problem, budgets={}, deadline=None)
-        return _within(problem, mend(free, given, forbidden=forbidden, **limits))
+        found = mend(free, given, forbidden=forbidden, time_limit=time_limit, memory_limit=memory_limit, cancel=cancel)
+        return _within(problem, found)
     refused = unsupported(problem)
     if refused is not None:
         return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
@@ -128,14 +128,14 @@ def mend(
     rules = Simulation(whole).rules
     wrong = {place: misfit for place, step in enumerate(given) if (misfit := rules.misfit(step))}
     fitting = {place: step for place, step in enumerate(given) if place not in wrong}
-    banned, budget = actions_of(forbidden), Budget(time_limit, memory_limit, cancel)
+    banned, limits = actions_of(forbidden), Limits(time_limit, memory_limit, cancel)
     relevant = relevant_part(whole, [step.action for step in fitting.values()])
     plain = barred(compile_adl(relevant).problem, banned, frozenset())
     usable = {place: step for place, step in fitting.items() if actions_of([step]).isdisjoint(banned)}
     misfits = tuple(wrong.items())
     try:
-        start = _start(whole, plain, usable, len(given), budget)
-        chooser = Chooser(keeping(plain, usable, len(given)), budget)
+        start = _start(whole, plain, usable, len(given), limits)
+        chooser = Chooser(keeping(plain, usable, len(given)), limits)
     except STOPS as stop:
         return Mended(Status.UNKNOWN, stopped_by(stop), given, misfits=misfits, reason=_lacking(stopped_by(stop)))
     found = _mended(whole, given, chooser, None if start is None else chooser.named(start), misfits)
@@ -144,11 +144,11 @@ def mend(
 
 
 def _start(
-    problem: Problem, plain: Problem, usable: Mapping[int, Step], number: int, budget: Budget
+    problem: Problem, plain: Problem, usable: Mapping[int, Step], number: int, limits: Limits
 ) -> list[str | Step] | None:
     """Return what keeps all `usable` steps, by place, after new ones; None where no such plan is found soon."""
     ways = Ways.of(Simulation(problem), tuple(usable.values()), 0, ())
-    new = ways.reached(0, plain, budget) if ways.missing and not ways.first else None
+    new = ways.reached(0, plain, limits) if ways.missing and not ways.first else None
     return None if new is None else [*new, *keeping_all(usable, number)]
 
 

@@ -31,7 +31,7 @@ from planner.compilations.relevance import relevant_part
 from planner.compilations.soft_goals import moving, staged
 from planner.errors import InputError, PlanError
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import Budget, Finishing, LimitReached, check_limits
+from planner.limits import Finishing, LimitReached, Limits, check_limits
 from planner.model import Action, Atom, Formula, Goal, Number, Problem
 from planner.model.formulas import atoms_in, exact_decimal
 from planner.model.problem import sealed
@@ -201,14 +201,14 @@ class Ways:
         cheapest = nsmallest(MOST_TRIED, found, key=lambda place: float(self.charges[place]) + usual * found[place])
         return list(dict.fromkeys([nearest, *cheapest]))
 
-    def reached(self, place: int, plain: Problem, budget: Budget) -> list[Step] | None:
+    def reached(self, place: int, plain: Problem, limits: Limits) -> list[Step] | None:
         """Return steps of `plain` after which the plan goes on at `place`; None where none are found soon."""
         goal = Goal(needed(self.now, self.old[place:], self.now.problem.goal.hard))
-        left = budget.remaining
+        left = limits.remaining
         try:
-            chooser = Chooser(Choice(replace(plain, goal=goal), {}), budget.part(SECONDS if left is None else left / 4))
+            chooser = Chooser(Choice(replace(plain, goal=goal), {}), limits.part(SECONDS if left is None else left / 4))
         except LimitReached:
-            budget.check()
+            limits.check()
             return None
         found = chooser.best(Prices())
         return None if found.plan is None else [step for _, step in chooser.steps(found.plan)]
@@ -306,19 +306,19 @@ def patch(
 
         asked: dict[str, Any] = {"weight": weight, "fixed": fixed, "proof_time": proof_time}
         asked |= {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
-        expanded, budget = with_spare(problem, (*fixed, *remaining)), Budget(time_limit, memory_limit, cancel)
-        return patch_supposing(expanded, remaining, _patch_again, budget, **asked)
+        expanded, limits = with_spare(problem, (*fixed, *remaining)), Limits(time_limit, memory_limit, cancel)
+        return patch_supposing(expanded, remaining, _patch_again, limits, **asked)
     refused = unsupported(problem, takes=("budgets", "deadlines"))
     if refused is not None:
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)
-    budget, banned = Budget(time_limit, memory_limit, cancel), actions_of(forbidden)
+    limits, banned = Limits(time_limit, memory_limit, cancel), actions_of(forbidden)
     if problem.is_limited:
         options: dict[str, Any] = {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
         options |= {"proof_time": proof_time, "memory_limit": memory_limit, "cancel": cancel}
-        return patch_within(problem, remaining, _patch_again, after, budget, weight=weight, fixed=fixed, **options)
+        return patch_within(problem, remaining, _patch_again, after, limits, weight=weight, fixed=fixed, **options)
     now = after(compile_constraints(with_spare(problem, (*fixed, *remaining))).problem, fixed)
     old = _fitting(now, remaining, banned)
-    patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), budget, proof_time)
+    patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), limits, proof_time)
     try:
         found = patching.result()
     except STOPS as stop:
@@ -381,14 +381,14 @@ class _Patching:
     weight: Number
     forbidden: frozenset[Atom]
     not_first: frozenset[Atom]
-    budget: Budget
+    limits: Limits
     proof_time: float | None
 
     def result(self) -> Patch:
         """Return the best patch; raises `LimitReached` before there is any."""
         simulation = Simulation(self.problem)
         ways = Ways.of(simulation, self.old, self.weight, self.not_first)
-        place = ways.direct(self.budget.check)
+        place = ways.direct(self.limits.check)
         known = None if place is None else self._patched(self.old[place:], place)
         if known is not None and known.cost == 0 and known.dropped == self._lost:
             return replace(known, status=Status.OPTIMAL, lower_bound=known.objective)
@@ -402,7 +402,7 @@ class _Patching:
     def _improved(self, known: Patch | None, ways: Ways, simulation: Simulation) -> Patch:
         """Return the best patch, perhaps what is `known`."""
         plain, firsts = self._plain(simulation)
-        whole = Chooser(Choice(barred(plain, self.forbidden, self.not_first), {}), self.budget)
+        whole = Chooser(Choice(barred(plain, self.forbidden, self.not_first), {}), self.limits)
         if whole.task.unreachable_goal is not None:
             return _nothing(StoppedBy.EXHAUSTED, proved=True)
         cost = exact(Decimal(whole.least_cost()) / whole.task.resolution)
@@ -412,7 +412,7 @@ class _Patching:
                 known = found if known is None else min(known, found, key=_rank)
                 if _rank(known) == least or (self.proof_time is not None and known.objective == least[0]):
                     return _proved(known)
-            self.budget.check()
+            self.limits.check()
         except STOPS as stop:
             if known is None:
                 raise
@@ -436,7 +436,7 @@ class _Patching:
         for place in ways.promising():
             if best is not None and self._at_best(ways.charges[place], place) >= best:
                 continue
-            new = ways.reached(place, plain, self.budget)
+            new = ways.reached(place, plain, self.limits)
             if new is None:
                 continue
             for steps, kept_from in ways.begun(new, place):
@@ -446,9 +446,9 @@ class _Patching:
 
     def _searched(self, choice: Choice, known: Patch | None, bound: Number) -> Patch:
         """Return the best patch, which is at least as good as what is `known`; none is below `bound`."""
-        budget = self.budget if known is None else self.budget.part(self.proof_time)
+        limits = self.limits if known is None else self.limits.part(self.proof_time)
         try:
-            chooser = Chooser(choice, budget)
+            chooser = Chooser(choice, limits)
             names = [] if known is None else self._names(known)
             prices, start = Prices(cost=len(self.old) + 1), chooser.named(names) if names else None
         except STOPS as stop:
@@ -477,7 +477,7 @@ class _Patching:
         relevant = relevant_part(self.problem, [step.action for step in self.old])
         firsts: list[Step] = []
         if self.not_first:
-            firsts = irrelevant_firsts(simulation, relevant, self.forbidden | self.not_first, self.budget.check)
+            firsts = irrelevant_firsts(simulation, relevant, self.forbidden | self.not_first, self.limits.check)
         domain = self.problem.domain
         names = {*relevant.domain.actions, *(step.action for step in firsts)}
         actions = {name: action for name, action in domain.actions.items() if name in names}

@@ -27,7 +27,7 @@ from planner.garbage_collection import collector_paused
 from planner.grounding.ground import ground
 from planner.heuristics.relaxation import AXIOM, Explore, RelaxedTask, explorer, relax
 from planner.lightweight import Final, dataclass, field, replace
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.model import Action, Atom, Literal, Not, Problem, Term, When
 from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.formulas import substitute
@@ -227,13 +227,13 @@ class Found:
 
 
 class Chooser:
-    """Searches a choice. Raises `LimitReached` where `budget` does not suffice for grounding."""
+    """Searches a choice. Raises `LimitReached` where `limits` does not suffice for grounding."""
 
-    def __init__(self, choice: Choice, budget: Budget) -> None:
+    def __init__(self, choice: Choice, limits: Limits) -> None:
         with collector_paused():
-            self.task: Task = ground(choice.problem, budget)
+            self.task: Task = ground(choice.problem, limits)
         self._choice = choice
-        self._budget = budget
+        self._limits = limits
         self._space = Space(self.task)
         self._penalties = [choice.penalties.get(action.step.action, 0) for action in self.task.actions]
 
@@ -277,15 +277,15 @@ class Chooser:
         task = replace(self.task, actions=tuple(actions))
         if known is not None:
             run.found(known, sum([charges[number] for number in known]))
-        run.proved(least_cost(task, charges, self._budget.check))
-        quick = None if run.lower_bound == run.limit else lookahead(task, charges, self._budget.check)
+        run.proved(least_cost(task, charges, self._limits.check))
+        quick = None if run.lower_bound == run.limit else lookahead(task, charges, self._limits.check)
         if quick is not None:
             run.found(quick, sum([charges[number] for number in quick]))
         if run.lower_bound == run.limit:
             return Ending.EXHAUSTED
-        search = run_portfolio("anytime", Workplace(task, Space(task), run, self._budget.check))
+        search = run_portfolio("anytime", Workplace(task, Space(task), run, self._limits.check))
         while True:
-            self._budget.check()
+            self._limits.check()
             try:
                 next(search)
             except StopIteration as stop:
@@ -312,7 +312,7 @@ class Chooser:
 
     def least_cost(self) -> int:
         """Return a lower bound of what all plans cost, in units of the task, without penalties."""
-        return least_cost(self.task, [action.cost for action in self.task.actions], self._budget.check)
+        return least_cost(self.task, [action.cost for action in self.task.actions], self._limits.check)
 
     def penalty(self, plan: Iterable[int]) -> int:
         """Return the penalties of `plan`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner.compilations.adl import compile_adl, with_items
 from planner.lightweight import replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import COST, Number, Problem
 from planner.model.domain import creates_objects
 from planner.options import SolveOptions
@@ -29,7 +29,7 @@ def less(problem: Problem, steps: Iterable[Step]) -> Problem:
     simulation, steps = Simulation(problem), list(steps)
     uses = [simulation.uses(step) | {COST: simulation.cost(step)} for step in steps]
     left: dict[str, Number] = {
-        name: exact_sum([budget, *[-each.get(name, 0) for each in uses]]) for name, budget in problem.budgets.items()
+        name: exact_sum([limits, *[-each.get(name, 0) for each in uses]]) for name, limits in problem.budgets.items()
     }
     return replace(problem, budgets=left)
 
@@ -39,7 +39,7 @@ def patch_within(
     remaining: Sequence[Step],
     patch: Callable[..., Patch],
     after: Callable[[Problem, Iterable[Step]], Problem],
-    budget: Budget,
+    limits: Limits,
     *,
     weight: Number,
     fixed: Sequence[Step],
@@ -51,7 +51,7 @@ def patch_within(
     plan that does, with whatever it happens to keep of the old one. The deadline is for the new steps alone.
     """
     free = replace(problem, budgets={}, deadline=None)
-    share = None if budget.remaining is None else SHARE * budget.remaining
+    share = None if limits.remaining is None else SHARE * limits.remaining
     found = patch(free, remaining, weight=weight, fixed=fixed, time_limit=share, **bans)
     if found.status is Status.UNSOLVABLE:
         return found
@@ -63,14 +63,14 @@ def patch_within(
         return replace(_nothing(found), status=Status.UNSOLVABLE, reason=reason)
     if creates_objects(problem.domain):
         return replace(_nothing(found), reason="no patch was found that keeps the budgets")
-    return _anew(_solved(rest, budget, **bans), found, remaining, weight)
+    return _anew(_solved(rest, limits, **bans), found, remaining, weight)
 
 
-def _solved(rest: Problem, budget: Budget, *, forbidden: Iterable[Step], not_first: Iterable[Step], **_: Any) -> Result:
+def _solved(rest: Problem, limits: Limits, *, forbidden: Iterable[Step], not_first: Iterable[Step], **_: Any) -> Result:
     from planner.solve import answer
 
     plain = barred(compile_adl(rest).problem, actions_of(forbidden), actions_of(not_first))
-    return answer(plain if rest.deadline is None else with_items(plain, rest), SolveOptions().within(budget))
+    return answer(plain if rest.deadline is None else with_items(plain, rest), SolveOptions().within(limits))
 
 
 def _anew(result: Result, found: Patch, remaining: Sequence[Step], weight: Number) -> Patch:

@@ -24,7 +24,7 @@ from planner.compilations.relevance import relevant_part
 from planner.compilations.soft_goals import forgone, granted, granted_by, granting, staged
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import Final, dataclass, replace
-from planner.limits import Budget, Finishing, check_limits
+from planner.limits import Finishing, Limits, check_limits
 from planner.model import (
     OPEN,
     And,
@@ -240,7 +240,7 @@ class Restoring:
     wishes: Sequence[Formula]
     kept: Sequence[Atom]
     holding: Sequence[bool]
-    budget: Budget
+    limits: Limits
 
     def restored(self) -> Restored:
         """Return the steps.
@@ -258,7 +258,7 @@ class Restoring:
         steps, proved = self._together(every)
         if proved and steps is not None:
             return Restored(tuple(steps), proved=True, stopped_by=StoppedBy.EXHAUSTED)
-        chooser = Chooser(collecting(self.plain, self.wishes, self.kept), self.budget)
+        chooser = Chooser(collecting(self.plain, self.wishes, self.kept), self.limits)
         possible = granted_by(action.step.action for action in chooser.task.actions)
         hopeless = frozenset(every) - possible
         if hopeless:
@@ -272,14 +272,14 @@ class Restoring:
 
     def _together(self, places: Sequence[int]) -> tuple[list[Step] | None, bool]:
         """Return steps after which the wishes at `places` hold, and whether nothing that costs less does that."""
-        left = self.budget.remaining
+        left = self.limits.remaining
         goal = Goal(conjunction([*(self.wishes[place] for place in places), *self.kept]))
-        budget = self.budget.part(SECONDS if left is None else left / 2)
+        limits = self.limits.part(SECONDS if left is None else left / 2)
         try:
-            chooser = Chooser(Choice(replace(self.plain, goal=goal), {}), budget)
+            chooser = Chooser(Choice(replace(self.plain, goal=goal), {}), limits)
             found: Found = chooser.best(Prices())
         except STOPS:
-            self.budget.check()
+            self.limits.check()
             return None, False
         return (None if found.plan is None else [step for _, step in chooser.steps(found.plan)]), found.proved
 
@@ -371,12 +371,12 @@ def undo(
     refused = unsupported(free)
     if refused is not None:
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
-    budget = Budget(time_limit, memory_limit, cancel)
+    limits = Limits(time_limit, memory_limit, cancel)
     whole = replace(compile_constraints(with_spare(free, ())).problem, goal=Goal())
     values = Values(problem.domain, State(before), Covered(each.item for each in exempt))
     reversible = tuple([each for each in written if not each.irreversible])
     sparing = Sparing(tuple(dict.fromkeys([each.item for each in written])))
-    found = _Undoing(whole, actions_of(forbidden), values, reversible, sparing, budget).result()
+    found = _Undoing(whole, actions_of(forbidden), values, reversible, sparing, limits).result()
     found = replace(found, exempt=exempt)
     status = claimed(problem, found.status)
     if status is found.status:
@@ -401,7 +401,7 @@ class _Undoing:
     values: Values
     written: tuple[Written, ...]
     sparing: Sparing
-    budget: Budget
+    limits: Limits
 
     def result(self) -> Undo:
         """Return the steps, and what became of each item."""
@@ -434,7 +434,7 @@ class _Undoing:
         able = self.sparing.without_rewriting(self.problem)
         wanted, kept = self.sparing.relevant(replace(able, goal=Goal(conjunction(wishes))), now.facts)
         plain = barred(compile_adl(replace(wanted, goal=Goal())).problem, self.forbidden, frozenset())
-        return Restoring(plain, wishes, kept, [now.holds(wish) for wish in wishes], self.budget).restored()
+        return Restoring(plain, wishes, kept, [now.holds(wish) for wish in wishes], self.limits).restored()
 
     def _keys(self, simulation: Simulation, steps: Iterable[Step]) -> list[tuple[str, ...]]:
         """Apply `steps`, and return for each of them the keys of those that wrote what it restores."""

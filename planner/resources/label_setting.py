@@ -139,7 +139,7 @@ class Sum:
     of_cost: int
 
 
-class Limits:
+class ResourceLimits:
     """What labels may still lead to: a plan cheaper than the best one of `run` that uses at most so much of each.
 
     `cut` says whether a budget has cut off a label.
@@ -173,7 +173,7 @@ class Limits:
 def label_search(
     space: Labelled,
     charges: Charges,
-    limits: Limits,
+    limits: ResourceLimits,
     estimates: Sequence[Estimate],
     run: Run,
     *,

@@ -31,7 +31,7 @@ from planner.resources.label_setting import (
     Counting,
     Estimate,
     Labelled,
-    Limits,
+    ResourceLimits,
     Sum,
     allowances,
     cost_allowance,
@@ -344,7 +344,7 @@ def labelled(
     """Search by labels that count these `charges`; the run is told what is `taken` for the actions of a plan."""
     first, run = len(spending.charges), spending.run
     known = [Sum(first + at, allowed(each, spending.allowances), each[0]) for at, each in enumerate(sums)]
-    limits = Limits([each.most for each in spending.allowances], run, known)
+    limits = ResourceLimits([each.most for each in spending.allowances], run, known)
     ending = yield from label_search(space, charges, limits, estimates, run, taken=taken)
     spending.unsolvable = run.plan is None and not limits.cut and spending.cost.most >= INFINITY
     return ending

@@ -44,7 +44,7 @@ from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact
 from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.tiers import Contender, take_turns
 from planner.portfolio.workplace import Workplace
-from planner.resources.label_setting import Limits, Rest, Vector, allowances, cost_allowance
+from planner.resources.label_setting import ResourceLimits, Rest, Vector, allowances, cost_allowance
 from planner.resources.resource_portfolio import counting, within_budgets
 from planner.scheduling.schedule import makespan
 from planner.search.open_lists import LastIn
@@ -65,8 +65,8 @@ def solve_in_turn(problem: Problem, options: SolveOptions, solve: Solve) -> Resu
     whose steps are taken in turn need no order: their time is a resource, and the deadline a budget. That one of these
     is best is proved where it is as good as the bound; others may be in time, too.
     """
-    budget, report = options.budget(), options.on_progress
-    free = solve(replace(problem, deadline=None), options.within(budget, 1 / 2, on_progress=None))
+    limits, report = options.limits(), options.on_progress
+    free = solve(replace(problem, deadline=None), options.within(limits, 1 / 2, on_progress=None))
     early = _settled(free, problem)
     if early is not None:
         return early
@@ -75,7 +75,7 @@ def solve_in_turn(problem: Problem, options: SolveOptions, solve: Solve) -> Resu
         assert report is not None
         report(replace(progress, plan=_of(progress.plan, problem), lower_bound=free.lower_bound))
 
-    found = solve(in_turn(problem), options.within(budget, on_progress=None if report is None else told))
+    found = solve(in_turn(problem), options.within(limits, on_progress=None if report is None else told))
     return _bounded(replace(found, plan=_of(found.plan, problem), lower_bound=free.lower_bound))
 
 
@@ -279,7 +279,7 @@ class Aims:
     `rest` estimates what else must be spent, `finish` when all is done at the soonest.
     """
 
-    limits: Limits
+    limits: ResourceLimits
     rest: Rest
     finish: Finish
     deadline: int
@@ -415,7 +415,7 @@ class Meeting:
         task, check, run = self.workplace.task, self.workplace.check, self.run
         limited = allowances(self.problem, task)
         columns = [cost_allowance(self.problem, task).uses, *(each.uses for each in limited)]
-        limits = Limits([each.most for each in limited], run)
+        limits = ResourceLimits([each.most for each in limited], run)
         rest = Rest([HEURISTICS[heuristic].build(task, column, check) for column in columns])
         space = TimedSpace(self.workplace.space, self.clock, list(zip(*columns, strict=True)))
         run.by = ("timed", heuristic)

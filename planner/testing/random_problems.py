@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import (
     OPEN,
     TRUE,
@@ -73,7 +73,7 @@ def random_task(seed: int | random.Random, features: Features = ALL) -> Task:
     """Return a random problem, ground."""
     from planner.grounding.ground import ground
 
-    return ground(random_problem(seed, features), Budget())
+    return ground(random_problem(seed, features), Limits())
 
 
 def problems(features: Features = ALL) -> SearchStrategy[Problem]:

@@ -15,7 +15,7 @@ from planner.compilations.soft_goals import valued
 from planner.errors import InputError, UnsupportedError
 from planner.garbage_collection import collector_paused
 from planner.lightweight import TYPE_CHECKING, Any, TypeVar, dataclass, replace
-from planner.limits import Budget, Finishing, LimitReached, check_limits
+from planner.limits import Finishing, LimitReached, Limits, check_limits
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.formulas import exact_decimal
@@ -100,10 +100,10 @@ class Candidates(Iterator[Plan]):
     `stopped_by` is None as long as there may be more to come; after the last plan it says why there are no more.
     """
 
-    def __init__(self, problem: Any, budget: Budget, which: Which) -> None:
+    def __init__(self, problem: Any, limits: Limits, which: Which) -> None:
         self.problem = problem
         self.stopped_by: StoppedBy | None = None
-        self._budget, self._which = budget, which
+        self._limits, self._which = limits, which
         self._task: Task | None = None
         self._listing: Listing | None = None
         self._made: Making | None = None
@@ -157,13 +157,13 @@ class Candidates(Iterator[Plan]):
             from planner.topk.top_k import draws
 
             yield from self._limited(
-                draws(self._listing, self._made, self._most, avoided, budget=self._budget, seed=seed)
+                draws(self._listing, self._made, self._most, avoided, limits=self._limits, seed=seed)
             )
 
     def _limited(self, plans: Iterator[Item]) -> Iterator[Item]:
         """Yield `plans`; time counts only while they are made, and when a limit is reached, there are no more."""
         while self.stopped_by is None:
-            self._budget.started += time.monotonic() - self._resting_since
+            self._limits.started += time.monotonic() - self._resting_since
             try:
                 with collector_paused():
                     plan = next(plans)
@@ -186,7 +186,7 @@ class Candidates(Iterator[Plan]):
             return
         self._task, self._listing, self._made = prepared
         for actions in self._listing.plans():
-            self._budget.check()
+            self._limits.check()
             if actions is None:
                 continue
             cost = sum([self._task.actions[action].cost for action in actions])
@@ -235,10 +235,10 @@ def candidates(
     """
     check_limits(time_limit, memory_limit)
     which = Which(checked_factor(within), orders, wasteful)
-    budget = Budget(time_limit, memory_limit, cancel)
+    limits = Limits(time_limit, memory_limit, cancel)
     problem = resolve_problem(problem)
     if not isinstance(problem, Problem):
-        found: Candidates = service_of(problem).candidates(problem, budget, which)
+        found: Candidates = service_of(problem).candidates(problem, limits, which)
         return found
     if problem.unknown:
         raise UnsupportedError("candidates where facts are unknown", "solve(…) gives one plan, and decide(…) a policy")
@@ -248,7 +248,7 @@ def candidates(
         raise UnsupportedError(refused.reason)
     if creates_objects(problem.domain):
         raise UnsupportedError("candidates where actions create objects")
-    return ClassicalCandidates(problem, budget, which)
+    return ClassicalCandidates(problem, limits, which)
 
 
 class ClassicalCandidates(Candidates):
@@ -274,7 +274,7 @@ class ClassicalCandidates(Candidates):
             from planner.compilations.soft_goals import compile_wishes
 
             problem = compile_wishes(problem, whole=whole).problem
-        return ground(problem, self._budget, whole=whole)
+        return ground(problem, self._limits, whole=whole)
 
     def _listed(self, task: Task) -> Listing:
         from planner.portfolio.workplace import Workplace
@@ -282,7 +282,7 @@ class ClassicalCandidates(Candidates):
         from planner.topk.exploration import exploration
         from planner.topk.listing import Listing
 
-        check, space, wasteful = self._budget.check, Space(task), self._which.wasteful
+        check, space, wasteful = self._limits.check, Space(task), self._which.wasteful
         explored = exploration(Workplace(task, space, Run(), check), past_goals=wasteful)
         limit = no_limit if self.problem.is_limited else self._which.limit
         return Listing(space, explored, self._commuting(task), limit, check, frugal=not wasteful)
@@ -292,4 +292,4 @@ class ClassicalCandidates(Candidates):
 
         if self._which.orders:
             return None
-        return Commuting(task, self._budget.check, Items(self.problem), strict=self.problem.deadline is not None)
+        return Commuting(task, self._limits.check, Items(self.problem), strict=self.problem.deadline is not None)

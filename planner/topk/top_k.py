@@ -52,7 +52,7 @@ from random import Random
 
 from planner.errors import InputError
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Number
 from planner.plan import Plan, Progress, Step, StoppedBy, forgone_data, json_number
 from planner.problem_kinds import AnyProblem, classical_of
@@ -158,13 +158,13 @@ class Walks:
 
 
 def draws(
-    listing: Listing, made: Making, most: int, avoided: Callable[[], Collection[Step]], *, budget: Budget, seed: int
+    listing: Listing, made: Making, most: int, avoided: Callable[[], Collection[Step]], *, limits: Limits, seed: int
 ) -> Iterator[Plan | None]:
     """Yield plans that cost `most`, or less, and that were not listed yet; None where a draw comes to none.
 
     What is `avoided` then is taken less often. Ends at once where too little could be explored.
     """
-    reached = _explored(listing, most, budget)
+    reached = _explored(listing, most, limits)
     part = listing.part(reached)
     if part.distance(part.start) > reached:
         return
@@ -173,18 +173,18 @@ def draws(
     for number, action in enumerate(space.task.actions):
         numbers.setdefault(action.step, number)
     while True:
-        budget.check()
+        limits.check()
         found = walks.walk({numbers[step] for step in avoided()})
         fresh = None if found is None else listing.fresh(found)
         yield None if fresh is None else made(fresh)
 
 
-def _explored(listing: Listing, most: int, budget: Budget) -> int:
+def _explored(listing: Listing, most: int, limits: Limits) -> int:
     """Explore what plans go through that cost `most`, for half of the time that is left; return up to what all is."""
-    left = budget.remaining
+    left = limits.remaining
     until = None if left is None else time.monotonic() + left / 2
     for _ in listing.explored.through(most):
-        budget.check()
+        limits.check()
         if until is not None and time.monotonic() > until:
             break
     return min(most, listing.explored.lowest - 1)

@@ -29,7 +29,7 @@ from planner.compilations.adl import compile_adl
 from planner.compilations.constraints import compile_constraints
 from planner.compilations.cost_tables import with_tables
 from planner.errors import EngineError, InputError, UnsupportedError, did_you_mean
-from planner.limits import GIB, Budget, LimitReached
+from planner.limits import GIB, LimitReached, Limits
 from planner.model import Metric, Problem
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, exact_sum
@@ -117,19 +117,19 @@ GRACE_SECONDS: Final = 0.2
 """How much longer than its limit an engine may take to say that it has reached it, and to stop when told to."""
 
 
-def run(job: Job, budget: Budget) -> Answer:
-    """Return the answer to `job`; what runs for it, and what that has started, is stopped when `budget` is used up.
+def run(job: Job, limits: Limits) -> Answer:
+    """Return the answer to `job`; what runs for it, and what that has started, is stopped when `limits` is used up.
 
     Raises `LimitReached` then. Memory is the resident memory of all processes that work on the job.
     """
-    job = replace(job, time_limit=budget.remaining)
+    job = replace(job, time_limit=limits.remaining)
     with tempfile.TemporaryDirectory(prefix="forethought-", ignore_cleanup_errors=True) as name:
         directory = Path(name)
         (directory / "job").write_bytes(pickle.dumps(job))
         with (directory / "output").open("wb") as output:
             process = _start(directory, output.fileno())
             try:
-                _watch(process, budget)
+                _watch(process, limits)
             finally:
                 _stop(process)
         return _read(directory, process.returncode)
@@ -146,17 +146,17 @@ def _start(directory: Path, output: int) -> subprocess.Popen[bytes]:
     )
 
 
-def _watch(process: subprocess.Popen[bytes], budget: Budget) -> None:
+def _watch(process: subprocess.Popen[bytes], limits: Limits) -> None:
     """Wait for `process` to end; raise `LimitReached` when it may not go on."""
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(POLL_SECONDS)
             return
-        if budget.cancel is not None and budget.cancel.is_set():
+        if limits.cancel is not None and limits.cancel.is_set():
             raise LimitReached(StoppedBy.CANCELLED)
-        if budget.time_limit is not None and budget.elapsed > budget.time_limit + GRACE_SECONDS:
+        if limits.time_limit is not None and limits.elapsed > limits.time_limit + GRACE_SECONDS:
             raise LimitReached(StoppedBy.TIME)
-        if budget.memory_limit is not None and _resident(process.pid) > budget.memory_limit * GIB:
+        if limits.memory_limit is not None and _resident(process.pid) > limits.memory_limit * GIB:
             raise LimitReached(StoppedBy.MEMORY)
 
 
@@ -215,36 +215,36 @@ def solve_with(problem: AnyProblem, options: SolveOptions) -> Result:
     engine = options.engine or ""
     if engine.startswith("forethought"):
         raise InputError(f"'{engine}' is this planner itself", hint="leave the engine out")
-    budget = options.budget()
+    limits = options.limits()
     try:
-        answer = _answered(problem, engine, budget)
+        answer = _answered(problem, engine, limits)
     except LimitReached as limit:
-        return Result(Status.UNKNOWN, limit.stopped_by, statistics=_statistics(engine, budget))
+        return Result(Status.UNKNOWN, limit.stopped_by, statistics=_statistics(engine, limits))
     except KeyboardInterrupt:
-        return Result(Status.UNKNOWN, StoppedBy.CANCELLED, statistics=_statistics(engine, budget))
-    result = _result(problem, engine, answer, _statistics(engine, budget))
+        return Result(Status.UNKNOWN, StoppedBy.CANCELLED, statistics=_statistics(engine, limits))
+    result = _result(problem, engine, answer, _statistics(engine, limits))
     if options.on_progress is not None and result.has_plan:
-        options.on_progress(Progress(result.plan, result.lower_bound, budget.elapsed, result.statistics))
+        options.on_progress(Progress(result.plan, result.lower_bound, limits.elapsed, result.statistics))
     return result
 
 
-def _answered(problem: AnyProblem, engine: str, budget: Budget) -> Answer:
+def _answered(problem: AnyProblem, engine: str, limits: Limits) -> Answer:
     """Return the engine's answer; costs that Python computes are computed here, and go along as tables."""
     try:
-        plain = _sent(problem, budget)
+        plain = _sent(problem, limits)
     except UnsupportedError as error:
         return Answer(EngineOutcome.UNSUPPORTED, reason=str(error))
-    return run(Job(plain, engine, registered=_registered(engine)), budget)
+    return run(Job(plain, engine, registered=_registered(engine)), limits)
 
 
-def _sent(problem: AnyProblem, budget: Budget) -> AnyProblem:
+def _sent(problem: AnyProblem, limits: Limits) -> AnyProblem:
     """Return `problem` as another process can be sent it."""
     if not isinstance(problem, Problem):
         refuse(problem.classical)
-        other: OtherProblem = service_of(problem).for_another_process(problem, budget)
+        other: OtherProblem = service_of(problem).for_another_process(problem, limits)
         return other
     refuse(problem)
-    return bare(with_tables(compile_constraints(compile_adl(problem).problem).problem, budget))
+    return bare(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
 
 
 def _result(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
@@ -292,5 +292,5 @@ def _registered(engine: str) -> tuple[str, str] | None:
     return found.__module__, found.__qualname__
 
 
-def _statistics(engine: str, budget: Budget) -> Statistics:
-    return Statistics(search=engine, search_seconds=budget.elapsed)
+def _statistics(engine: str, limits: Limits) -> Statistics:
+    return Statistics(search=engine, search_seconds=limits.elapsed)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.errors import InputError, UnsupportedError
-from planner.limits import Budget, LimitReached, lift_address_limit
+from planner.limits import LimitReached, Limits, lift_address_limit
 from planner.model import Problem
 from planner.unified_planning.jobs import Answer, EngineOutcome, Job
 
@@ -40,7 +40,7 @@ def main(directory: Path) -> None:
 
 def _answer(job: Job, directory: Path) -> Answer:
     try:
-        return _work(job, directory, Budget(job.time_limit))
+        return _work(job, directory, Limits(job.time_limit))
     except UnsupportedError as error:
         return Answer(EngineOutcome.UNSUPPORTED, reason=str(error), engines=_takers(job))
     except InputError as error:
@@ -53,7 +53,7 @@ def _answer(job: Job, directory: Path) -> Answer:
         return Answer(EngineOutcome.CRASHED, reason=f"{type(error).__name__}: {error}")
 
 
-def _work(job: Job, directory: Path, budget: Budget) -> Answer:
+def _work(job: Job, directory: Path, limits: Limits) -> Answer:
     from planner.unified_planning.outgoing.forms import TAKE_AXIOMS, GoalUnreachableError, form_for, solve_text
 
     factory = _factory(job)
@@ -64,18 +64,18 @@ def _work(job: Job, directory: Path, budget: Budget) -> Answer:
     engine.skip_checks = True
     signal.signal(signal.SIGTERM, lambda *_: _stop(engine))
     if isinstance(job.problem, Problem) and job.problem.domain.axioms and job.engine in TAKE_AXIOMS:
-        answer = solve_text(job.problem, engine, budget)
+        answer = solve_text(job.problem, engine, limits)
     else:
         try:
-            form = form_for(job.problem, job.engine, engine, budget)
+            form = form_for(job.problem, job.engine, engine, limits)
         except GoalUnreachableError as error:
             return Answer(EngineOutcome.UNREACHABLE, reason=str(error.part))
-        answer = _solved(form, engine, budget)
+        answer = _solved(form, engine, limits)
     return replace(answer, proves=_proves(engine), reason=answer.reason[-LAST_WORDS:])
 
 
-def _solved(form: Form, engine: Any, budget: Budget) -> Answer:
-    result = engine.solve(form.problem, timeout=budget.remaining)
+def _solved(form: Form, engine: Any, limits: Limits) -> Answer:
+    result = engine.solve(form.problem, timeout=limits.remaining)
     steps, tree = (None, None) if result.plan is None else form.read(result.plan)
     texts = [message.message.strip() for message in result.log_messages or ()]
     return Answer(

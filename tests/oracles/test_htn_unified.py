@@ -19,7 +19,7 @@ from htn.grounding.ground import ground
 from htn.language.hddl import parse_domain, parse_problem, read
 from htn.model import HtnProblem
 from planner import load
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import TRUE
 from planner.plan import Status
 from planner.solve import solve
@@ -97,7 +97,7 @@ def as_they_read(problem: HtnProblem) -> HtnProblem:
 
 def instances(problem: HtnProblem) -> tuple[object, ...]:
     """Return all that a decomposition of `problem` can be made of, whatever it is numbered."""
-    found = ground(problem, Budget())
+    found = ground(problem, Limits())
     methods = sorted((each.method.name, each.binding) for each in found.methods if each.method is not None)
     return sorted(str(each.step) for each in found.task.actions), sorted(map(str, found.compounds)), methods
 

@@ -10,7 +10,7 @@ import pytest
 from budget_twins import cheapest_within, limited_problem, routes
 
 from planner.grounding.ground import ground
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import COST, FALSE, Action, Atom, DomainModel, Goal, Predicate, Problem
 from planner.plan import Status
 from planner.portfolio.workplace import Workplace
@@ -55,7 +55,7 @@ def test_the_optimum_within_budgets_is_that_of_brute_force(features, seeds):
         if result.plan is not None:
             assert validate(problem, result.plan).valid
             used = resources(result.plan) | {COST: result.plan.cost}
-            assert all(used[name] <= budget for name, budget in problem.budgets.items() if name in used)
+            assert all(used[name] <= limits for name, limits in problem.budgets.items() if name in used)
         elif "every plan uses" in result.reason or "budget on" in result.reason:
             assert free is not None or "budget on" in result.reason, (seed, result.reason)
     assert seen > 60
@@ -67,7 +67,7 @@ def test_searches_for_other_costs_alone_give_plans_and_bounds_that_hold():
     met, summed = 0, 0
     problems = [problem for _, problem, _ in cases(STRIPS, range(2000, 2060))]
     for number, problem in enumerate([*problems, *map(routes, map(random.Random, range(60)))]):
-        task, optimum = ground(problem, Budget()), cheapest_within(problem)
+        task, optimum = ground(problem, Limits()), cheapest_within(problem)
         limited = allowances(problem, task)
         if optimum is None or not limited:
             continue

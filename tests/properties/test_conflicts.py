@@ -8,7 +8,7 @@ import random
 from planner import Domain, Status, solve
 from planner.explain.conflicts import Kind, conflicts, demanding, demands_of
 from planner.language.declare import always, before, forbidden, never
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import COST
 from planner.testing import Features, random_problem, with_random_constraints
 
@@ -26,7 +26,7 @@ def test_demands_that_clash_are_named_and_no_others() -> None:
     problem = trip(
         constraints=[forbidden("ride"), before("there", "seen"), never("lost")], budgets={"money": 100, COST: 50}
     )
-    (found,) = conflicts(problem, Budget(10))
+    (found,) = conflicts(problem, Limits(10))
     assert {each.kind for each in found.demands} == {Kind.GOAL, Kind.CONSTRAINT, Kind.BUDGET}
     assert "money at most 100" in str(found)
     assert "ride" in str(found)
@@ -37,7 +37,7 @@ def test_demands_that_clash_are_named_and_no_others() -> None:
 
 def test_several_conflicts_are_found() -> None:
     problem = trip(constraints=[forbidden("ride"), forbidden("fly")], budgets={"money": 20})
-    found = conflicts(problem, Budget(10))
+    found = conflicts(problem, Limits(10))
     sets = [{str(each) for each in conflict.demands} for conflict in found]
     assert len(found) == 2
     assert any("money at most 20" in each for each in sets)
@@ -45,12 +45,12 @@ def test_several_conflicts_are_found() -> None:
 
 
 def test_a_deadline_is_a_demand() -> None:
-    (found,) = conflicts(trip(constraints=[forbidden("fly")], deadline=7200), Budget(10))
+    (found,) = conflicts(trip(constraints=[forbidden("fly")], deadline=7200), Limits(10))
     assert {each.kind for each in found.demands} == {Kind.GOAL, Kind.CONSTRAINT, Kind.DEADLINE}
 
 
 def test_a_problem_with_a_plan_has_none() -> None:
-    assert conflicts(trip(constraints=[always("not lost")]), Budget(10)) == ()
+    assert conflicts(trip(constraints=[always("not lost")]), Limits(10)) == ()
 
 
 def test_conflicts_of_random_problems_are_smallest_sets_without_a_plan() -> None:
@@ -68,7 +68,7 @@ def test_conflicts_of_random_problems_are_smallest_sets_without_a_plan() -> None
             if not solve(demanding(problem, [demands[each] for each in chosen]), mode="first").has_plan
         }
         least = {frozenset(each) for each in none if not any(set(other) < set(each) for other in none)}
-        found = conflicts(problem, Budget(20))
+        found = conflicts(problem, Limits(20))
         assert found
         for conflict in found:
             assert conflict.smallest

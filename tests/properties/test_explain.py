@@ -12,7 +12,7 @@ from planner.explain.assumptions import Items
 from planner.explain.plan_steps import explain_plan
 from planner.explain.smallest_change import Change
 from planner.explain.unsolvable import Diagnosis, explain_unsolvable
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import COST, Goal, Problem
 from planner.model.formulas import atoms_in, conjuncts
 from planner.testing import Features, TooManyStates, brute_force, brute_force_plan, problems
@@ -35,7 +35,7 @@ def has_plan(problem: Problem) -> bool:
 
 
 def diagnosed(problem: Problem) -> Diagnosis:
-    diagnosis = explain_unsolvable(problem, Budget(30))
+    diagnosis = explain_unsolvable(problem, Limits(30))
     assert diagnosis.stopped_by is None
     return diagnosis
 

@@ -13,7 +13,7 @@ from htn.search.search_guide import Guide
 from htn.testing.random_problems import ORDERED, PARTIAL, random_htn
 from planner.jit.arrays import index, words
 from planner.jit.common_kernel import ENTRIES, INFINITE
-from planner.limits import Budget
+from planner.limits import Limits
 
 SEEDS = range(80)
 LEFT = range(6)
@@ -68,7 +68,7 @@ class Relaxed:
 
 @pytest.mark.parametrize(("seed", "features"), [*product(SEEDS, (PARTIAL, ORDERED))])
 def test_a_relaxed_plan_does_all_that_is_left(seed, features):
-    problem, rng = ground(random_htn(seed, features), Budget()), random.Random(seed)
+    problem, rng = ground(random_htn(seed, features), Limits()), random.Random(seed)
     if problem.root is None:
         return
     board, twin = Board(problem, ENTRIES), Relaxed(problem)
@@ -123,7 +123,7 @@ def randomly(state: set[int], problem: GroundHtn, rng: random.Random) -> set[int
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tasks_cost_at_least_what_their_cheapest_way_does(seed):
-    problem = ground(random_htn(seed, ORDERED), Budget())
+    problem = ground(random_htn(seed, ORDERED), Limits())
     if problem.root is None:
         return
     board = Board(problem, ENTRIES)

@@ -18,7 +18,7 @@ from htn.verification.chart_parsing import decomposition_of, judged
 from htn.verification.total_order import Line
 from htn.verification.validate import completed, thorough, validate
 from planner.lightweight import replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model.formulas import substitute
 from planner.plan import Plan, Step
 from planner.semantics.simulation import Simulation
@@ -37,7 +37,7 @@ def plan_of(problem: HtnProblem) -> Plan | None:
         steps = cheapest_steps(problem, 1_000)
     except TooManyNetworks:
         return None
-    return None if steps is None else Plan(steps, problem, decomposition_of(problem, steps, Budget(20)))
+    return None if steps is None else Plan(steps, problem, decomposition_of(problem, steps, Limits(20)))
 
 
 def edited(steps: Steps, rng: random.Random) -> Steps:
@@ -77,7 +77,7 @@ def test_bare_steps_are_accepted_where_enumeration_finds_a_decomposition(feature
         steps = edited(plan.steps, rng)
         expected = enumerated(problem, steps)
         if expected is not None:
-            assert judged(problem, Plan(steps, problem), Budget(20)).valid is expected
+            assert judged(problem, Plan(steps, problem), Limits(20)).valid is expected
 
 
 def mutated(tree: Decomposition, rng: random.Random) -> Decomposition:
@@ -110,7 +110,7 @@ def test_what_the_checker_accepts_has_a_decomposition(features: HtnFeatures, see
         steps = plan.steps if rng.random() < 0.7 else edited(plan.steps, rng)
         changed = Plan(steps, problem, mutated(plan.tree, rng))
         if validate(problem, changed).valid:
-            assert decomposition_of(problem, steps, Budget(20)) is not None
+            assert decomposition_of(problem, steps, Limits(20)) is not None
             assert validate(problem, completed(problem, changed)).valid
 
 

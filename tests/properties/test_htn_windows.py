@@ -13,7 +13,7 @@ from htn.search.plan_neighborhood import Windows
 from htn.testing.random_problems import HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner.jit.common_kernel import ENTRIES
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.search import Ending, Run
 
 SEQUENCES = HtnFeatures(partial=False, steps=8)
@@ -29,7 +29,7 @@ def test_windows_make_plans_cheaper_and_never_too_cheap(seed):
     search = DepthFirst(made)
     if ended(search.steps(), 10_000) is not Ending.FIRST_PLAN:
         pytest.skip("no plan to begin with")
-    plan, instance = plan_by(search.ways, made, problem), ground(problem, Budget())
+    plan, instance = plan_by(search.ways, made, problem), ground(problem, Limits())
     moves = moves_by(search.ways, made, instance)
     board = Board(instance, ENTRIES)
     if moves is None or not Windows.fits(board):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from planner.compilations.relevance import relevant_part
 from planner.grounding.ground import ground, plain_task
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Action, And, Atom, DomainModel, Goal, Not, Predicate, Problem
 from planner.testing import TooManyStates, brute_force, random_problem
 
@@ -77,5 +77,5 @@ def test_plain_actions_are_ground_as_all_others_are(seed):
     assert plain_task(relevant_part(problem)) is not None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(importlib.import_module("planner.grounding.ground"), "plain_task", lambda _problem: None)
-        expected = named(ground(problem, Budget()))
-    assert named(ground(problem, Budget())) == expected
+        expected = named(ground(problem, Limits()))
+    assert named(ground(problem, Limits())) == expected

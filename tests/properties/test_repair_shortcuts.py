@@ -10,7 +10,7 @@ import pytest
 
 from planner import Domain, Status, Step, Written, mend, patch, undo
 from planner.grounding.ground import ground
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Atom
 from planner.repair.repair_search import least_cost, lookahead
 from planner.repair.undoing import Covered
@@ -30,7 +30,7 @@ def tasks(seeds):
             best = brute_force_plan(problem, 500)
         except TooManyStates:
             continue
-        task = ground(problem, Budget())
+        task = ground(problem, Limits())
         if task.unreachable_goal is None:
             yield problem, task, best
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planner.grounding.action_tables import ActionTable, either, same
 from planner.grounding.ground import ground
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.testing import random_problem
 
 SIZE = "planner.grounding.action_tables.LEAST_ROWS"
@@ -51,9 +51,9 @@ def described(task):
 def test_tasks_are_the_same_with_tables_and_without(seed, least):
     problem = random_problem(seed)
     with patch(SIZE, 10**9):
-        expected = described(ground(problem, Budget()))
+        expected = described(ground(problem, Limits()))
     with patch(SIZE, least):
-        assert described(ground(problem, Budget())) == expected
+        assert described(ground(problem, Limits())) == expected
 
 
 def table(condition, adds, deletes):

@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 from uncertain_twin import declared_options, least, success, utility
 
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import COST, TRUE, Goal, SoftGoal
 from planner.policies.decision import Aim, Hopes, Objective
 from planner.policies.evaluation import Declared
@@ -30,7 +30,7 @@ def solved(problem, objective, solve, *, penalty=None, budget=None):
     """Return the values of the initial state, with costs in units of the problem."""
     if budget is not None:
         problem = replace(problem, budgets={COST: budget})
-    process = process_of(problem, Budget())
+    process = process_of(problem, Limits())
     units = process.task.resolution
     hopes = Hopes(process, never) if solve is promising else None
     aim = Aim(process, objective, None if penalty is None else penalty * units, hopes)

@@ -9,7 +9,7 @@ from uncertain_aims import WAYS, aim_of
 
 from planner import Status, decide, evaluate, load
 from planner.grounding.ground import ground
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.policies.lao_star import Bounds, everything
 from planner.policies.markov_decision_process import Graph
 from planner.policies.replanning import Regression, replanned
@@ -50,7 +50,7 @@ def test_what_is_needed_before_a_step_is_enough_wherever_it_holds():
     elsewhere = 0
     for seed in range(40):
         problem = random_problem(seed, Features(objects=3, actions=3, axioms=False))
-        task = ground(problem, Budget())
+        task = ground(problem, Limits())
         if task.unreachable_goal is not None:
             continue
         space, regression, rng = Space(task), Regression(task), random.Random(seed)

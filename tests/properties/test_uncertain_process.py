@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from planner.lightweight import replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import OPEN, Case
 from planner.policies.evaluation import Declared
 from planner.policies.markov_decision_process import process_of
@@ -43,7 +43,7 @@ def told_apart(problem, seed):
 def test_every_step_may_come_to_the_same(seed, cases):
     problem = random_problem(seed, UNCERTAIN)
     problem = told_apart(problem, seed) if cases else problem
-    process, declared = process_of(problem, Budget()), Declared(problem)
+    process, declared = process_of(problem, Limits()), Declared(problem)
     if process.task.unreachable_goal is not None:
         assert not any(state.holds(problem.goal.hard) for state in reachable(declared))
         return

@@ -22,7 +22,7 @@ from planner.errors import DocumentError
 from planner.grounding.ground import ground
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.language.pddl import read
-from planner.limits import Budget, never
+from planner.limits import Limits, never
 from planner.task.ground_task import bits
 from planner.testing import brute_force
 
@@ -66,7 +66,7 @@ def test_the_slow_twin_of_planning_finds_the_certified_optimum(profile: str, siz
 def test_estimates_that_ignore_deletes_are_far_too_low_where_resources_are_contended(profile: str, size: int) -> None:
     for seed in range(3):
         library = generate(profile, size, seed)
-        task = ground(declared(library), Budget())
+        task = ground(declared(library), Limits())
         assert task.resolution == 1
         for name in ("hmax", "lmcut"):
             estimate = HEURISTICS[name].build(task, [action.cost for action in task.actions], never)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.lint.check import check_domain, check_problem
 from planner.lint.findings import Finding, Level
 from planner.model import (
@@ -257,4 +257,4 @@ def test_the_worst_comes_first() -> None:
 
 def test_a_used_up_budget_ends_lint() -> None:
     with pytest.raises(LimitReached):
-        check_problem(problem(domain(MOVE)), Budget(time_limit=0.0))
+        check_problem(problem(domain(MOVE)), Limits(time_limit=0.0))

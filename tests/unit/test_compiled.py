@@ -28,7 +28,7 @@ from planner.heuristics.search_guide_compiled import Guide
 from planner.jit import containers_kernel, library
 from planner.jit.arrays import empty_index, words, zeros
 from planner.jit.common_kernel import INFINITE, NOTHING, Registry
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.portfolio.compiled_searches import compiled_search
 from planner.portfolio.workplace import Workplace
 from planner.search import Space
@@ -296,7 +296,7 @@ def simulated(task: Task, entries) -> Run:
 
 def decomposed(seed: int, entries, kind: int) -> Run:
     """Search for the decompositions of a random hierarchical problem, total and partial order."""
-    ground, run = ground_htn(random_htn(seed, HtnFeatures(partial=False)), Budget()), Run()
+    ground, run = ground_htn(random_htn(seed, HtnFeatures(partial=False)), Limits()), Run()
     if ground.root is not None:
         board = HtnBoard(ground, entries)
         finished(Progression(board, 1, 1, 0, kind=kind, room=1).steps(run))
@@ -338,10 +338,10 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
             assert (mine.plan, mine.limit, mine.evaluated, mine.expanded, mine.generated) == (
                 twin.plan, twin.limit, twin.evaluated, twin.expanded, twin.generated,
             )  # fmt: skip
-    twins = [ground_htn(random_htn(seed), Budget()) for seed in SEEDS]
+    twins = [ground_htn(random_htn(seed), Limits()) for seed in SEEDS]
     monkeypatch.setattr(instances, "FEW", 0)
     for seed, twin in zip(SEEDS, twins, strict=True):
-        ground = ground_htn(random_htn(seed), Budget())
+        ground = ground_htn(random_htn(seed), Limits())
         assert (ground.root, [*ground.methods], [*ground.task.actions]) == (
             twin.root, [*twin.methods], [*twin.task.actions],
         )  # fmt: skip

@@ -30,7 +30,7 @@ from planner import (
 from planner.compilations.constraints import compile_constraints
 from planner.compilations.relevance import relevant_part
 from planner.grounding.ground import ground
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Atom, Constraint, ConstraintKind, Done, Not, Or
 from planner.repair.undoing import Written
 from planner.testing import steps_from
@@ -122,7 +122,7 @@ def test_which_constraints_cannot_be_kept_together_is_said():
         assert result.status is Status.UNSOLVABLE
         together = "goal neat(r3); constraint neat(r3) before at(rob, r1); constraint at(rob, r1) before neat(r3)"
         assert result.reason == f"cannot hold together: {together}"
-        assert "cannot hold together" in str(explain_unsolvable(made, Budget(10)))
+        assert "cannot hold together" in str(explain_unsolvable(made, Limits(10)))
 
 
 @pytest.mark.parametrize("times", [3, 8, 9, 500, 10**30])
@@ -182,7 +182,7 @@ def test_constraints_on_steps_need_no_conditional_effects():
         Constraint(BEFORE, done("ring"), done("clean", "_", "r3")),
         Constraint(NEVER_AFTER, done("ring"), done("move", "_", "r0", "_")),
     ]
-    task = ground(problem(*constraints), Budget())
+    task = ground(problem(*constraints), Limits())
     assert not task.has_conditional_effects
     assert not task.has_axioms
     steps = [(action.step.action, action.step.arguments) for action in task.actions]

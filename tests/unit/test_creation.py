@@ -36,7 +36,7 @@ from planner import (
 from planner.cli import main
 from planner.language.pddl.export import export
 from planner.lightweight import replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Atom, Object, Problem
 from planner.plan import Plan, Step
 from planner.testing import brute_force, plan, steps_from
@@ -341,11 +341,11 @@ def test_why_each_step_is_there():
 
 
 def test_why_there_is_no_plan():
-    found = explain_unsolvable(desk("(exists (?t - ticket) (and (by ?t alice) (approved ?t)))"), Budget(20))
+    found = explain_unsolvable(desk("(exists (?t - ticket) (and (by ?t alice) (approved ?t)))"), Limits(20))
     assert found.solvable is False
     assert [str(each) for each in found.change.assumptions] in (["licensed(alice)"], ["licensed(bob)"])
     assert found.change.proved_smallest
-    assert explain_unsolvable(desk(CONFIGURED), Budget(20)).solvable
+    assert explain_unsolvable(desk(CONFIGURED), Limits(20)).solvable
 
 
 def test_lint_knows_that_tickets_may_come_to_be():

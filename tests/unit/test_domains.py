@@ -13,7 +13,7 @@ from planner import load, solve
 from planner.explain.plan_steps import explain_plan
 from planner.explain.unsolvable import explain_unsolvable
 from planner.language.loading.python_files import GROUP, shipped_names
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.lint.check import check_domain, check_problem
 from planner.lint.findings import Level
 from planner.model import DomainModel
@@ -64,7 +64,7 @@ def test_cases_without_a_plan_are_explained(shipped):
     hopeless = [case.problem for case in shipped.cases() if case.optimum is None]
     assert hopeless
     for problem in hopeless:
-        diagnosis = explain_unsolvable(problem, Budget(30))
+        diagnosis = explain_unsolvable(problem, Limits(30))
         assert diagnosis.solvable is False
         assert diagnosis.change is not None
         assert diagnosis.change.proved_smallest
@@ -101,7 +101,7 @@ def test_problems_grow_and_can_all_be_made(shipped):
 def test_no_domain_has_findings(shipped):
     findings = [*check_domain(shipped.domain())]
     for problem in list(shipped.problems().values())[:5]:
-        findings += check_problem(problem, Budget(30))
+        findings += check_problem(problem, Limits(30))
     assert [finding for finding in findings if finding.level is not Level.NOTE] == []
 
 

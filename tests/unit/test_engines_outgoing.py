@@ -9,7 +9,7 @@ from engines_random import Draw, cheapest, states
 
 from planner.errors import UnsupportedError
 from planner.grounding.ground import ground
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import (
     FALSE,
     TRUE,
@@ -84,7 +84,7 @@ def summary(graph, project, rename):
 @pytest.mark.parametrize("seed", range(80))
 def test_without_parameters_the_optimum_is_the_same(seed: int) -> None:
     problem = Draw(seed, axioms=True, costs=True).problem()
-    task, graph = ground(problem, Budget()), states(problem)
+    task, graph = ground(problem, Limits()), states(problem)
     if graph is None:
         pytest.skip("many states")
     expected = cheapest(graph)
@@ -237,7 +237,7 @@ def test_derived_predicates_that_depend_on_themselves_cannot_be_split() -> None:
         axioms=(axiom,),
     )
     objects = tuple(Object(name) for name in "abc")
-    task = ground(Problem("p", domain, objects, goal=Goal(Atom("far", ("a", "c")))), Budget())
+    task = ground(Problem("p", domain, objects, goal=Goal(Atom("far", ("a", "c")))), Limits())
     with pytest.raises(UnsupportedError, match="depend on themselves"):
         propositional(task)
 

@@ -14,7 +14,7 @@ from benchmarks.unsolvable.unsolvable_tasks import Written, bridges, cover, lamp
 from planner import Problem, Status, StoppedBy, load, solve
 from planner.grounding.ground import ground
 from planner.jit import library
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.portfolio import portfolio as strategy
 from planner.portfolio.workplace import NO_NUMBERS, Workplace
 from planner.pruning.h2 import Pruning
@@ -47,7 +47,7 @@ def problem_of(written: Written, folder: Path) -> Problem:
     ids=lambda each: getattr(each, "name", each),
 )
 def test_what_counting_proves(written: Written, by: str, tmp_path: Path) -> None:
-    pruning = Pruning(ground(problem_of(written, tmp_path), Budget()))
+    pruning = Pruning(ground(problem_of(written, tmp_path), Limits()))
     for _ in pruning.steps():
         pass
     assert pruning.result().solvable
@@ -64,7 +64,7 @@ def test_it_is_told_that_no_numbers_of_actions_are_a_plan(tmp_path: Path, monkey
 def test_it_is_told_which_search_was_exhausted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = chain([0.0, 0.0], repeat(1.0))  # so that it is looked for what no plan needs after one step
     monkeypatch.setattr(strategy, "time", SimpleNamespace(thread_time=lambda: next(clock)))
-    task, run = ground(problem_of(ring(7, 4), tmp_path), Budget()), Run()
+    task, run = ground(problem_of(ring(7, 4), tmp_path), Limits()), Run()
     assert finished(strategy.prove(Workplace(task, Space(task), run, lambda: None))) is Ending.EXHAUSTED
     assert run.by in {("uniform", ""), ("astar", "lmcut")}
 
@@ -111,7 +111,7 @@ def random_equation(rng: Random) -> Equation:
 @pytest.mark.parametrize("most", [10, 50])
 def test_large_tasks_are_left_alone(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planner.pruning.state_equation.MOST", most)
-    pruning = Pruning(ground(problem_of(packing(5), tmp_path), Budget()))
+    pruning = Pruning(ground(problem_of(packing(5), tmp_path), Limits()))
     assert (pruning.values.size > most) is (most == 10)
     assert finished(equation(pruning.values, pruning.pairs.needed, lambda _: True)) is None
     assert finished(disproof(pruning.values, pruning.pairs, None)) == ""

@@ -8,7 +8,7 @@ import pytest
 from executor import ActionResult, ExecutionPolicy, Executor, Recovery, Rung, RunStatus, StepStatus, World
 from executor.agent.agent import Agent
 from executor.testing import ScriptedModel, SimulatedWorld, run_virtual
-from planner import Atom, Budget, Domain, Outcome, explain_unsolvable
+from planner import Atom, Domain, Limits, Outcome, explain_unsolvable
 from planner.cli import main
 from planner.cli.exit_codes import Exit
 
@@ -41,7 +41,7 @@ def test_what_was_observed_proves_that_no_plan_reaches_the_goal(model):
     assert [each["fact"] for each in outcome.missing["missing"]] == ["unlocked"]
     known = outcome.state.problem.domain
     observed = Domain.of(known).problem(initial=["near"], goal=["opened"])
-    assert outcome.missing["missing"] == explain_unsolvable(observed, Budget(10)).to_dict()["missing"]
+    assert outcome.missing["missing"] == explain_unsolvable(observed, Limits(10)).to_dict()["missing"]
 
 
 def test_facts_that_are_still_unknown_and_cannot_help_are_no_hope():

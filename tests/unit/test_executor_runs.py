@@ -148,8 +148,8 @@ def test_another_process_may_have_run_it_meanwhile(tmp_path):
         return await asyncio.gather(*runs, return_exceptions=True)
 
     assert sorted(type(each).__name__ for each in run_virtual(main())) in (
-        ["DrivenError", "Outcome"],
-        ["Outcome", "RunError"],
+        ["DrivenError", "RunOutcome"],
+        ["RunError", "RunOutcome"],
     )
 
 

@@ -14,7 +14,7 @@ from planner.explain.unreachable_goals import Cause
 from planner.explain.unsolvable import Diagnosis, explain_unsolvable
 from planner.language.declare import Domain, When, forbidden, sometime
 from planner.language.loading.load import load
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Problem
 from planner.plan import StoppedBy
 from planner.solve import solve
@@ -187,7 +187,7 @@ CASES = {
 
 
 def explained(problem: Problem, seconds: float = 30) -> Diagnosis:
-    return explain_unsolvable(problem, Budget(seconds))
+    return explain_unsolvable(problem, Limits(seconds))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -369,7 +369,7 @@ def test_demands_that_clash_are_named() -> None:
     trip.action("fly", {}, provides=["there"], uses={"money": 200})
     trip.action("ride", {}, provides=["there"], uses={"money": 50})
     problem = trip.problem(goal=["there"], constraints=[forbidden("ride")], budgets={"money": 100})
-    found = explain_unsolvable(problem, Budget(10))
+    found = explain_unsolvable(problem, Limits(10))
     assert found.solvable is False
     text = "They cannot hold together: goal there; constraint never done ride; money at most 100."
     assert text in found.describe()
@@ -385,7 +385,7 @@ def test_a_budget_on_the_cost_is_a_demand_and_changes_of_facts_keep_it() -> None
         goal=["have(cake)", "have(chairs)"],
         budgets={"cost": 4, "money": 6},
     )
-    found = explain_unsolvable(problem, Budget(10))
+    found = explain_unsolvable(problem, Limits(10))
     assert found.solvable is False
     (conflict,) = found.conflicts
     assert len(conflict.demands) == 4
@@ -412,7 +412,7 @@ def test_changes_keep_the_limits(limits: dict[str, Any], assumed: str, cost: int
     trip.action("ride", requires=["at(a)", "rail(a, b)"], cost=2, duration=10, uses={"money": 4}, **legs)
     initial = ["at(a)", "road(a, b)", "road(b, c)"]
     objects = dict.fromkeys("abc", "place")
-    found = explain_unsolvable(trip.problem(objects=objects, initial=initial, goal="at(c)", **limits), Budget(10))
+    found = explain_unsolvable(trip.problem(objects=objects, initial=initial, goal="at(c)", **limits), Limits(10))
     assert found.solvable is False
     assert found.change is not None
     assert found.change.proved_smallest
@@ -439,12 +439,12 @@ goal: ["on(a1)", "on(a2)"]
 def test_a_limit_that_cut_an_explanation_short_is_said(tmp_path):
     (tmp_path / "d.yaml").write_text(HOPELESS)
     problem = load(tmp_path / "d.yaml")
-    found = explain_unsolvable(problem, Budget(0.0))
+    found = explain_unsolvable(problem, Limits(0.0))
     assert (found.solvable, found.stopped_by) == (None, StoppedBy.TIME)
     assert "the time limit ended the search" in str(found)
     proved = found.knowing_unsolvable()
     assert proved.solvable is False
     assert str(proved).startswith("x has no plan.")
-    whole = explain_unsolvable(problem, Budget(20))
+    whole = explain_unsolvable(problem, Limits(20))
     assert whole.solvable is False
     assert whole.knowing_unsolvable() == whole

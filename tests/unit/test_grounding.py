@@ -12,7 +12,7 @@ from planner.errors import InputError
 from planner.grounding.ground import ground
 from planner.grounding.single_valued_items import single_valued
 from planner.language.pddl import parse_domain, parse_problem
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.model import Action, And, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable, When
 from planner.plan import StoppedBy
 
@@ -166,18 +166,18 @@ def test_a_group_needs_one_initial_fact_only():
 
 
 def test_what_no_action_provides_is_named():
-    task = ground(replace(CASES["strips"], goal=Goal(Atom("door", ("l", "h")))), Budget())
+    task = ground(replace(CASES["strips"], goal=Goal(Atom("door", ("l", "h")))), Limits())
     assert task.unreachable_goal == Atom("door", ("l", "h"))
 
 
 def test_a_negative_goal_that_always_fails_is_named():
     stuck = declared(Action("a", provides=(Atom("p", ()),)), [("p", 0)], [Atom("p")], [Not(Atom("p"))])
-    assert ground(stuck, Budget()).unreachable_goal == Not(Atom("p"))
+    assert ground(stuck, Limits()).unreachable_goal == Not(Atom("p"))
 
 
 def test_irrelevant_actions_and_facts_are_dropped():
     useful, idle = Action("useful", provides=(Atom("p"),)), Action("idle", provides=(Atom("q"),))
-    task = ground(declared([useful, idle], [("p", 0), ("q", 0)], goal=[Atom("p")]), Budget())
+    task = ground(declared([useful, idle], [("p", 0), ("q", 0)], goal=[Atom("p")]), Limits())
     assert [action.step.action for action in task.actions] == ["useful"]
     assert task.facts == (Atom("p"),)
 
@@ -185,7 +185,7 @@ def test_irrelevant_actions_and_facts_are_dropped():
 def test_costs_are_exact_in_units_of_the_resolution():
     table = {Atom("far", ("h",)): Decimal("0.25"), Atom("far", ("l",)): 2, Atom("far", ("k",)): Decimal("1.5")}
     go = Action("go", (Variable("?x", ("b",)),), provides=(Atom("p", ("?x",)),), cost=(1, Atom("far", ("?x",))))
-    task = ground(declared(go, [("p", 1)], goal=[Atom("p", ("h",))], values=table), Budget())
+    task = ground(declared(go, [("p", 1)], goal=[Atom("p", ("h",))], values=table), Limits())
     assert task.resolution == 100
     assert [(action.step.cost, action.cost) for action in task.actions] == [(Decimal("1.25"), 125)]
 
@@ -193,7 +193,7 @@ def test_costs_are_exact_in_units_of_the_resolution():
 def test_a_cost_without_a_value_is_an_error_that_names_it():
     go = Action("go", (Variable("?x", ("b",)),), provides=(Atom("p", ("?x",)),), cost=(Atom("far", ("?x",)),))
     with pytest.raises(InputError) as caught:
-        ground(declared(go, [("p", 1)], goal=[Atom("p", ("h",))]), Budget())
+        ground(declared(go, [("p", 1)], goal=[Atom("p", ("h",))]), Limits())
     assert str(caught.value) == (
         "the cost of go(h) needs far(h), which 'p' gives no value; state it, for example far(h) = 1"
     )
@@ -204,15 +204,15 @@ def test_axioms_that_rest_on_their_own_absence_are_refused():
         "(:predicates (p) (q)) (:derived (p) (not (p))) (:action a :precondition (p) :effect (q))", "", "", "(q)"
     )
     with pytest.raises(InputError, match=r"derived fact p depends on its own negation; axioms must be stratified"):
-        ground(paradox, Budget())
+        ground(paradox, Limits())
 
 
 @pytest.mark.parametrize(
-    ("budget", "expected"), [(Budget(time_limit=0), StoppedBy.TIME), (Budget(memory_limit=1e-9), StoppedBy.MEMORY)]
+    ("limits", "expected"), [(Limits(time_limit=0), StoppedBy.TIME), (Limits(memory_limit=1e-9), StoppedBy.MEMORY)]
 )
-def test_limits_end_grounding(budget, expected):
+def test_limits_end_grounding(limits, expected):
     with pytest.raises(LimitReached) as caught:
-        ground(CASES["strips"], budget)
+        ground(CASES["strips"], limits)
     assert caught.value.stopped_by is expected
 
 
@@ -222,16 +222,16 @@ def test_a_product_of_objects_is_not_enumerated():
     walk = Action("walk", parameters, And(chain), (Atom("p", ("?x7",)),))
     objects = tuple(Object(f"o{i}", ("b",)) for i in range(100))
     base = declared(walk, [("next", 2), ("p", 1)], [Atom("next", (f"o{i}", f"o{i + 1}")) for i in range(99)])
-    task = ground(replace(base, objects=objects, goal=Goal(Atom("p", ("o50",)))), Budget(time_limit=20))
+    task = ground(replace(base, objects=objects, goal=Goal(Atom("p", ("o50",)))), Limits(time_limit=20))
     assert [action.step.arguments[0] for action in task.actions] == ["o43"]
 
 
 def test_single_values_are_proved_or_not():
-    assert single_valued(CASES["strips"], [Atom("at", ("_", "_")), Atom("at", ("?r", "_"))], Budget()) == {
+    assert single_valued(CASES["strips"], [Atom("at", ("_", "_")), Atom("at", ("?r", "_"))], Limits()) == {
         Atom("at", ("_", "_")): True,
         Atom("at", ("?r", "_")): True,
     }
-    assert single_valued(CASES["universal"], [Atom("p", ("_",))], Budget()) == {Atom("p", ("_",)): False}
+    assert single_valued(CASES["universal"], [Atom("p", ("_",))], Limits()) == {Atom("p", ("_",)): False}
 
 
 def test_conditional_effects_are_kept_and_when_is_read_in_the_state_before():

@@ -7,7 +7,7 @@ import pytest
 from htn import problem_kind
 from htn.language.hddl import parse_domain, parse_problem
 from planner import load
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.lint.findings import Level
 
 CLEAN = """
@@ -71,10 +71,10 @@ def test_what_can_never_be_done_is_an_error():
         "(define (problem p) (:domain errands) (:objects i - item a b - place)"
         " (:htn :subtasks (collect i b)) (:init (at a) {}))"
     )
-    assert problem_kind.check(parse_problem(text.format("(open b)"), domain), Budget()) == []
+    assert problem_kind.check(parse_problem(text.format("(open b)"), domain), Limits()) == []
     (finding,) = [
         each
-        for each in problem_kind.check(parse_problem(text.format("(open a)"), domain), Budget())
+        for each in problem_kind.check(parse_problem(text.format("(open a)"), domain), Limits())
         if each.level is Level.ERROR
     ]
     assert str(finding) == (
@@ -128,7 +128,7 @@ def test_a_predicate_that_methods_alone_name(tmp_path, condition, facts, alone, 
     problem = load(path)
     for given, expected in (
         (problem_kind.check_domain(problem.domain), alone),
-        (problem_kind.check(problem, Budget()), finding),
+        (problem_kind.check(problem, Limits()), finding),
     ):
         found = [each for each in given if each.rule == "never-provided"]
         assert bool(found) is bool(expected)
@@ -146,7 +146,7 @@ def test_a_declared_predicate_that_nothing_provides_is_worth_a_note_unless_missp
     )
     problem = "(define (problem p) (:domain errands) (:objects a - place i - item)"
     problem += " (:htn :subtasks (collect i a)) (:init (open a)))"
-    found = problem_kind.check(parse_problem(problem, parse_domain(text)), Budget())
+    found = problem_kind.check(parse_problem(problem, parse_domain(text)), Limits())
     assert [(each.level, each.place) for each in found if each.rule == "never-provided"] == [
         (Level.WARNING, "predicate opened"),
         (Level.NOTE, "predicate idle"),

@@ -7,7 +7,7 @@ from htn_party import party
 
 from htn import problem_kind
 from planner import Status, at_most, done, never, sometime
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.solve import solve
 
 
@@ -34,7 +34,7 @@ def test_what_cannot_be_kept_together_is_said(demands, reason):
 
 def test_explanations_speak_of_constraints_and_not_of_what_watches_them():
     problem = party(constraints=[at_most(1, done("order")), never(done("bake"))])
-    found = problem_kind.explain_unsolvable(problem, Budget(10))
+    found = problem_kind.explain_unsolvable(problem, Limits(10))
     assert found.proved
     assert [str(each) for each in found.conflicts] == [
         "cannot hold together: constraint at most 1 times done order(_); constraint never done bake(_)"
@@ -46,14 +46,14 @@ def test_explanations_speak_of_constraints_and_not_of_what_watches_them():
 
 def test_what_the_goal_lacks_is_the_constraint():
     found = problem_kind.explain_unsolvable(
-        party(constraints=[sometime("have(cake)"), never("have(bread)")]), Budget(10)
+        party(constraints=[sometime("have(cake)"), never("have(bread)")]), Limits(10)
     )
     assert "@" not in str(found)
     assert "never have(bread)" in found.summary
 
 
 def test_budgets_are_no_reason_to_say_that_there_is_a_plan():
-    found = problem_kind.explain_unsolvable(party(budgets={"money": 3}), Budget(10))
+    found = problem_kind.explain_unsolvable(party(budgets={"money": 3}), Limits(10))
     assert found.summary == "cannot hold: money at most 3"
     assert not found.solvable
     assert "there is a plan" not in str(found)
@@ -62,6 +62,6 @@ def test_budgets_are_no_reason_to_say_that_there_is_a_plan():
 def test_a_problem_with_a_plan_is_said_to_have_one():
     assert str(
         problem_kind.explain_unsolvable(
-            party(budgets={"money": 7}, constraints=[at_most(1, done("order"))]), Budget(10)
+            party(budgets={"money": 7}, constraints=[at_most(1, done("order"))]), Limits(10)
         )
     ) == ("there is a plan")

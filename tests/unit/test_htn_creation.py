@@ -11,7 +11,7 @@ from htn.language.documents import documents_of
 from planner import Domain, Entity, Status, load
 from planner.errors import InputError
 from planner.language.documents.writer import to_yaml
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.solve import solve
 
 
@@ -105,11 +105,11 @@ def test_no_number_of_objects_helps_where_the_goal_is_out_of_reach():
     problem = asked("ann", waiting=False, goal=["waits(ann)"])
     result = solve(problem)
     assert result.status is Status.UNSOLVABLE
-    assert "waits(ann)" in str(problem_kind.explain_unsolvable(problem, Budget(10)))
+    assert "waits(ann)" in str(problem_kind.explain_unsolvable(problem, Limits(10)))
 
 
 def test_a_domain_that_creates_has_no_findings():
-    assert [str(each) for each in problem_kind.check(asked("ann"), Budget(10))] == []
+    assert [str(each) for each in problem_kind.check(asked("ann"), Limits(10))] == []
 
 
 def test_a_subtask_that_creates_says_what_it_calls_it():

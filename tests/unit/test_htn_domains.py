@@ -14,7 +14,7 @@ from htn.language.hddl.writer import write_domain, write_problem
 from htn.model import HtnDomain
 from htn.testing.cases import check_cases
 from planner import load
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.lint.findings import Level
 from planner.solve import solve
 
@@ -47,7 +47,7 @@ def test_cases_without_a_plan_are_explained(shipped):
     hopeless = [case.problem for case in shipped.cases() if case.optimum is None]
     assert hopeless
     for problem in hopeless:
-        found = why_not(problem, Budget(30))
+        found = why_not(problem, Limits(30))
         assert found.proved
         assert found.failures or found.dead_ends
 
@@ -80,7 +80,7 @@ def test_problems_are_named_and_made_when_asked_for(shipped):
 def test_no_domain_has_findings(shipped):
     findings = problem_kind.check_domain(shipped.domain())
     for problem in list(shipped.problems().values())[:4]:
-        findings += problem_kind.check(problem, Budget(30))
+        findings += problem_kind.check(problem, Limits(30))
     assert [str(finding) for finding in findings if finding.level is not Level.NOTE] == []
 
 

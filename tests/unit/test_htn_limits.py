@@ -17,13 +17,13 @@ from htn.search.ground_hierarchy import Board
 from htn.search.task_networks import Partial
 from planner.cli.interrupt import GRACE, Watchman, interruptible
 from planner.jit import library
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.plan import Status, StoppedBy
 from planner.search import Ending, Run
 from planner.solve import solve
 
 
-class Counting(Budget):
+class Counting(Limits):
     """A budget without limits that counts how often it is asked."""
 
     asked = 0
@@ -62,7 +62,7 @@ def test_writing_functions_asks_for_every_task() -> None:
 
 def test_what_a_search_makes_of_actions_and_methods_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(htn.search.task_networks, "BATCH", 10)
-    board = Board(ground(workshop(50), Budget()), library.ENTRIES, (counting := Counting()).check)
+    board = Board(ground(workshop(50), Limits()), library.ENTRIES, (counting := Counting()).check)
     asked = counting.asked
     Partial(board, 0, 1, 1)
     assert counting.asked - asked >= 2 * 50 // 10
@@ -132,7 +132,7 @@ def ending_of(steps):
 @pytest.mark.parametrize("asked", [0, 1])
 def test_a_descent_may_end_while_somebody_asks_the_budget(asked, monkeypatch):
     monkeypatch.setattr(htn.lifted.depth_first, "AFTER", 0.0)
-    meanwhile = Meanwhile(Budget(), Short(), Run(), enough=False)
+    meanwhile = Meanwhile(Limits(), Short(), Run(), enough=False)
     steps = _descending(meanwhile)
     next(steps)
     for _ in range(asked):

@@ -9,7 +9,7 @@ from htn.language.hddl import parse_domain, parse_problem
 from htn.lint import check_htn_problem
 from htn.model import HtnProblem
 from planner.cli.solve import verdict
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.lint.findings import Level
 from planner.plan import Status
 from planner.solve import solve
@@ -58,7 +58,7 @@ def test_others_prove_it() -> None:
 
 
 def messages(given: HtnProblem) -> list[str]:
-    return [str(finding) for finding in check_htn_problem(given, Budget()) if finding.level is Level.ERROR]
+    return [str(finding) for finding in check_htn_problem(given, Limits()) if finding.level is Level.ERROR]
 
 
 def test_lint_of_the_goal_is_as_it_was_written() -> None:
@@ -70,7 +70,7 @@ def test_lint_of_the_goal_is_as_it_was_written() -> None:
 def test_the_initial_network_has_no_name_of_its_own() -> None:
     network = ":parameters (?x ?y - t) :ordered-subtasks (go ?x) :constraints (and (= ?x ?y) (not (= ?x ?y)))"
     given = problem(network=network)
-    why = str(why_not(given, Budget()))
+    why = str(why_not(given, Limits()))
     assert "the initial task network: no objects fit its parameters" in why
     assert "@" not in why
     (message,) = messages(given)

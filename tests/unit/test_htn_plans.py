@@ -21,7 +21,7 @@ from htn.verification.chart_parsing import decomposition_of, judged
 from htn.verification.validate import completed, validate
 from planner.errors import PlanError
 from planner.lightweight import replace
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.model import TRUE, Action, And, Atom, DomainModel, Equals, Formula, Not, Object, Problem, Variable
 from planner.plan import Plan, Step, StoppedBy
 from planner.solve import solve
@@ -542,7 +542,7 @@ def test_steps_alone_are_a_plan_without_decomposition(text):
     plan = plan_from_text(text, ROUND)
     assert plan == Plan(STEPS, ROUND)
     assert plan.tree is None
-    verdict = judged(ROUND, plan, Budget(60))
+    verdict = judged(ROUND, plan, Limits(60))
     assert verdict.valid
     assert verdict.cost == 12
 
@@ -558,38 +558,38 @@ def test_steps_alone_are_a_plan_without_decomposition(text):
     ],
 )
 def test_steps_alone_that_are_judged(steps, reason):
-    verdict = judged(ROUND, Plan(steps, ROUND), Budget(60))
+    verdict = judged(ROUND, Plan(steps, ROUND), Limits(60))
     assert verdict.valid is (not reason)
     assert reason in verdict.reason
 
 
 def test_a_plan_with_a_decomposition_is_judged_by_it():
-    assert judged(ROUND, PLAN, Budget(0)).valid
+    assert judged(ROUND, PLAN, Limits(0)).valid
 
 
 def test_tasks_that_nobody_declared_have_no_decomposition():
-    assert decomposition_of(problem_of("fly t"), (), Budget(60)) is None
-    assert decomposition_of(problem_of("get t"), (), Budget(60)) is None
+    assert decomposition_of(problem_of("fly t"), (), Limits(60)) is None
+    assert decomposition_of(problem_of("get t"), (), Limits(60)) is None
 
 
 def test_the_search_for_a_decomposition_keeps_to_its_budget():
     with pytest.raises(LimitReached):
-        decomposition_of(ROUND, STEPS, Budget(0))
+        decomposition_of(ROUND, STEPS, Limits(0))
 
 
 def test_what_is_not_found_out_in_time_is_not_decided():
     problem, steps = crowd(18)
-    verdict = judged(problem, Plan(steps, problem), Budget(0.2))
+    verdict = judged(problem, Plan(steps, problem), Limits(0.2))
     assert verdict.stopped_by is StoppedBy.TIME
     assert not verdict.valid
     assert str(verdict).startswith("not decided: the steps can be done")
     assert verdict.to_dict()["stopped_by"] == "time"
     with pytest.raises(LimitReached):
-        problem_kind.explain_plan(problem, Plan(steps, problem), Budget(0.2))
+        problem_kind.explain_plan(problem, Plan(steps, problem), Limits(0.2))
 
 
 def test_a_plan_that_cannot_be_done_is_decided_without_any_time():
-    assert problem_kind.validate(ROUND, Plan(STEPS[1:], ROUND), Budget(0)).stopped_by is None
+    assert problem_kind.validate(ROUND, Plan(STEPS[1:], ROUND), Limits(0)).stopped_by is None
 
 
 DRAWN = """\

@@ -19,7 +19,7 @@ from htn.verification.chart_parsing import decomposition_of
 from htn.verification.validate import validate
 from planner.errors import InputError, PlanError
 from planner.language.declare import Domain
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Atom, Goal
 from planner.plan import Plan, Status, Step, StoppedBy
 from planner.semantics.simulation import Simulation
@@ -309,7 +309,7 @@ def choice(*, is_ordered):
 def test_the_order_of_the_tasks_around_is_kept(is_ordered):
     problem = choice(is_ordered=is_ordered)
     plan = plan_of(problem, "arm()\nunlock(front)\npush(front)")
-    plan = replace(plan, tree=decomposition_of(problem, plan.steps, Budget(10)))
+    plan = replace(plan, tree=decomposition_of(problem, plan.steps, Limits(10)))
     found = repair(problem, plan, failed=[2], forbidden=[Step("push", ("front",))])
     if is_ordered:
         assert found.status is Status.UNSOLVABLE

@@ -15,7 +15,7 @@ from htn.language.declare import Methods
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.repair.subtree_repair import repair
 from htn.verification.validate import validate
-from planner import Budget, Domain, Plan, Status, Step, candidates, solve, write_yaml
+from planner import Domain, Limits, Plan, Status, Step, candidates, solve, write_yaml
 from planner.errors import InputError
 from planner.lightweight import replace
 from planner.model import Atom, Constraint, ConstraintKind, Done, Equals, Goal, Not, Object, Variable
@@ -197,8 +197,8 @@ ENTRIES: dict[str, Callable[[HtnProblem], object]] = {
     "solve with an engine": lambda problem: solve(problem, engine="aries"),
     "problem.solve": solve,
     "candidates": candidates,
-    "why_not": lambda problem: problem_kind.explain_unsolvable(problem, Budget(5)),
-    "check": lambda problem: problem_kind.check(problem, Budget(5)),
+    "why_not": lambda problem: problem_kind.explain_unsolvable(problem, Limits(5)),
+    "check": lambda problem: problem_kind.check(problem, Limits(5)),
     "validate": lambda problem: problem_kind.validate(problem, decomposed(problem)),
     "validate steps": lambda problem: problem_kind.validate(problem, Plan(STEPS, problem)),
     "explain_plan": lambda problem: problem_kind.explain_plan(problem, decomposed(problem)),

@@ -8,7 +8,7 @@ import pytest
 
 from planner.compilations.normal_form import negation_normal
 from planner.grounding.ground import ground
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import (
     FALSE,
     TRUE,
@@ -39,7 +39,7 @@ def grounded(action: Action) -> Task:
     domain = DomainModel("scopes", predicates=predicates, actions={action.name: action})
     initial = (Atom("p", ("one",)), Atom("q", ("two",)))
     goal = Goal(Atom("r", ("two",)))
-    return ground(Problem("scopes", domain, (Object("one"), Object("two")), initial, goal), Budget())
+    return ground(Problem("scopes", domain, (Object("one"), Object("two")), initial, goal), Limits())
 
 
 def test_existential_variables_of_a_condition_and_of_an_effect() -> None:
@@ -56,7 +56,7 @@ def test_a_universal_effect_may_reuse_the_name_of_a_parameter() -> None:
     assert [str(action.step) for action in task.actions] == ["act(one)"]
 
 
-class Counting(Budget):
+class Counting(Limits):
     """A budget for so many questions."""
 
     checks = 1000

@@ -10,8 +10,8 @@ import pytest
 
 from domains.travel.instances import couple
 from planner import (
-    Budget,
     Domain,
+    Limits,
     Plan,
     Step,
     candidates,
@@ -152,7 +152,7 @@ SEARCHES: dict[str, Callable[[Any], object]] = {
     "decide": decide,
     "k_best": lambda problem: k_best(problem, 2),
     "candidates": candidates,
-    "explain_unsolvable": lambda problem: explain_unsolvable(problem, Budget(5)),
+    "explain_unsolvable": lambda problem: explain_unsolvable(problem, Limits(5)),
     "explain_plan": lambda problem: explain_plan(problem, Plan(STEPS, problem)),
     "patch": lambda problem: patch(problem, STEPS),
     "mend": lambda problem: mend(problem, STEPS),
@@ -179,9 +179,9 @@ TAKING_CLASSICAL: dict[str, Callable[[Any], object]] = {
     "check_problem": check_problem,
 }
 INSTEAD = {
-    "explain_unsolvable": "htn.problem_kind.explain_unsolvable(problem, budget) explains it",
+    "explain_unsolvable": "htn.problem_kind.explain_unsolvable(problem, limits) explains it",
     "explain_plan": "htn.problem_kind.explain_plan(problem, plan) explains it",
-    "check_problem": "htn.problem_kind.check(problem, budget) checks it",
+    "check_problem": "htn.problem_kind.check(problem, limits) checks it",
     "patch": "solve(problem) finds a plan for it",
     "mend": "solve(problem) finds a plan for it",
 }

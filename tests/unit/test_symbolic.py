@@ -12,7 +12,7 @@ import pytest
 from search_twins import finished, perfect, random_task, replayed
 
 import planner
-from planner.limits import Budget, never
+from planner.limits import Limits, never
 from planner.portfolio import symbolic_beside as module
 from planner.portfolio.symbolic_beside import Other, alone, beside
 from planner.portfolio.workplace import Workplace
@@ -25,14 +25,14 @@ PATIENT = 60.0
 RESTING = """
 import time
 from planner import Domain
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.grounding.ground import ground
 from planner.pruning.h2 import pruned
 from planner.search import Run
 from planner.portfolio.symbolic_beside import Other
 garden = Domain("garden")
 garden.action("dig", provides=["hole"])
-other = Other(pruned(ground(garden.problem(goal=["hole"]), Budget())), 1 << 26)
+other = Other(pruned(ground(garden.problem(goal=["hole"]), Limits())), 1 << 26)
 while not other._mortal:
     other.poll(Run(), 0.01)
 other.pause()
@@ -73,21 +73,21 @@ def place_of(task, run=None) -> Workplace:
 
 
 def test_it_has_the_proof_while_the_others_go_on():
-    task, run, budget = solvable(), Run(), Budget(PATIENT, 2.0)
-    assert finished(beside(idle(), place_of(task, run), budget)) is Ending.EXHAUSTED
+    task, run, limits = solvable(), Run(), Limits(PATIENT, 2.0)
+    assert finished(beside(idle(), place_of(task, run), limits)) is Ending.EXHAUSTED
     cost = perfect(task)[frozenset(task.initial)]
     assert replayed(task, run.plan) == run.limit == run.lower_bound == cost
     assert run.by == ("symbolic", "")
-    assert budget.elsewhere == 0
+    assert limits.elsewhere == 0
 
 
 def test_its_memory_counts():
-    task, budget = solvable(), Budget(PATIENT, 2.0)
-    steps = beside(idle(), place_of(task), budget)
+    task, limits = solvable(), Limits(PATIENT, 2.0)
+    steps = beside(idle(), place_of(task), limits)
     next(steps)
-    assert 0 < budget.elsewhere < 2.0 * 2**30
+    assert 0 < limits.elsewhere < 2.0 * 2**30
     steps.close()
-    assert budget.elsewhere == 0
+    assert limits.elsewhere == 0
 
 
 def test_what_has_no_room_goes_on_without_it():
@@ -95,7 +95,7 @@ def test_what_has_no_room_goes_on_without_it():
         yield
         return Ending.EXHAUSTED
 
-    assert finished(beside(steps(), place_of(solvable()), Budget(PATIENT, 0.1))) is Ending.EXHAUSTED
+    assert finished(beside(steps(), place_of(solvable()), Limits(PATIENT, 0.1))) is Ending.EXHAUSTED
 
 
 def test_the_others_may_give_up_first():
@@ -104,24 +104,24 @@ def test_the_others_may_give_up_first():
         return Ending.INCOMPLETE
 
     task, run = solvable(), Run()
-    assert finished(beside(steps(), place_of(task, run), Budget(PATIENT, 2.0))) is Ending.EXHAUSTED
+    assert finished(beside(steps(), place_of(task, run), Limits(PATIENT, 2.0))) is Ending.EXHAUSTED
     assert replayed(task, run.plan) == run.lower_bound
 
 
 def test_when_it_crashes_the_others_go_on(monkeypatch):
     monkeypatch.setattr("planner.subprocesses.sys.executable", "/bin/false")
 
-    budget, held = Budget(PATIENT, 2.0), []
+    limits, held = Limits(PATIENT, 2.0), []
 
     def steps():
         for _ in range(100):
             time.sleep(0.01)
-            held.append(budget.elsewhere)
+            held.append(limits.elsewhere)
             yield
         return Ending.INCOMPLETE
 
     run = Run()
-    assert finished(beside(steps(), place_of(solvable(), run), budget)) is Ending.INCOMPLETE
+    assert finished(beside(steps(), place_of(solvable(), run), limits)) is Ending.INCOMPLETE
     assert 0 in held  # its memory is free as soon as it has ended
     assert run.failed == "symbolic search broke off with exit code 1"
 
@@ -186,14 +186,14 @@ def test_it_is_asked_for_by_name():
 def test_without_the_library_the_name_is_refused_in_words(monkeypatch):
     monkeypatch.setattr("planner.search.symbolic.search.find_spec", lambda _: None)
     with pytest.raises(planner.InputError, match="OxiDD"):
-        finished(alone(place_of(solvable()), Budget()))
+        finished(alone(place_of(solvable()), Limits()))
 
 
 def test_there_may_be_many_open_files(tmp_path):
     opened = [(tmp_path / "file").open("w") for _ in range(1100)] if RLIMIT > 1500 else []
     try:
         task, run = solvable(), Run()
-        assert finished(beside(idle(), place_of(task, run), Budget(PATIENT, 2.0))) is Ending.EXHAUSTED
+        assert finished(beside(idle(), place_of(task, run), Limits(PATIENT, 2.0))) is Ending.EXHAUSTED
         assert replayed(task, run.plan) == run.lower_bound
     finally:
         for each in opened:
@@ -203,7 +203,7 @@ def test_there_may_be_many_open_files(tmp_path):
 def test_on_one_processor_it_has_its_turns(monkeypatch):
     monkeypatch.setattr(module, "processors", lambda: 1)
     task, run = solvable(), Run()
-    assert finished(beside(idle(), place_of(task, run), Budget(PATIENT, 2.0))) is Ending.EXHAUSTED
+    assert finished(beside(idle(), place_of(task, run), Limits(PATIENT, 2.0))) is Ending.EXHAUSTED
     assert replayed(task, run.plan) == run.lower_bound == perfect(task)[frozenset(task.initial)]
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from planner import OPEN, Domain, Entity, Outcome, decide, evaluate
 from planner.compilations.determinization import determinise
 from planner.lightweight import replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model.actions import Case
 from planner.model.problem import sealed
 from planner.policies.markov_decision_process import NOTHING, process_of
@@ -33,7 +33,7 @@ def by_name(process):
 
 
 def test_outcomes_that_only_do_harm_are_kept():
-    process = process_of(bridge(), Budget())
+    process = process_of(bridge(), Limits())
     cross = by_name(process)["cross"]
     assert [probability for probability, _ in cross.branches] == [0.75, 0.25]
     harm = dict(process.outcomes(process.initial, process.choices.index(cross)))[0.25]
@@ -41,7 +41,7 @@ def test_outcomes_that_only_do_harm_are_kept():
 
 
 def test_risk_is_a_branch_that_changes_nothing():
-    process = process_of(bridge(), Budget())
+    process = process_of(bridge(), Limits())
     walk = by_name(process)["walk"]
     assert walk.branches[-1] == (0.5, NOTHING)
     assert walk.cost == 5
@@ -59,7 +59,7 @@ def test_outcomes_with_the_same_effects_are_one_branch():
     domain.action(
         "toss", {}, provides=["heads"], outcomes=[Outcome(0.5, ["heads"]), Outcome(0.3, ["tails"]), Outcome(0.2)]
     )
-    process = process_of(domain.problem(initial=[], goal=["heads"]), Budget())
+    process = process_of(domain.problem(initial=[], goal=["heads"]), Limits())
     (toss,) = process.choices
     assert [probability for probability, _ in toss.branches] == [0.5, 0.5]
     assert toss.branches[-1][1] == NOTHING
@@ -69,7 +69,7 @@ def test_every_outcome_counts_as_having_run():
     domain = Domain("after")
     domain.action("first", {}, provides=["a"], outcomes=[Outcome(0.5, ["a"]), Outcome(0.5, ["b"])])
     domain.action("second", {}, provides=["done"], after=["first"])
-    process = process_of(domain.problem(initial=[], goal=["done"]), Budget())
+    process = process_of(domain.problem(initial=[], goal=["done"]), Limits())
     (first,) = process.applicable(process.initial)
     for _, state in process.outcomes(process.initial, first):
         assert "second" in {process.choices[number].step.action for number in process.applicable(state)}
@@ -84,7 +84,7 @@ def test_one_action_for_each_outcome():
 
 def test_wishes_are_asked_about_in_states():
     process = process_of(
-        bridge({"hard": "there", "soft": {"bridge": 3, "(or (there) (here))": 2, "(not (here))": 9}}), Budget()
+        bridge({"hard": "there", "soft": {"bridge": 3, "(or (there) (here))": 2, "(not (here))": 9}}), Limits()
     )
     assert process.utility(process.initial) == 5
     cross = process.choices.index(by_name(process)["cross"])
@@ -96,7 +96,7 @@ def test_wishes_are_asked_about_in_states():
 def test_a_goal_that_no_outcome_reaches():
     domain = Domain("never")
     domain.action("try", {}, requires=["b"], provides=["a"], modifies=["b"], risk=0.5)
-    process = process_of(domain.problem(initial=[], goal=["a"]), Budget())
+    process = process_of(domain.problem(initial=[], goal=["a"]), Limits())
     assert process.task.unreachable_goal is not None
     assert not process.is_goal(process.initial)
     assert process.choices == ()
@@ -123,7 +123,7 @@ def test_steps_have_the_odds_of_their_case():
         ),
     )
     problem = sealed(replace(problem, domain=replace(problem.domain, actions={"use": use})))
-    process = process_of(problem, Budget())
+    process = process_of(problem, Limits())
     odds = {choice.step.arguments: [share for share, _ in choice.branches] for choice in process.choices}
     assert odds == {("old",): [0.25, 0.75], ("new",): [0.75, 0.25]}
     assert evaluate(problem, decide(problem).policy).cost == 1 / 0.25

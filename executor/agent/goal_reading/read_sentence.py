@@ -31,7 +31,7 @@ from executor.language_model.checked_answers import ROUNDS, TIMEOUT, Answered, a
 from executor.language_model.protocol import Answer, LanguageModel, Meter, Origin, Part, Purpose, Request, Usage
 from planner.explain.unreachable_goals import Unreachable
 from planner.lightweight import dataclass, field, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Action, Atom, Predicate, Problem, TypeHierarchy
 from planner.model.actions import added
 from planner.model.formulas import conjunction
@@ -142,7 +142,7 @@ def attainable(problem: Problem) -> list[Atom]:
     found = [fact for each in wanted for fact in _instances(each, problem) if fact not in holds]
     goal = replace(problem.goal, hard=conjunction(found), soft=())
     parts = unreachable_parts(
-        replace(problem, goal=goal, constraints=(), budgets={}, deadline=None), Budget(CHOICE_SECONDS)
+        replace(problem, goal=goal, constraints=(), budgets={}, deadline=None), Limits(CHOICE_SECONDS)
     )
     hopeless = {str(part.goal) for part in parts}
     return [fact for fact in found if str(fact) not in hopeless]
@@ -331,4 +331,4 @@ def unreachable_in(problem: Problem) -> tuple[Unreachable, ...]:
     """Return the parts of the goal that nothing gives; none where that takes too long to find out."""
     from planner.explain.unsolvable import unreachable_parts
 
-    return unreachable_parts(problem, Budget(SECONDS))
+    return unreachable_parts(problem, Limits(SECONDS))

@@ -30,7 +30,7 @@ from planner.explain.unsolvable import unreachable_parts
 from planner.language.declare import resolve_action
 from planner.language.declare.action_names import folded
 from planner.lightweight import dataclass, field, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import OPEN, Action, Atom, Constraint, ConstraintKind, Done, Exists, Formula, Goal, Problem, Variable
 from planner.model.formulas import substitute
 from planner.plan import Result, Step
@@ -341,7 +341,7 @@ class _Judge:
         said: list[str] = []
         for each in found:
             goal = replace(self.problem, goal=Goal(needed(self.problem, each)), constraints=(), budgets={})
-            parts = unreachable_parts(replace(goal, deadline=None), Budget(SECONDS))
+            parts = unreachable_parts(replace(goal, deadline=None), Limits(SECONDS))
             lacks = tuple(missing_in(parts, self.problem.domain, (str(each), each.part)))
             self.missing += lacks
             said += [f"{each} can never be done: {'; '.join(map(str, lacks))}"] if parts else []

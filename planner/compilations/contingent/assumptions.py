@@ -244,7 +244,7 @@ class _Searches:
         self._asked = asked
         self._options = options
         self._solve = solve
-        self._budget = options.budget()
+        self._limits = options.limits()
         self._plan: Plan | None = None
         self._bound: Number | None = None
 
@@ -278,7 +278,7 @@ class _Searches:
             if self._options.on_progress is not None:
                 self._options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
-        found = self._solve(problem, self._options.within(self._budget, share, on_progress=report))
+        found = self._solve(problem, self._options.within(self._limits, share, on_progress=report))
         if found.plan is not None:
             note(found.plan)
         return found

@@ -33,7 +33,7 @@ from planner.compilations.contingent.knowledge import (
 from planner.compilations.determinization import ROUNDING, chances, determinise, relevant
 from planner.errors import PlanError, UnsupportedError
 from planner.lightweight import Final, dataclass
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Action, Atom, Formula, Not, Problem
 from planner.model.formulas import substitute
 from planner.model.unknown_facts import Hidden, decided, hidden
@@ -280,7 +280,7 @@ def _merged(outcomes: Iterable[tuple[float, State]]) -> list[tuple[float, State]
     return [(share, state) for state, share in found.items() if share > 0]
 
 
-def sensing_process_of(problem: Problem, budget: Budget) -> Process:
+def sensing_process_of(problem: Problem, limits: Limits) -> Process:
     """Return the decision process of `problem`, of which facts are unknown; a plain one where they do not matter.
 
     Raises as `process_of` does, and `UnsupportedError` where effects or derived facts rest on unknown facts.
@@ -289,10 +289,10 @@ def sensing_process_of(problem: Problem, budget: Budget) -> Process:
     compiled = determinise(kept)
     asked = translated(problem, compiled.problem, matter)
     if asked is None:
-        return process_of(decided(problem, ()), budget)
+        return process_of(decided(problem, ()), limits)
     _refuse(asked)
     made = supposing(asked, asked.knowing(), None)
-    ground = grounded(made.problem, compiled.ways, kept.domain.actions, budget, whole=True)
+    ground = grounded(made.problem, compiled.ways, kept.domain.actions, limits, whole=True)
     cases = [facts_of(case) for wish in ground.wishes for case in wish.cases]
     read = {*ground.task.goal, *chain(*[each.precondition for each in ground.choices], *cases)}
     belief = Belief(ground.task, asked.variables, asked.words, read)

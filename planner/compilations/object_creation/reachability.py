@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from planner.compilations.object_creation.placeholders import created_types, with_placeholders_in_any_order
 from planner.lightweight import Final, replace
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import Exists, Forall, Formula, Problem, TypeHierarchy, Variable
 from planner.model.domain import creates_objects
 from planner.model.formulas import walk
@@ -29,7 +29,7 @@ def with_enough(problem: Problem) -> Problem | None:
     return None if max(sizes.values()) > LARGEST_RULE else with_placeholders_in_any_order(free, sizes)
 
 
-def out_of_reach(problem: Problem, budget: Budget) -> bool:
+def out_of_reach(problem: Problem, limits: Limits) -> bool:
     """Return whether the goal is out of reach, with deletes ignored, however many objects are created.
 
     False where that is not known. Raises `LimitReached`.
@@ -37,7 +37,7 @@ def out_of_reach(problem: Problem, budget: Budget) -> bool:
     from planner.grounding.ground import ground
 
     enough = with_enough(problem)
-    return enough is not None and ground(enough, budget).unreachable_goal is not None
+    return enough is not None and ground(enough, limits).unreachable_goal is not None
 
 
 def rule_sizes(problem: Problem) -> dict[str, int]:

@@ -162,7 +162,7 @@ class Rounds:
         self._problem = problem
         self._options = options
         self._solve = solve
-        self._budget = options.budget()
+        self._limits = options.limits()
         self._creations: list[Creation] = []
         self._counts: dict[str, int] = {}
         self._beyond: Number | None = None
@@ -201,7 +201,7 @@ class Rounds:
 
     def is_proved(self, steps: int) -> bool:
         """Return whether there is no plan with more placeholders, either, where there is none with these."""
-        if not self._creations or (steps == 1 and out_of_reach(self._problem, self._budget)):
+        if not self._creations or (steps == 1 and out_of_reach(self._problem, self._limits)):
             return True
         return all(self._is_spared(each, steps) for each in self._creations)
 
@@ -219,7 +219,7 @@ class Rounds:
                 return self.answer(found.stopped_by, found.reason)
             if found.status is Status.UNSOLVABLE and self._plan is None and self._is_beyond_budgets is None:
                 self._is_beyond_budgets = self._has_plan_without_budgets(steps)
-            self._budget.check()
+            self._limits.check()
             steps = self._more(steps)
         if self._is_beyond_budgets:
             return self.answer(StoppedBy.INCOMPLETE, self._blamed())
@@ -232,7 +232,7 @@ class Rounds:
         if not isinstance(self._problem, Problem) or not self._problem.budgets:
             return None
         free = replace(self.compiled(self._counts), budgets={})
-        turn = _Turn(self._budget.cancel, self._share(steps))
+        turn = _Turn(self._limits.cancel, self._share(steps))
         return self._search(free, ANY_PLAN, turn).has_plan or None
 
     def _blamed(self) -> str:
@@ -267,7 +267,7 @@ class Rounds:
             number = most if enough is None else min(most, enough)
             self._counts[each.kind] = max(self._counts.get(each.kind, 0), number)
         self._beyond = beyond(self._creations, self._counts)
-        turn = _Turn(self._budget.cancel, self._share(steps), goes_on=self._suffices)
+        turn = _Turn(self._limits.cancel, self._share(steps), goes_on=self._suffices)
 
         def report(progress: Progress) -> None:
             self._note(progress.plan, progress.lower_bound)
@@ -284,7 +284,7 @@ class Rounds:
         return replace(found, stopped_by=StoppedBy.TIME) if late else found
 
     def _search(self, expanded: Any, options: SolveOptions, turn: _Turn) -> Result:
-        found = self._solve(expanded, options.within(self._budget, cancel=turn))
+        found = self._solve(expanded, options.within(self._limits, cancel=turn))
         self._spent = _sum(self._spent, found.statistics)
         return found
 
@@ -293,7 +293,7 @@ class Rounds:
         rounds = (MOST_STEPS // steps).bit_length()
         if rounds == 1 or not self._creations:
             return None
-        return SECONDS * steps if self._budget.remaining is None else self._budget.remaining / rounds
+        return SECONDS * steps if self._limits.remaining is None else self._limits.remaining / rounds
 
     def _note(self, plan: Plan | None, bound: Number | None) -> None:
         """Take in what a round has found: a plan, and what plans within its placeholders cost at least."""
@@ -317,7 +317,7 @@ class Rounds:
         expanded = compile_object_creation(self._problem, self._counts).problem
         own = [each.name for each in expanded.objects[len(self._problem.objects) :] if each.types == (creation.kind,)]
         born = Atom(in_order(self._problem.domain).existing, (own[-creation.each],))
-        turn = _Turn(self._budget.cancel, self._share(steps))
+        turn = _Turn(self._limits.cancel, self._share(steps))
         found = self._search(replace(expanded, goal=Goal(born), constraints=()), ANY_PLAN, turn)
         return found.status is Status.UNSOLVABLE
 

@@ -24,7 +24,7 @@ from planner.language.pddl.plans import read_plan
 from planner.language.pddl.sections import free_name
 from planner.language.pddl.writer import refuse_unsayable, split_common, write_domain, write_problem
 from planner.lightweight import Final, replace
-from planner.limits import Budget, LimitReached
+from planner.limits import LimitReached, Limits
 from planner.model import (
     OPEN,
     TRUE,
@@ -50,15 +50,15 @@ from planner.task.ground_task import GroundAction, Task
 _HINT = "export it with level 'adl'"
 
 
-def grounded(problem: Problem, budget: Budget) -> tuple[Problem, Mapping[str, Step]]:
+def grounded(problem: Problem, limits: Limits) -> tuple[Problem, Mapping[str, Step]]:
     """Return the ground task of `problem` as a problem whose facts and actions have no arguments, and its map back.
 
     The map says which step each of its actions stands for. Raises `UnsupportedError` where the task has conditional
-    effects or axioms, which STRIPS does not know, and `LimitReached` where `budget` does not suffice.
+    effects or axioms, which STRIPS does not know, and `LimitReached` where `limits` does not suffice.
     """
     from planner.grounding.ground import ground
 
-    task = ground(problem, budget)
+    task = ground(problem, limits)
     _check(task)
     facts, goal = (_facts(task), task.goal) if task.unreachable_goal is None else (["unreachable goal"], (0,))
     taken: set[str] = set()
@@ -153,7 +153,7 @@ class Export:
         return self._costs[name](arguments)
 
 
-def export(problem: Problem, level: Level | None = None, *, costs: bool = True, budget: Budget | None = None) -> Export:
+def export(problem: Problem, level: Level | None = None, *, costs: bool = True, limits: Limits | None = None) -> Export:
     """Return `problem` as PDDL that Fast Downward, unified-planning and, on the level "strips", pyperplan take.
 
     Hard constraints become conditions and effects, as few planners read them. Risks and outcomes become `probabilistic`
@@ -161,7 +161,7 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     variables. With "strips", ground where nothing else will do. Without `costs` they are left out, for planners that do
     not know them; they are also where every action costs 1.
 
-    Raises `UnsupportedError` for what the level, or PDDL, cannot say, and `LimitReached` where `budget` does not
+    Raises `UnsupportedError` for what the level, or PDDL, cannot say, and `LimitReached` where `limits` does not
     suffice for grounding.
     """
     from planner.compilations.adl import compile_adl
@@ -175,14 +175,14 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     whole = to_plain_outcomes(problem) if is_uncertain else problem
     kept = _with_constants(compile_constraints(whole).problem) if problem.constraints and hard else whole
     refuse_unsayable(kept)
-    budget = budget or Budget()
+    limits = limits or Limits()
     plain = kept if is_uncertain else compile_adl(kept).problem
-    plain = with_tables(without_needless_costs(plain), budget) if costs else without_costs(plain)
+    plain = with_tables(without_needless_costs(plain), limits) if costs else without_costs(plain)
     has_costs = plain.metric is Metric.COST
-    strips = _lifted_strips(plain, budget) if level != "adl" and not is_uncertain else None
+    strips = _lifted_strips(plain, limits) if level != "adl" and not is_uncertain else None
     steps: Mapping[str, Step] = {}
     if strips is None and level == "strips":
-        strips, steps = grounded(plain, budget)
+        strips, steps = grounded(plain, limits)
     chosen, factor = in_integers(with_plain_types(strips or plain))
     names = Names.of(chosen)
     written = renamed(chosen, names)
@@ -218,7 +218,7 @@ def _conditions_and_effects(action: Action) -> Iterator[Formula]:
         yield from effect.provides
 
 
-def _lifted_strips(problem: Problem, budget: Budget) -> Problem | None:
+def _lifted_strips(problem: Problem, limits: Limits) -> Problem | None:
     """Return `problem` as lifted STRIPS, or None where that will not do."""
     from planner.compilations.strips import retraction_patterns, to_strips
 
@@ -227,9 +227,9 @@ def _lifted_strips(problem: Problem, budget: Budget) -> Problem | None:
         return to_strips(problem)
     from planner.grounding.single_valued_items import single_valued
 
-    limit = _PROOF_SECONDS if budget.remaining is None else min(_PROOF_SECONDS, budget.remaining)
+    limit = _PROOF_SECONDS if limits.remaining is None else min(_PROOF_SECONDS, limits.remaining)
     try:
-        proved = single_valued(problem, patterns, Budget(limit, budget.memory_limit, budget.cancel))
+        proved = single_valued(problem, patterns, Limits(limit, limits.memory_limit, limits.cancel))
     except LimitReached:
         return to_strips(problem)
     return to_strips(problem, [pattern for pattern, single in proved.items() if single])

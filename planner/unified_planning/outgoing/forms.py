@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 from planner.errors import UnsupportedError
 from planner.grounding.ground import ground
 from planner.language.pddl.export import export
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import And, Formula, Imply, Not, Or, Problem
 from planner.model.formulas import children
 from planner.plan import Step
@@ -118,18 +118,18 @@ class GoalUnreachableError(Exception):
         self.part = part
 
 
-def form_for(problem: AnyProblem, name: str, engine: Any, budget: Budget) -> Form:
+def form_for(problem: AnyProblem, name: str, engine: Any, limits: Limits) -> Form:
     """Return `problem` in the richest form that `engine`, called `name`, takes.
 
     Raises `UnsupportedError` where it takes none, `GoalUnreachableError` where grounding proves that there is no plan,
-    and `LimitReached` when the budget is used up.
+    and `LimitReached` when a limit is reached.
     """
     lacks: set[str] = set()
     conditional = "CONDITIONAL_EFFECTS" in engine.supported_kind().features
     if isinstance(problem, Problem):
-        forms = _forms(problem, conditional=conditional, budget=budget)
+        forms = _forms(problem, conditional=conditional, limits=limits)
     else:
-        forms = _others(problem, budget)
+        forms = _others(problem, limits)
     for target, read in forms:
         missing = set(target.kind.features) - offered(name, engine)
         if missing <= METRIC:
@@ -145,12 +145,12 @@ def offered(name: str, engine: Any) -> frozenset[str]:
     return frozenset(engine.supported_kind().features) - OVERSTATED.get(name, frozenset()) | MODEST
 
 
-def _forms(problem: Problem, *, conditional: bool, budget: Budget) -> Iterator[tuple[up.Problem, Read]]:
+def _forms(problem: Problem, *, conditional: bool, limits: Limits) -> Iterator[tuple[up.Problem, Read]]:
     """Yield the lifted problem where there are words for it, then the ground one, both with their ways back."""
-    lifted = _lifted(problem, budget)
+    lifted = _lifted(problem, limits)
     if lifted is not None:
         yield lifted.problem, lambda plan: (lifted.steps(plan), None)
-    task = ground(problem, budget)
+    task = ground(problem, limits)
     if task.unreachable_goal is not None:
         raise GoalUnreachableError(task.unreachable_goal)
     plain = propositional(task, conditional=conditional)
@@ -158,12 +158,12 @@ def _forms(problem: Problem, *, conditional: bool, budget: Budget) -> Iterator[t
     yield target.problem, lambda plan: (plain.steps(target.steps(plan)), None)
 
 
-def _others(problem: OtherProblem, budget: Budget) -> Iterator[tuple[up.Problem, Read]]:
+def _others(problem: OtherProblem, limits: Limits) -> Iterator[tuple[up.Problem, Read]]:
     """Yield a problem of another kind in the same two forms."""
-    lifted = _lifted(problem, budget)
+    lifted = _lifted(problem, limits)
     if lifted is not None:
         yield lifted.problem, _reading(lifted)
-    plain = service_of(problem).to_unified_planning(problem, budget=budget, is_ground=True)
+    plain = service_of(problem).to_unified_planning(problem, limits=limits, is_ground=True)
     yield plain.problem, _reading(plain)
 
 
@@ -176,19 +176,19 @@ def _reading(outgoing: OtherOutgoing) -> Read:
 
 
 @overload
-def _lifted(problem: Problem, budget: Budget) -> Outgoing | None: ...
+def _lifted(problem: Problem, limits: Limits) -> Outgoing | None: ...
 
 
 @overload
-def _lifted(problem: OtherProblem, budget: Budget) -> OtherOutgoing | None: ...
+def _lifted(problem: OtherProblem, limits: Limits) -> OtherOutgoing | None: ...
 
 
-def _lifted(problem: AnyProblem, budget: Budget) -> Outgoing | OtherOutgoing | None:
+def _lifted(problem: AnyProblem, limits: Limits) -> Outgoing | OtherOutgoing | None:
     """Return `problem` as it is written; None where that has no words, or would be multiplied out to very many."""
     if is_wide(problem if isinstance(problem, Problem) else problem.classical):
         return None
     try:
-        return to_unified_planning(problem, budget=budget)
+        return to_unified_planning(problem, limits=limits)
     except UnsupportedError:
         return None
 
@@ -197,18 +197,18 @@ TAKE_AXIOMS: Final = frozenset({"fast-downward", "symk", "symk-opt"})
 """Engines whose planners take derived predicates, with the search that the engine asks of them."""
 
 
-def solve_text(problem: Problem, engine: Any, budget: Budget) -> Answer:
+def solve_text(problem: Problem, engine: Any, limits: Limits) -> Answer:
     """Return what `engine` makes of the PDDL text of `problem`, written into the working directory.
 
     Raises `UnsupportedError` for what PDDL cannot say.
     """
     from unified_planning.engines.pddl_planner import run_command
 
-    exported = export(problem, "adl", budget=budget)
+    exported = export(problem, "adl", limits=limits)
     Path("domain.pddl").write_text(exported.domain, encoding="utf-8")
     Path("problem.pddl").write_text(exported.problem, encoding="utf-8")
     command = engine._get_cmd("domain.pddl", "problem.pddl", "plan")  # noqa: SLF001 - what engines of this kind define
-    late, printed, code = run_command(engine, command, timeout=budget.remaining)
+    late, printed, code = run_command(engine, command, timeout=limits.remaining)
     steps: tuple[Step, ...] | None = None
     if Path("plan").exists():
         steps = exported.read_plan(Path("plan").read_text(encoding="utf-8")).steps

@@ -25,7 +25,7 @@ from planner.compilations.cost_tables import in_integers, with_tables
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.names import Names, renamed
-from planner.limits import Budget
+from planner.limits import Limits
 from planner.model import (
     TRUE,
     Action,
@@ -209,30 +209,30 @@ class Outgoing:
 
 @overload
 def to_unified_planning(
-    problem: Problem, environment: Environment | None = None, budget: Budget | None = None
+    problem: Problem, environment: Environment | None = None, limits: Limits | None = None
 ) -> Outgoing: ...
 
 
 @overload
 def to_unified_planning(
-    problem: OtherProblem, environment: Environment | None = None, budget: Budget | None = None
+    problem: OtherProblem, environment: Environment | None = None, limits: Limits | None = None
 ) -> OtherOutgoing: ...
 
 
 def to_unified_planning(
-    problem: AnyProblem, environment: Environment | None = None, budget: Budget | None = None
+    problem: AnyProblem, environment: Environment | None = None, limits: Limits | None = None
 ) -> Outgoing | OtherOutgoing:
     """Return `problem` as one of unified-planning, in the given or the global environment, with the way back for plans.
 
     Names are made legal for all planners, and costs integers. A hierarchical problem becomes a `HierarchicalProblem`.
     Raises `UnsupportedError` for derived predicates, soft goals, facts declared unknown, created objects and uncertain
-    outcomes, which have no words there, and `LimitReached` where `budget` does not suffice to compute the costs.
+    outcomes, which have no words there, and `LimitReached` where `limits` does not suffice to compute the costs.
     """
-    budget = budget or Budget()
+    limits = limits or Limits()
     if not isinstance(problem, Problem):
-        found: OtherOutgoing = service_of(problem).to_unified_planning(problem, environment, budget)
+        found: OtherOutgoing = service_of(problem).to_unified_planning(problem, environment, limits)
         return found
-    source, names = prepared(problem, budget)
+    source, names = prepared(problem, limits)
     return Outgoing(
         Writing(source, up.Problem(source.name, get_environment(environment))).result(),
         {word: name for name, word in names.actions.items()},
@@ -240,7 +240,7 @@ def to_unified_planning(
     )
 
 
-def prepared(problem: Problem, budget: Budget) -> tuple[Problem, Names]:
+def prepared(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
     """Return `problem` as plain ADL with legal names, types in a tree and costs of one integral term; and the names.
 
     Raises as `to_unified_planning` does.
@@ -248,7 +248,7 @@ def prepared(problem: Problem, budget: Budget) -> tuple[Problem, Names]:
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
     refuse(problem)
-    costed = tabulate(with_tables(compile_constraints(compile_adl(problem).problem).problem, budget))
+    costed = tabulate(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
     plain, _ = in_integers(with_plain_types(costed))
     names = Names.of(plain)
     return renamed(plain, names), names
