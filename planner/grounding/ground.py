@@ -166,7 +166,7 @@ class _Facts:
         return self.each(formula.parts if isinstance(formula, And) else (formula,))
 
     def each(self, parts: Iterable[Formula]) -> list[Literal] | None:
-        """Return the literals; None where one is none."""
+        """Return the literals, each once; None where one is none."""
         found = []
         for part in parts:
             atom = part.part if isinstance(part, Not) else part
@@ -178,7 +178,7 @@ class _Facts:
                 number = self._numbers[key] = len(self.atoms)
                 self.atoms.append(atom)
             found.append(number if atom is part else ~number)
-        return found
+        return list(dict.fromkeys(found))
 
     def known(self, atoms: Iterable[Atom]) -> set[int]:
         """Return the numbers of those of `atoms` that were met."""
