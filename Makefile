@@ -1,7 +1,8 @@
 # `make demo` and `make test` need Python 3.11 or newer and nothing else: all they install goes into .venv.
 #
 #   make demo                          plan something, see it proved, explained and checked
-#   make test                          lint, types, import rules and all tests
+#   make test                          lint, types, import rules, and the tests that the commit draws
+#   make test-all                      every third of the random tests, and the slow oracles
 #   make test TESTS="tests/unit -x"    the same, with arguments for pytest
 #   make test PYTHON=python3.12        with an interpreter of your choice (after `make clean`)
 
@@ -12,7 +13,7 @@ TESTS ?= tests
 PYTHON ?= python3.13 python3.12 python3.11 python3 python3.14 python
 FITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: demo test clean
+.PHONY: demo test test-all clean
 
 demo: $(VENV)/installed
 	@$(BIN)/forethought demo
@@ -20,9 +21,16 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto --dist worksteal $(TESTS)
+	@# types are checked beside the tests
+	@said=$$(mktemp); $(BIN)/mypy >$$said 2>&1 & types=$$!; \
+	$(BIN)/python -m pytest -n auto --dist worksteal $(TESTS); tests=$$?; \
+	wait $$types; types=$$?; cat $$said; rm -f $$said; exit $$((tests | types))
+
+test-all: $(VENV)/installed-test
+	TESTED_PART=0 $(MAKE) test TESTS="-m '' tests"
+	TESTED_PART=1 $(BIN)/python -m pytest -n auto --dist worksteal -m drawn tests
+	TESTED_PART=2 $(BIN)/python -m pytest -n auto --dist worksteal -m drawn tests
 
 clean:
 	rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,6 +1,7 @@
 """What all tests share: the same examples in every run, no machine code, no clock, no language model of the user's.
 
-- Hypothesis draws the same examples in every run, unless HYPOTHESIS_PROFILE=explore asks for new ones.
+- Random tests are a third of what they could be, which the commit draws (`tests/effort.py`): the same in every run of
+  it. HYPOTHESIS_PROFILE=explore asks for new examples.
 - Tests see an empty cache of machine code, unless TESTED_CACHE names a folder; none starts a process that fills it.
 - TESTED_ORDER=SEED shuffles the tests.
 - No test calls a language model that is not its own.
@@ -14,6 +15,8 @@ import os
 import random
 import time
 
+import effort
+import hypothesis.core
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -22,9 +25,18 @@ TICK = 0.001
 
 os.environ["FORETHOUGHT_JIT"] = "off"
 os.environ["FORETHOUGHT_NO_MODELS"] = "1"
-settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("explore", settings.get_profile("same"), derandomize=False)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+settings.register_profile(
+    "same",
+    deadline=None,
+    database=None,
+    max_examples=effort.examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("explore", settings.get_profile("same"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
+settings.load_profile(PROFILE)
+if PROFILE == "same":
+    hypothesis.core.global_force_seed = effort.PART
 
 
 @pytest.fixture
@@ -36,14 +48,22 @@ def small_heap():
     gc.unfreeze()
 
 
-def pytest_collection_modifyitems(items):
-    """Shuffle the tests if TESTED_ORDER gives a seed: all processes that share the tests shuffle alike.
+def pytest_collection_modifyitems(config, items):
+    """Leave out what other thirds test, and shuffle the tests if TESTED_ORDER gives a seed: alike in all processes.
 
     Raises `UsageError` for a test whose name has an address in it, which differs from process to process.
     """
     nameless = next((item.nodeid for item in items if " at 0x" in item.nodeid), None)
     if nameless is not None:
         raise pytest.UsageError(f"{nameless}: name this case (ids=…), or give its values a __repr__")
+    for item in items:
+        if effort.is_drawn(item):
+            item.add_marker("drawn")
+    others = effort.left_out(items)
+    if others:
+        config.hook.pytest_deselected(items=others)
+        kept = {id(item) for item in items} - {id(item) for item in others}
+        items[:] = [item for item in items if id(item) in kept]
     seed = os.environ.get("TESTED_ORDER")
     if seed is not None:
         random.Random(seed).shuffle(items)

@@ -130,8 +130,9 @@ def _share(place: Path, names: Iterable[str]) -> set[str]:
 def _tidy(place: Path) -> None:
     """Remove what processes that were killed have left behind, a day later."""
     for room in place.glob(f"{UNFINISHED}*"):
-        if time.time() - room.stat().st_mtime > DAY:
-            shutil.rmtree(room, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # its own process may have removed it meanwhile
+            if time.time() - room.stat().st_mtime > DAY:
+                shutil.rmtree(room, ignore_errors=True)
 
 
 def _link(place: Path, raising: set[str]) -> None:

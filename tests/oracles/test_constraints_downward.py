@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import downward
+import pytest
 
 from planner import Status, solve, validate
 from planner.language.pddl.export import export
@@ -14,6 +15,7 @@ TASKS = 60
 FEATURES = Features(universal_recursion=False)
 
 
+@pytest.mark.slow
 def test_fast_downward_agrees_on_problems_with_constraints(tmp_path) -> None:
     problems = [
         with_random_constraints(random_problem(seed, FEATURES), random.Random(seed), FEATURES, most=2)

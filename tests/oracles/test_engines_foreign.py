@@ -99,6 +99,7 @@ def test_computed_costs_go_along_and_names_come_back() -> None:
     assert [str(step) for step in result.expect_plan().steps] == ["Move%It(R2, define, when)"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "seed"), [("pyperplan-opt", 22), ("pyperplan-opt", 78), ("fast-downward-opt", 69)])
 def test_axioms_quantifiers_and_conditional_effects_agree(engine: str, seed: int) -> None:
     """These engines take none of them: they are gone when they see the problem."""
@@ -115,6 +116,7 @@ def test_soft_goals_are_refused() -> None:
     assert (result.status, result.reason) == (Status.UNSUPPORTED, "soft goals")
 
 
+@pytest.mark.slow
 def test_other_planners_find_the_most_net_benefit_and_keep_constraints() -> None:
     visits, home = Atom("at", ("R2", "Room:2")), SoftGoal(Atom("at", ("R2", "define")), Decimal("2.5"))
     wished = Constraint(ConstraintKind.SOMETIME, visits, utility=40)
@@ -126,6 +128,7 @@ def test_other_planners_find_the_most_net_benefit_and_keep_constraints() -> None
         assert validate(problem, theirs.expect_plan()).valid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "status", "stopped_by"),
     [

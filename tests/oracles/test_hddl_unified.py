@@ -82,6 +82,7 @@ def subtasks_of(found: object) -> Counter[str]:
     return Counter(each.task.name for each in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", [pytest.param(each, id=each[0].parent.name) for each in samples()])
 def test_the_competitions_files(files: tuple[Path, Path]) -> None:
     ours = read(*files)

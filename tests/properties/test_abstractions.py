@@ -8,6 +8,7 @@ from itertools import accumulate, combinations, islice
 from unittest.mock import patch
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import closed, finished, is_goal, perfect, random_task, reachable, replayed
@@ -63,7 +64,7 @@ def spaces_of(task, *, anywhere=False):
     return made, patterns, [project(made, pattern, excluded, anywhere=anywhere) for pattern in patterns]
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(seeds)
 def test_every_way_to_the_goal_is_one_of_each_abstraction(seed):
     task = task_of(seed)
@@ -91,7 +92,7 @@ def test_every_way_to_the_goal_is_one_of_each_abstraction(seed):
                     assert (rank(state), rank(child), action) in steps
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(seeds, st.booleans())
 def test_kernels_make_the_same_abstractions(seed, anywhere):
     task = task_of(seed)
@@ -131,7 +132,7 @@ def test_where_there_are_too_many_pairs_they_are_not_looked_at():
         assert [DEAD if rank == NOTHING else rank for rank in ranks] == twin.ranks
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(seeds)
 def test_kernels_share_costs_as_their_twins_do(seed):
     task, draw = task_of(seed), random.Random(seed)
@@ -161,7 +162,7 @@ def test_kernels_share_costs_as_their_twins_do(seed):
     assert distances() == shared(twins, order, costs)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seeds)
 def test_estimates_by_kernels_are_admissible_and_consistent(seed):
     task = task_of(seed)
@@ -181,7 +182,7 @@ def test_estimates_by_kernels_are_admissible_and_consistent(seed):
             assert min(estimate(state), INFINITE) <= task.actions[action].cost + estimate(child)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(seeds)
 def test_searches_that_renew_their_abstractions_find_the_cheapest_plan(seed):
     task = task_of(seed)
@@ -200,7 +201,7 @@ def test_searches_that_renew_their_abstractions_find_the_cheapest_plan(seed):
         assert renewed or run.expanded < 20
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(seeds, st.integers(1, 20))
 def test_a_search_by_lm_cut_goes_on_with_the_abstractions_of_another(seed, before):
     task = task_of(seed)
@@ -245,7 +246,7 @@ def counted(method, calls):
     return counting
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seeds)
 def test_mutexes_leave_estimates_admissible(seed):
     task = task_of(seed)

@@ -6,6 +6,7 @@ from itertools import islice
 
 import pytest
 from candidate_twins import Traces, enumerated, leads_to_goal
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import finished, random_task, unit_costs
@@ -73,7 +74,7 @@ def check(task, exploration, orders, wasteful):
 @pytest.mark.parametrize("wasteful", [False, True])
 @pytest.mark.parametrize("orders", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(seed=seeds)
 def test_the_plans_are_those_of_brute_force(kind, orders, wasteful, seed):
     task = task_of(kind, seed)
@@ -85,7 +86,7 @@ PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 
 @pytest.mark.parametrize("wasteful", [False, True])
 @pytest.mark.parametrize("heuristic", ["blind", "lmcut"])
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(seed=seeds, kind=st.sampled_from(sorted(KINDS)))
 def test_kernels_explore_what_their_twin_does(heuristic, wasteful, seed, kind):
     task = task_of(kind, seed)
@@ -115,14 +116,14 @@ def compare(found, twin):
                 assert pairs.setdefault(child, twin.edges(theirs)[action]) == twin.edges(theirs)[action]
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(seed=seeds, kind=st.sampled_from(sorted(KINDS)), orders=st.booleans(), wasteful=st.booleans())
 def test_the_plans_of_kernels_are_those_of_brute_force(seed, kind, orders, wasteful):
     task = task_of(kind, seed)
     check(task, CompiledExplored(Board(task, PLAIN), "lmcut", past_goals=wasteful, work=50, room=1), orders, wasteful)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(seed=seeds, kind=st.sampled_from(sorted(KINDS)), orders=st.booleans(), wasteful=st.booleans())
 def test_when_one_exploration_gives_up_another_goes_on(seed, kind, orders, wasteful):
     task = task_of(kind, seed)

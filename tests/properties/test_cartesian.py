@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import is_goal, random_task, reachable
@@ -79,7 +80,7 @@ def is_in(aim: Aim, values: list[int]) -> bool:
     return aim.inside == all(value in allowed for value, allowed in zip(values, aim.box, strict=True))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(seeds)
 def test_aims_hold_in_every_goal_state(seed):
     task = random_task(seed)
@@ -88,7 +89,7 @@ def test_aims_hold_in_every_goal_state(seed):
         assert all(is_in(aim, values_of(made, state)) for state in goals)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(seeds)
 def test_every_way_is_one_of_the_abstraction(seed):
     task = random_task(seed)
@@ -122,7 +123,7 @@ def refined_by_kernel(task: Task, aim: Aim, work: int, *, anywhere: bool = False
     return made, room, outcome, Boxes(boxes, [bool(goal) for goal in room.goal[: len(boxes)]])
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seeds, st.integers(1, 3000), st.booleans())
 def test_kernels_make_the_abstraction_of_their_boxes(seed, work, anywhere):
     task = random_task(seed)
@@ -158,7 +159,7 @@ def test_kernels_make_the_abstraction_of_their_boxes(seed, work, anywhere):
             assert rank == DEAD or at[0] == rank
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seeds)
 def test_what_is_done_costs_what_a_plan_does(seed):
     task = random_task(seed)
@@ -176,7 +177,7 @@ def test_what_is_done_costs_what_a_plan_does(seed):
         assert cost == best if sure else cost <= best
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(seeds)
 def test_kernels_reach_what_their_twin_does(seed):
     task = random_task(seed)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -66,7 +67,7 @@ def located(error: Exception) -> bool:
     return Path(__file__).name in str(error)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(texts)
 def test_any_text_is_a_literal_or_a_mistake(text: str) -> None:
     try:
@@ -76,7 +77,7 @@ def test_any_text_is_a_literal_or_a_mistake(text: str) -> None:
     assert parse_literal(str(literal)) == literal
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(fields, values)
 @example("when", When(5, {"a": 1}, object(), 7))
 @example("outcomes", [Outcome("x", 5, None, 3)])
@@ -142,7 +143,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(values)
 def test_any_argument_of_a_declaration(call: str, value: Any) -> None:
     refused: Exception | None = None

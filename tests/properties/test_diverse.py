@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations, islice
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,7 +50,7 @@ def least_distance(features):
 
 @pytest.mark.parametrize("kind", ["classical", "tasks"])
 @pytest.mark.parametrize(("by", "features"), [("actions", actions), ("links", links)])
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seed=seeds, k=st.integers(2, 4))
 def test_the_least_distance_is_half_of_the_best_at_least(kind, by, features, seed, k):
     problem = problem_of(kind, seed)
@@ -74,7 +75,7 @@ def test_the_least_distance_is_half_of_the_best_at_least(kind, by, features, see
 
 
 @pytest.mark.parametrize("kind", ["classical", "tasks"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seed=seeds)
 def test_what_is_drawn_is_what_would_be_listed(kind, seed):
     problem = problem_of(kind, seed)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -328,13 +329,13 @@ def problems(draw: Draw) -> Problem:
     )
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(problems())
 def test_a_problem_reads_back_from_yaml(problem: Problem) -> None:
     assert read_documents(write_yaml(problem)).problems == (problem,)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(problems())
 def test_a_problem_reads_back_from_json_beside_its_domain(problem: Problem) -> None:
     assert read_documents(write_json(problem)).problems == (problem,)
@@ -342,7 +343,7 @@ def test_a_problem_reads_back_from_json_beside_its_domain(problem: Problem) -> N
     assert read_documents(alone, domain=problem.domain).problems == (problem,)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(domains())
 def test_a_model_declared_anew_is_the_same(model: DomainModel) -> None:
     assert Domain.of(model).model == model

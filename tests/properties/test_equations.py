@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations, product
 from random import Random
 
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from search_twins import finished, perfect, random_task
@@ -101,7 +102,7 @@ def test_what_is_disproved_has_no_plan(seed, rounds):
         assert perfect(task)[frozenset(task.initial)] == INFINITY
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seeds, st.sampled_from([0, 20, 10_000]))
 def test_nor_does_what_was_declared(seed, rounds):
     task = random_declared(seed, Features(objects=4))

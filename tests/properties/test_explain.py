@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 
 from planner.compilations.normal_form import normalise
@@ -22,7 +23,7 @@ from planner.validation.validate import validate
 STATES = 200
 SMALL = Features(objects=3, actions=3)
 SLOW = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 
 
@@ -75,7 +76,7 @@ def check_change(problem: Problem, change: Change | None) -> None:
         assert not any(has_plan(single) for single in single_changes(problem))
 
 
-@settings(SLOW, max_examples=40)
+@settings(SLOW, max_examples=examples(40))
 @given(problems(SMALL))
 def test_changes_keep_budgets_on_the_cost(problem: Problem) -> None:
     assume(has_plan(problem))

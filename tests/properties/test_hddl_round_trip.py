@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 
 from htn.language.hddl import parse_domain, parse_problem, read
@@ -70,13 +71,13 @@ def rooted(problem: HtnProblem) -> HtnProblem:
     return replace(problem, domain=domain, classical=classical)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(htn_problems() | htn_problems(ORDERED))
 def test_random_problems_come_back_as_they_were(problem: HtnProblem) -> None:
     assert written(problem) == rooted(problem)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(htn_problems(HtnFeatures(classical=replace(WILD, stale=False))))
 def test_what_is_declared_in_other_ways_becomes_what_stays(problem: HtnProblem) -> None:
     """`modifies` and the like become effects and are no more there to be read; their tasks and methods are."""

@@ -1,6 +1,7 @@
 """The slow twins of hierarchical planning agree, and random problems are what they promise to be."""
 
 import pytest
+from effort import examples
 from htn_brute import Progression, Sequences, TooManyNetworks, World, accepts, cheapest, cheapest_steps
 from hypothesis import given, settings
 
@@ -63,7 +64,7 @@ def test_random_problems_are_well_typed(features):
                 assert all(is_a(types[arg], parameter.types) for arg, parameter in pairs), seed
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(htn_problems(ORDERED))
 def test_hypothesis_draws_them_too(problem: HtnProblem):
     assert problem.is_ordered

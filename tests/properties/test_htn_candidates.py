@@ -7,6 +7,7 @@ from collections import defaultdict
 from itertools import islice
 
 import pytest
+from effort import examples
 from htn_candidate_twin import HtnTraces, is_wasteful, plans
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ KINDS = {"ordered": ORDERED, "partial": PARTIAL, "wild": HtnFeatures(classical=W
 @pytest.mark.parametrize("wasteful", [False, True])
 @pytest.mark.parametrize("orders", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(seed=seeds)
 def test_the_plans_are_those_of_brute_force(kind, orders, wasteful, seed):
     problem = random_htn(seed, KINDS[kind])
@@ -82,7 +83,7 @@ def _with(problem, actions, **fields):
 
 @pytest.mark.parametrize("wasteful", [False, True])
 @pytest.mark.parametrize("drawn", [budgeted, wishful])
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(seed=seeds)
 def test_budgets_and_wishes_hold_for_the_plans_of_tasks(drawn, wasteful, seed):
     problem = drawn(seed)

@@ -6,6 +6,7 @@ import random
 from itertools import count, permutations, product
 
 import pytest
+from effort import examples
 from htn_brute import TooManyNetworks, accepts, cheapest_steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,7 +67,7 @@ def enumerated(problem: HtnProblem, steps: Steps) -> bool | None:
 
 @KINDS
 @given(seed=SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_bare_steps_are_accepted_where_enumeration_finds_a_decomposition(features: HtnFeatures, seed: int):
     problem, rng = random_htn(seed, features), random.Random(seed)
     plan = plan_of(problem)
@@ -99,7 +100,7 @@ def mutated(tree: Decomposition, rng: random.Random) -> Decomposition:
 
 @KINDS
 @given(seed=SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_what_the_checker_accepts_has_a_decomposition(features: HtnFeatures, seed: int):
     """Trees and steps are changed at random: what is accepted after that must still be a plan."""
     problem, rng = random_htn(seed, features), random.Random(seed)
@@ -122,7 +123,7 @@ def opened(tree: Decomposition, rng: random.Random) -> Decomposition:
 
 @pytest.mark.parametrize("features", [ORDERED, WILDER], ids=["ordered", "anything in actions"])
 @given(seed=SEEDS)
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_the_pass_over_total_orders_accepts_what_the_checker_for_all_plans_does(features: HtnFeatures, seed: int):
     problem, rng = random_htn(seed, features), random.Random(seed)
     plan = plan_of(problem)
@@ -157,7 +158,7 @@ def shuffled(tree: Decomposition, rng: random.Random) -> Decomposition:
 
 @KINDS
 @given(seed=SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_plans_in_text_and_in_json_are_the_same_plans(features: HtnFeatures, seed: int):
     problem, rng = random_htn(seed, features), random.Random(seed)
     plan = plan_of(problem)
@@ -187,7 +188,7 @@ def listing(network: Network, children: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @given(seed=SEEDS)
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_subtasks_may_be_listed_in_any_linearisation_and_no_other_order(seed: int):
     """Twin: whether any placing of the listed children keeps the ordering, and makes a valid plan."""
     problem, rng = random_htn(seed, PARTIAL), random.Random(seed)
@@ -268,7 +269,7 @@ def justified(problem: HtnProblem, plan: Plan) -> bool:
 
 @KINDS
 @given(seed=SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_first_slots_that_fit_are_as_good_as_any(features: HtnFeatures, seed: int):
     """The checker takes each precondition as early as it can; the twin tries all slots, for steps in any order."""
     problem, rng = random_htn(seed, features), random.Random(seed)

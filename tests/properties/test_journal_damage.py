@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -133,7 +134,7 @@ def test_what_no_file_says_any_more_cannot_be_missed(originals, tmp_path):
     assert [each.events for each in content(folder)[0]] == [40, 3, 0]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     st.lists(
         st.tuples(

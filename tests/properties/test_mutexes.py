@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from search_twins import closed, finished, perfect, random_task, reachable, replayed
@@ -50,7 +51,7 @@ def test_no_state_on_a_plan_has_an_excluded_pair(seed):
     assert_plans_are_kept(random_task(seed))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seeds)
 def test_nor_does_one_of_a_declared_problem(seed):
     task = random_declared(seed, Features(objects=4))

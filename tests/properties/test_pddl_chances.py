@@ -7,6 +7,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,7 +92,7 @@ def after(state: frozenset[str], literals: frozenset[str]) -> frozenset[str]:
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_random_chances_come_out_as_ppddl_says(seed: int):
     rng = random.Random(seed)
     effect, state = random_effect(rng, 4), frozenset(name for name in FACTS if rng.random() < 0.5)

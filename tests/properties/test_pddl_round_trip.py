@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pddl_trees import canonical_domain, canonical_problem
@@ -208,7 +209,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return Problem("p", domain, objects, tuple(facts), Goal(draw(formulas(OBJECTS))), values, metric)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(problems())
 def test_any_plain_problem_is_read_back(problem: Problem) -> None:
     domain = parse_domain(write_domain(problem.domain, costs=True))
@@ -219,7 +220,7 @@ def test_any_plain_problem_is_read_back(problem: Problem) -> None:
 NOISE = st.sampled_from([" ", "\n", "\t", "\r\n", " ; (comment\n", ";)\r", "  "])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(problems(), st.data())
 def test_case_spacing_and_comments_mean_nothing(problem: Problem, data: st.DataObject) -> None:
     text = write_domain(problem.domain, costs=True)
@@ -228,7 +229,7 @@ def test_case_spacing_and_comments_mean_nothing(problem: Problem, data: st.DataO
     assert parse_domain("".join(word + data.draw(NOISE) for word in shouted)) == problem.domain
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(alphabet=st.sampled_from("(()) ?;ab-\n\r\tİß\x1c\x85\xa0\u2028") | st.characters(), max_size=60))
 def test_words_are_found_again_where_they_were_read(text: str) -> None:
     """What the fast reader takes for a word is one where positions are looked up: errors point at the right place."""

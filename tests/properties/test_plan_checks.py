@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_plans import random_plan, spoiled
@@ -11,7 +12,7 @@ from executor.plans.action_plan import ActionPlan
 from planner.validation.validate import validate
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.randoms(use_true_random=False))
 def test_errors_are_found_exactly_where_the_planner_finds_the_plan_invalid(rng):
     plan = spoiled(random_plan(rng), rng)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace as renewed
 
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_plans import random_plan, spoiled
@@ -37,7 +38,7 @@ def end(problem, steps):
     return state.facts
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.randoms(use_true_random=False))
 def test_every_linearisation_is_a_valid_plan(rng):
     plan = random_plan(rng, longest=12)
@@ -51,7 +52,7 @@ def test_every_linearisation_is_a_valid_plan(rng):
         assert verdict.valid, verdict.reason
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.randoms(use_true_random=False))
 def test_what_conflicts_stays_in_order_and_the_end_is_the_same(rng):
     """Plans that do not work keep the order of what conflicts: all orders end in the same state."""
@@ -92,7 +93,7 @@ def sources(problem, data, order):
     return found
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.randoms(use_true_random=False))
 def test_data_comes_from_the_same_steps_in_every_order(rng):
     plan = random_plan(rng, Features(objects=2), longest=12)
@@ -104,7 +105,7 @@ def test_data_comes_from_the_same_steps_in_every_order(rng):
         assert sources(problem, data, linearisation(order.before, rng)) == order.sources
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.randoms(use_true_random=False))
 def test_what_steps_state_is_kept_in_every_order(rng):
     """Conditions that hold where steps begin, and facts that they are said to provide, count as those of actions."""
@@ -126,7 +127,7 @@ def test_what_steps_state_is_kept_in_every_order(rng):
             state.apply(stated[id_].step(plan.problem.domain))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.randoms(use_true_random=False))
 def test_plans_survive_json(rng):
     plan = random_plan(rng)

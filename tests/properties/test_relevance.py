@@ -6,6 +6,7 @@ import importlib
 from random import Random
 
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,7 @@ def outcome(problem):
         assume(False)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**9))
 def test_the_relevant_part_has_the_same_optimum(seed):
     problem = random_problem(seed)
@@ -90,7 +91,7 @@ def test_plain_actions_are_ground_as_all_others_are():
     assert sum(plain != expected for plain, expected in pairs) <= 1
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**9))
 def test_plain_actions_lead_to_the_same_optimum(seed):
     problem = plain_problem(seed)

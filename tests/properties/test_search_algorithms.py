@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import finished, perfect, random_task, replayed, unit_costs
@@ -28,7 +29,7 @@ def searched(task, search, heuristic, run=None):
 
 
 @pytest.mark.parametrize(("search", "heuristic"), PAIRS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seed=seeds, unit=st.booleans())
 def test_a_plan_is_found_where_there_is_one(search, heuristic, seed, unit):
     task = unit_costs(random_task(seed)) if unit else random_task(seed)

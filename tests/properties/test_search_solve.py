@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ CONFIGURATIONS = [
 ]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**9))
 def test_the_optimum_is_that_of_brute_force(seed):
     problem = random_problem(seed)
@@ -35,7 +36,7 @@ def test_the_optimum_is_that_of_brute_force(seed):
 
 
 @pytest.mark.parametrize("options", [{"mode": "first"}, {"search": "greedy"}, {"search": "breadth"}])
-@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**9))
 def test_first_plans_are_valid_and_bounds_hold(options, seed):
     problem = random_problem(seed)

@@ -7,6 +7,7 @@ from itertools import count, islice
 
 import interpreter
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -59,13 +60,13 @@ def check_formulas(problem, rng):
         assert state.facts == expected, step
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(problems())
 def test_drawn_problems(problem):
     check_successors(problem, 6)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(problems(), st.randoms(use_true_random=False))
 def test_drawn_formulas(problem, rng):
     check_formulas(problem, rng)

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from itertools import combinations, product
 
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from order_twin import ordered_pairs, reduced
@@ -32,7 +33,7 @@ def linearisation(graph, rng):
     return order
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.randoms(use_true_random=False))
 def test_every_linearisation_is_valid(rng):
     plan = random_plan(rng)
@@ -71,7 +72,7 @@ def test_every_linearisation_keeps_constraints_and_wishes():
     assert tried > 50 < parallel
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.randoms(use_true_random=False))
 def test_the_order_is_that_of_all_pairs(rng):
     plan = random_plan(rng, longest=14)
@@ -80,7 +81,7 @@ def test_the_order_is_that_of_all_pairs(rng):
     assert {pair: graph.edges[pair]["reason"] for pair in graph.edges} == expected
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.randoms(use_true_random=False))
 def test_few_pairs_say_the_whole_order(rng):
     import networkx as nx
@@ -101,7 +102,7 @@ def test_patterns_are_found_by_what_overlaps_them(patterns, other):
     assert set(Patterns(patterns).overlapping(other)) == {each for each in patterns if overlap(each, other)}
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.randoms(use_true_random=False))
 def test_unordered_steps_do_not_touch_each_others_items(rng):
     import networkx as nx
@@ -119,7 +120,7 @@ def test_unordered_steps_do_not_touch_each_others_items(rng):
                 assert not any(overlap(item, each) for item in writer.changes.modified for each in touched)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.randoms(use_true_random=False))
 def test_links_are_true_and_lead_to_the_goal(rng):
     plan = random_plan(rng)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 
 from planner.language.pddl import parse_domain, parse_problem
@@ -32,7 +33,7 @@ def check_round_trip(problem):
     return True
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(problems())
 def test_drawn_problems(problem):
     check_round_trip(problem)

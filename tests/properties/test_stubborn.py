@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from search_twins import action as made
@@ -102,7 +103,7 @@ def test_what_does_not_interfere_commutes(task):
                     assert applied(task, after, b) == applied(task, other, a) is not None
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(seeds, st.sampled_from(["blind", "lmcut"]))
 def test_searches_that_prune_find_the_cheapest_plan(seed, heuristic):
     task = loose_task(seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import action, finished, perfect, random_task, reachable, replayed
@@ -59,7 +60,7 @@ def test_what_is_found_are_symmetries_and_all_objects_that_are_alike(seed):
     assert len(found) == sum(len(each) - 1 for each in classes(task))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(seeds)
 def test_the_check_says_what_the_definition_says(seed):
     task = copied_task(seed)
@@ -71,7 +72,7 @@ def test_the_check_says_what_the_definition_says(seed):
             assert structure.has(moved) == is_symmetry(task, moved)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(seeds, st.sampled_from([*KINDS]))
 def test_the_cheapest_plan_is_found(seed, heuristic):
     task = copied_task(seed)
@@ -82,7 +83,7 @@ def test_the_cheapest_plan_is_found(seed, heuristic):
         assert replayed(task, run.plan) == best
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seeds)
 def test_so_it_is_where_states_are_left_out(seed):
     task = copied_task(seed)
@@ -94,7 +95,7 @@ def test_so_it_is_where_states_are_left_out(seed):
         assert replayed(task, [found.actions[number] for number in run.plan]) == best
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seeds)
 def test_a_state_stands_for_states_of_its_orbit(seed):
     task = copied_task(seed)

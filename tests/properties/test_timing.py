@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 import networkx as nx
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from order_twin import ordered_pairs
@@ -39,7 +40,7 @@ def longest_ways(plan):
     return tuple(ends[number] for number in range(1, len(plan) + 1))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.randoms(use_true_random=False))
 def test_steps_end_when_the_longest_way_to_them_does(rng):
     plan = timed_plan(rng)
@@ -55,7 +56,7 @@ def test_steps_end_when_the_longest_way_to_them_does(rng):
         assert found.ends[one - 1] == found.starts[other - 1]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.randoms(use_true_random=False))
 def test_the_plan_checker_holds_plans_to_the_deadline(rng):
     plan = timed_plan(rng)

@@ -233,6 +233,7 @@ def test_plans_of_others_are_not_believed(peers: Path, plan: str) -> None:
     assert measured.outcome.startswith("wrong: ")
 
 
+@pytest.mark.slow
 def test_the_command_says_who_is_left_out(peers: Path) -> None:
     assert not peers.exists()
     options = ["--profile", "groups", "--sizes", "10", "--seeds", "1", "--planner", "kairos"]

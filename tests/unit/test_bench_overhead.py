@@ -45,6 +45,7 @@ def test_memory_is_that_of_the_run() -> None:
     assert found.peak > found.run >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_heap")
 def test_the_command_prints_a_line_for_each_setting() -> None:
     done = CliRunner().invoke(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from search_twins import applied, closed, finished, is_goal, perfect, random_task, reachable, replayed, successors
@@ -304,11 +306,23 @@ def decomposed(seed: int, entries, kind: int) -> Run:
     return run
 
 
+def built() -> Path:
+    """Return a folder with machine code: made once for each content of the kernels, and kept from run to run."""
+    place = Path(os.environ.get("TESTED_KERNELS") or Path(__file__).parents[2] / ".pytest_cache" / "machine-code")
+    environment = os.environ | {"FORETHOUGHT_CACHE": str(place)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORETHOUGHT_CACHE", str(place))
+        folders = [library.folder(package) for package in ("planner", "htn")]
+    if not all((folder / library.STAMP).is_file() for folder in folders):
+        shutil.rmtree(place, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "planner.jit.build"], env=environment, check=True, timeout=900)
+    return place
+
+
 @pytest.mark.timeout(900)
 def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
     pytest.importorskip("numba")
-    environment = os.environ | {"FORETHOUGHT_CACHE": str(tmp_path)}
-    subprocess.run([sys.executable, "-m", "planner.jit.build"], env=environment, check=True, timeout=900)
+    shutil.copytree(built(), tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
     monkeypatch.setattr(library, "_loaded", {})
     entries = kernels.entries()

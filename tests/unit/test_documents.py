@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -312,7 +313,7 @@ def test_a_file_that_breaks_off(length: int) -> None:
     assert all("courier".startswith(each.name) for each in found)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data())
 def test_a_damaged_file_gives_an_error_or_a_problem(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from([COURIER, write_json(courier())]))

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
@@ -113,7 +114,7 @@ def test_what_cannot_be_done_changes_nothing_and_says_why() -> None:
     assert simulated.facts == Simulation(problem()).facts
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.integers(0, 10_000))
 def test_it_goes_as_the_validator_says(seed: int) -> None:
     """Whatever is done, by handlers or by others, the true state is the one that a simulation of its own comes to."""

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -148,7 +149,7 @@ def any_run(dice):
     return state
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(seed=st.integers(0, 10**9), limit=st.integers(LEAST, 6000))
 def test_a_summary_keeps_to_its_length_and_counts_what_it_leaves_out(seed, limit):
     state = any_run(random.Random(seed))

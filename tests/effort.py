@@ -1,0 +1,61 @@
+"""How much of the random tests one run does: a third, which the commit draws; `make test-all` does all three thirds.
+
+TESTED_PART=0|1|2 names a third. A test that is made once for each seed is left out but for its third of the seeds, and
+Hypothesis draws a third of the examples, others in each third.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from zlib import crc32
+
+PARTS = 3
+DRAWN = ("seed", "block")
+"""Parameters of tests that are made once for each seed, or block of seeds."""
+
+
+def part() -> int:
+    """Return the third that is named, or else drawn by the commit; 0 where there is none."""
+    named = os.environ.get("TESTED_PART")
+    if named is not None:
+        return int(named) % PARTS
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return int(done.stdout, 16) % PARTS if done.returncode == 0 else 0
+
+
+PART = part()
+
+
+def examples(number: int) -> int:
+    """Return how many of so many examples Hypothesis draws in this run."""
+    return -(-number // PARTS)
+
+
+def is_drawn(item) -> bool:
+    """Return whether a test is another one in each third."""
+    return hasattr(item.obj, "hypothesis") or _seed_of(item) is not None
+
+
+def left_out(items) -> list:
+    """Return the tests that belong to other thirds: of those that are made for three seeds or more."""
+    groups = {}
+    for item in items:
+        name = _seed_of(item)
+        if name is not None:
+            others = sorted((key, repr(value)) for key, value in item.callspec.params.items() if key != name)
+            groups.setdefault((item.nodeid.split("[")[0], repr(others)), []).append(item)
+    found = []
+    for key, group in groups.items():
+        if len(group) >= PARTS:
+            first = crc32(repr(key).encode()) + PART
+            found += [item for place, item in enumerate(group, first) if place % PARTS]
+    return found
+
+
+def _seed_of(item) -> str | None:
+    """Return the name of the parameter that is a seed, if the test has one."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return next((name for name in DRAWN if name in params), None)
