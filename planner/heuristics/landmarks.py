@@ -1,13 +1,10 @@
-"""Landmarks: facts that hold at some time in every plan, or few facts one of which does, and orders among them.
+"""Landmarks: facts, or small sets of facts, one of which every plan makes true at some time; and orders among them.
 
-Single facts are those of the delete relaxation, all of them (Keyder, Richter and Helmert, 2010): the landmarks of a
-fact are the fact itself and what the landmarks of all its achievers have in common. Disjunctions are preconditions of
-the same predicate, one of which everything needs that can make a landmark true for the first time (Richter and
-Westphal, 2010). The orders are in `planner.heuristics.landmarks`.
-
-Reasonable orders of landmarks: one would have to be given up for the other, so the other should come first.
-
-From Hoffmann, Porteous and Sebastia (2004) and Richter and Westphal (2010). Plans need not keep to them.
+Fact landmarks are those of the delete relaxation, all of them (Keyder, Richter and Helmert, 2010): the landmarks of a
+fact are the fact itself and what the landmarks of all its achievers have in common. Disjunctive landmarks are
+preconditions of one predicate, one of which each first achiever of a landmark needs (Richter and Westphal, 2010).
+Landmark a is ordered reasonably before b if a plan that reaches b first would have to give b up (Hoffmann, Porteous and
+Sebastia, 2004); plans need not keep to such orders.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""LM-cut (Helmert and Domshlak, 2009), incremental (Pommerening and Helmert, 2013).
+"""LM-cut (Helmert and Domshlak, 2009), incremental (Pommerening and Helmert, 2013), by kernels.
 
-The readable twin, with the idea of each step, is `planner.heuristics.lmcut`.
-
-What the relaxation says that a state costs at least, by one of several estimates.
+The kernels share one door to all admissible estimates of the relaxation. The readable twin is `lmcut`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
-"""The delete relaxation that all our informed heuristics share: what could hold if nothing ever became false.
+"""The delete relaxation, in which nothing becomes false, and the heuristics h_max, h_add and h_FF on it.
 
-Every unconditional effect, every conditional effect and every axiom rule becomes a *relaxed operator*: when all its
-preconditions hold, its effects hold, for good. Operators remember the action that they came from, because its cost is
-paid once for all of them. Axiom rules are free. Facts that say that a derived fact does not hold are taken to hold
-always: deriving less never makes a relaxed plan impossible, so no estimate becomes too high by it.
+Every unconditional effect, conditional effect and axiom rule becomes a *relaxed operator*. Operators remember their
+action, whose cost is paid once for all of them; axiom rules are free. Facts that say that a derived fact does not hold
+count as true: that makes no relaxed plan impossible, so no estimate becomes too high.
 
-h_max: a set of facts costs what its dearest fact costs in the delete relaxation (Bonet and Geffner, 2001).
-
-h_add: a set of facts costs the sum of what its facts cost in the delete relaxation (Bonet and Geffner, 2001).
-
-h_FF: the cost of a relaxed plan (Hoffmann and Nebel, 2001), made of h_add's achievers (Keyder and Geffner, 2008).
+h_max: a set of facts costs what its dearest fact costs; h_add: the sum of what its facts cost (Bonet and Geffner,
+2001). h_FF: the cost of a relaxed plan (Hoffmann and Nebel, 2001) made of h_add's achievers (Keyder and Geffner, 2008).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The delete relaxation: what an exploration starts from, and h_max (Bonet and Geffner, 2001).
+"""Delete relaxation by kernels: h_max (Bonet and Geffner, 2001), and h_FF (Hoffmann and Nebel, 2001).
 
-h_FF: the cost of a relaxed plan (Hoffmann and Nebel, 2001), from h_add's achievers (Keyder and Geffner, 2008).
+h_FF extracts its relaxed plan from h_add's achievers (Keyder and Geffner, 2008). The readable twin is `relaxation`.
 """
 
 from __future__ import annotations

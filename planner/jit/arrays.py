@@ -1,7 +1,4 @@
-"""Making arrays, and lengthening them.
-
-Lists in arrays, from columns and from each other.
-"""
+"""Make, lengthen and fill the arrays that kernels work on, and lists of lists in flat arrays."""
 
 from __future__ import annotations
 

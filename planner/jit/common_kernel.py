@@ -1,16 +1,12 @@
-"""How kernels are declared: the one place that knows of a compiler.
+"""How kernels are declared, and the records of arrays that they share: the one place that knows of a compiler.
 
-All numbers are signed 64-bit integers while kernels compute, so that they mean the same with and without a compiler;
-arrays hold them in 64 bits (`Words`) or, where they are never negative, in 32 (`Index`: numbers of things; indexing by
-an unsigned number needs no test for a negative one). Floating-point numbers (`Reals`) come to the same if they are
-added in the same order.
+Kernels compute with signed 64-bit integers, so that numbers mean the same with and without a compiler. Arrays hold them
+in 64 bits (`Words`) or, where they are never negative, in 32 (`Index`); indexing by an unsigned number needs no test
+for a negative one. Floating-point numbers (`Reals`) come out alike if they are added in the same order.
 
-The arrays that kernels work on, in records by what they mean.
-
-Lists of lists are flat: the elements of list i are `items[start[i]:start[i + 1]]`. Places in a packed state are a word
-and bits in it; words are used up to 63 bits, and so never negative.
-
-The single numbers that a search keeps between two calls: places in one array of `Words`, and what calls return.
+Lists of lists are flat: the elements of list i are `items[start[i]:start[i + 1]]`. A place in a packed state is a word
+and bits in it; words are used up to 63 bits, and so never negative. The single numbers that a search keeps between two
+calls have places in one array of `Words`.
 """
 
 from __future__ import annotations

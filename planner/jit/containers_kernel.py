@@ -1,15 +1,14 @@
-"""Lists of numbers in two arrays, and what is made of many of them at once.
+"""Containers in arrays: lists, linked lists, orders, a binary heap, and a queue of facts by value.
 
-Orders in which what belongs together stands close together.
+    lists          numbers in two arrays, where they start and what they are
+    orders         orders in which what belongs together stands close together
+    heap           numbers by key; `key` and `heap` have room for all that wait
+    linked lists   the first and last of each list, and what follows a number
+    level queue    levels, each a circular list of facts, so that a fact changes its level in constant time
 
-A binary heap of numbers by key: `key` and `heap` have room for all that wait.
-
-Linked lists of numbers, many of them in three arrays: the first and last of each list, and what follows a number.
-
-A queue of facts by value: levels, each with a circular list of facts, so that a fact can change its level at once.
-
-Item f of the lists is fact f, item `facts + l` stands for level l. A level is as many values as `level[SHIFT]` bits can
-tell apart, and the last has all greater ones; where it is more than one value, it is looked through for the least.
+In a level queue, item f is fact f, and item `facts + l` stands for level l. A level has as many values as
+`level[SHIFT]` bits can tell apart, and the last has all greater ones; a level with several values is searched for the
+least.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Kernels as functions to call: machine code that was made before, or the kernels as they stand.
+"""Kernels as functions to call: machine code from the cache, or the kernels as they stand.
 
-Machine code is kept in one object file for each entry, made by `planner.jit.build` with numba; it fits one version
-of the kernels and of Python, and one kind of processor. Where there was a linker, the files are one shared library too,
-which the system loads in a millisecond; else they are loaded with llvmlite, which takes thirty.
-
-Opens files once, through folders that nobody but the user and the system can change: what they hold is run.
+Each entry has one object file, made by `planner.jit.build`; it fits one version of the kernels and of Python, and one
+kind of processor. Where there was a linker, the files are also one shared library, which the system loads in a
+millisecond; else llvmlite loads the files in thirty. Files are opened once, through folders that nobody but the user
+and the system can change, since what they hold is executed.
 """
 
 from __future__ import annotations

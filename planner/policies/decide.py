@@ -1,8 +1,6 @@
-"""From a problem with uncertain outcomes to a policy.
+"""Decide: from a problem with uncertain outcomes to a policy and what it is worth.
 
-One decision in the making: the searches that take turns, and what is said at the end.
-
-Actions that may come out in several ways: decision processes, their solution, and policies.
+`decide` makes the Markov decision process, lets its searches take turns, and says what is proved at the end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is known when deciding ends: a policy, what it is worth, and what any policy could be worth.
+"""The result of deciding: a policy, what it is worth, and a bound on what any policy is worth; and the objectives.
 
-What policies aim at: which ends are worth what, and what may be hoped for before a state is looked into.
+An objective says which ends are worth what, and what may be hoped for in a state that no search has expanded.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""What a way of acting is worth on the declared problem, computed and tried out, by the plan checker's simulation.
+"""Evaluation of policies on the declared problem, exact or sampled, by the interpreter of `planner.semantics`.
 
-Nothing here knows of grounding, so a policy that was found on the ground task is checked against what was declared.
-
-What may come of steps, by the declared problem: the plan checker's simulation, once for each outcome.
-
-It shares nothing with grounding, so it checks what was made of that.
-
-Acting under constraints, by the declared problem: the plan checker looks at what happens.
+It shares no code with grounding, so it checks a policy that was found on the ground task. Constraints are watched as
+the plan checker watches them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Exact solution of decision processes, as far as limits let.
+"""Exact solution of Markov decision processes: all states at once, or by LAO* (Hansen and Zilberstein, 2001).
 
-`everything` looks into every state and solves what it has found once: the obvious way. `promising` is LAO* (Hansen and
-Zilberstein, 2001): it looks only into states that the best policy reaches if what is unknown turns out as well as may
-be hoped for, until that policy reaches nothing unknown. Between two solutions of all that is known, guesses lead on.
-
-Guesses of what nodes are worth, brought up to date along the way as nodes are looked into.
-
-They lead to the nodes that matter and prove nothing: in circles, guesses may never come to what is true.
+`everything` expands every state and solves the process once: the obvious way. `promising` expands only states that the
+best policy reaches if unexpanded states turn out as well as may be hoped for, until the policy reaches none of these.
+Between two exact solutions, guesses of the values are brought up to date along the way. They lead to the nodes that
+matter and prove nothing: in cycles, they may never converge.
 """
 
 from __future__ import annotations

@@ -1,25 +1,12 @@
-"""The decision process of a problem with uncertain outcomes: states, choices, and what may come of them.
+"""The Markov decision process of a problem with uncertain outcomes: nodes, options, and what may come of them.
 
-States are those of a ground task whose actions are the single outcomes, so that all that is known about tasks serves:
-the relaxation of this task is a relaxation of the process.
+States are those of a ground task whose actions are the single outcomes, so the relaxation of this task relaxes the
+process. A node is a state with what is left of the budgets. An *end* is an option that leads nowhere: to stop, or to
+hope for the best in a node that no search has expanded.
 
-What executions may spend: budgets on the cost and on resources, as integers.
-
-Constraints of decision processes: how far they are kept is part of the state.
-
-A hard constraint that is broken leaves nothing to be done, and no goal to be reached; a soft one is a wish. What has
-happened is looked at in the state that a step leaves (`planner.compilations.constraints`), so that it does not matter
-in which way the step comes out. A step of which nothing comes, as its risk says, has not happened.
-
-Soft goals of a decision process: conditions that grounding must keep, and that are asked about in states.
-
-Each wish becomes an action that requires it and provides a fact that the goal asks for; so does an action that requires
-nothing. Grounding keeps what these need, and their preconditions are the wishes' conditions, ground.
-
-The explicit part of a decision process: nodes, and what can be done in each.
-
-A node is a state, together with what is left of the budgets where there are some. An *end* is an option that leads
-nowhere: to stop, or to hope for the best where a node has not been looked into.
+Constraints: how far they are kept is part of the state. A broken hard constraint leaves no options and no goal; a soft
+one is a wish. A step that fails, as its risk says, has not happened. Soft goals: each wish becomes an action that
+requires it and provides a fact of the goal, so that grounding keeps what the wish needs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A decision process as arrays, and what is aimed at.
-
-What may be hoped for in states of a decision process, by kernels.
-"""
+"""Markov decision processes as arrays for the kernels, with their objectives and the estimates of states."""
 
 from __future__ import annotations
 

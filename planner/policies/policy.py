@@ -1,9 +1,4 @@
-"""Policies: which step to take in which state, as a graph of nodes that can be followed, kept and read.
-
-Policies as JSON-ready data, and back.
-
-Policies for people: a contingent plan, line by line.
-"""
+"""Policies: which step to take in which state, as a graph to follow, to write as JSON, and to print."""
 
 from __future__ import annotations
 

@@ -1,19 +1,11 @@
-"""Policy iteration on the classes of a quotient, component by component (Howard 1960; Dai and Goldsmith 2007).
+"""Policy iteration over strongly connected components (Howard, 1960; Dai and Goldsmith, 2007).
 
-Linear equations x = b + A x of absorbing Markov chains.
+Equations x = b + A x of absorbing Markov chains are solved without differences such as 1 - 0.999…, which would lose all
+digits: each equation also states the probability of leaving the chain (Grassmann, Taksar and Heyman, 1985).
 
-Differences such as 1 - 0.999… lose all digits where a chain is left with a tiny probability only, so each equation also
-says with which probability the chain is left from there: then sums will do (Grassmann, Taksar and Heyman, 1985).
-
-End components that cost nothing, made one node each: in them, one can go from anywhere to anywhere for free.
-
-Without them, values have one fixed point, and policies that go in circles for ever are not mistaken for good ones
-(de Alfaro 1997; Kolobov, Mausam, Weld and Geffner 2011; Haddad and Monmege 2014).
-
-The best policy of an explicit process: one aim after the other, each among the policies that are best so far.
-
-A reward is collected at ends only, so going in circles is free as long as it does not pay: free end components are
-made one class for it. Options that keep the best value are left for the next aim; the last one is the cost.
+End components that cost nothing become one node each (de Alfaro, 1997; Kolobov et al., 2011; Haddad and Monmege, 2014):
+without them, values have one fixed point, and no policy that cycles for ever passes for a good one. One aim follows the
+other, each among the policies that are best so far; the last aim is the cost.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Monte-Carlo tree search for policies by kernels.
-
-The policy that a search by kernels has found, as a graph of the reference tier.
-"""
+"""Monte-Carlo tree search for policies by kernels; the policy found is read off as a graph of the reference tier."""
 
 from __future__ import annotations
 

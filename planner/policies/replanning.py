@@ -1,13 +1,9 @@
-"""A policy made of plans: where something comes of a step that its plan did not foresee, one plans again.
+"""A policy made of plans: where a step comes out as its plan did not foresee, the search plans again.
 
-Plans are for lucky outcomes, but unlikely ones are dear: one of probability p is charged for the 1/p times that it
-takes on the average. Going backwards through a plan, the goal says what each of its steps and all later ones need
-(regression); so a plan serves in all states that have this, and one plans again only where none does (Muise, McIlraith
-and Beck, 2012). States that are more likely to be met are looked into first: in rounds, all from some probability on.
-
-Plans for the outcomes that one likes best, from any state, within what is left of the budgets.
-
-What must hold before a step for something to hold after it, as it was in one state (regression).
+Plans assume lucky outcomes, and pay for that: an outcome of probability p is charged for the 1/p attempts that it takes
+on the average. Regression of the goal through a plan says what each suffix of the plan needs, so the plan serves in all
+states that have this; a new plan is made only where none serves (Muise, McIlraith and Beck, 2012). States that are more
+likely to be met come first: in rounds, all from some probability on.
 """
 
 from __future__ import annotations

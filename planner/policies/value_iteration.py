@@ -1,10 +1,8 @@
-"""Values of all nodes at once: value iteration over the explicit part of a process, and what is settled by it.
+"""Value iteration over the expanded part of a Markov decision process, and which nodes are settled by it.
 
-Rewards are collected at ends only, so their values rise from 0 to the least fixed point: going in circles is worth
-nothing. Costs fall from more than any policy costs: then circles that cost nothing do not pass for ends. Each of them
-is swept over the options that keep the best rewards. If the best options of a node lead to no hope, it is settled.
-
-What the nodes of a process are worth, as far as a search knows: lists by the number of a node.
+Rewards are collected at ends only, so values rise from 0 to the least fixed point: cycles are worth nothing. Costs fall
+from more than any policy costs, so that cycles that cost nothing do not pass for ends. Each cost is swept over the
+options that keep the best rewards. A node whose best options lead to no unexpanded node is settled.
 """
 
 from __future__ import annotations

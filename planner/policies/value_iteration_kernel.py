@@ -1,9 +1,4 @@
-"""Value iteration over the nodes of a decision process; the twin is `planner.policies.value_iteration`.
-
-It goes by rounds, and whoever calls it counts them.
-
-What options and nodes of a decision process are worth; the twin is `planner.policies.value_iteration`.
-"""
+"""Value iteration by kernels, in rounds that the caller counts; the readable twin is `value_iteration`."""
 
 from __future__ import annotations
 

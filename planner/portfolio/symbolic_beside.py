@@ -1,8 +1,6 @@
-"""Symbolic search in a process of its own, beside other searches: on another processor where there is one.
+"""Symbolic search beside other searches: a process of its own, on another processor where there is one.
 
-On one processor they take turns, long or short ones by whose lower bound is the better one.
-
-The process in which symbolic search is at work, seen from the one that started it.
+On one processor the two take turns; the one with the better lower bound gets the longer turns.
 """
 
 from __future__ import annotations

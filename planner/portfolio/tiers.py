@@ -1,10 +1,8 @@
-"""Two tiers: a search begins in plain Python, unless the task is large, and machine code takes over what lasts.
+"""Searches that take turns, and the two tiers: a search begins in plain Python, and machine code takes over what lasts.
 
-What is solved within a few milliseconds never waits for machine code to be loaded. Where there is none yet, a search
-that lasts has it made by a process of its own, and goes on in plain Python until it is there. What machine code cannot
-do (cost ranges that are too wide, a computer without numba) stays in plain Python.
-
-Searches that take turns on one task.
+A task that takes milliseconds never waits for machine code to load; a large task begins in machine code. Where there is
+no machine code yet, a search that lasts has it made by a process of its own, and goes on in plain Python until then.
+What machine code cannot do (cost ranges that are too wide, a computer without numba) stays in plain Python.
 """
 
 from __future__ import annotations

@@ -1,20 +1,14 @@
-"""Which pairs of values some state on a way from the initial state to the goal may have: h² in both directions.
+"""h²: which pairs of values no plan passes through, forwards and backwards, and what that prunes of a task.
 
 Forwards (Haslum and Geffner, 2000): a pair is reached if an action makes both values true, or one of them while the
-other one may hold and stay. Backwards (Alcázar and Torralba, 2015) the same is asked of actions turned around: from
-which pairs the goal may be reached. What one direction rules out, the other need not look at; and where all values of a
-variable but one are ruled out by what must hold, that one must hold, too. Everything here is sets of values as bits.
+other may hold and stay. Backwards (Alcázar and Torralba, 2015): the same for reversed actions, from the goal. Each
+direction leaves out what the other has ruled out. Where all values of a variable but one are ruled out by what must
+hold, that one must hold, too (disambiguation). Sets of values are integers, one bit each.
 
-Pairs of facts that no plan goes through, and the actions that no plan needs because of them.
-
-values      the task as assignments: variables that always have exactly one value
-pairs       h² over them, forwards and backwards: the reference tier
-pruning     both by turns, and what comes of it
-smaller     the task with what is left
-
-What h² says of a task: actions and facts that plans may need, and the pairs of facts that none goes through.
-
-A task with fewer actions, and without the facts that nothing makes true then.
+    values    the task as assignments to finite-domain variables
+    pairs     h² over them: the reference tier
+    pruning   both directions by turns
+    smaller   the task without the actions that no plan needs, and the facts that nothing makes true then
 """
 
 from __future__ import annotations

@@ -1,25 +1,13 @@
-"""How often each action would have to be used: where no numbers fit, there is no plan.
+"""The state equation: where no numbers of actions add up to the goal, there is no plan.
 
-columns     the state equation: what actions add to the values of variables, and what a plan adds in all
-parity      whether whole numbers may fit, as far as even and odd tell
-linear      whether numbers that are not negative may fit, in any parts: by a linear program, checked exactly
-proof       both
+A state is a column of numbers: 1 for each value that a variable has, else 0. What an action adds is a column, too, and
+the columns of a plan add up to what the goal has more than the initial state (van den Briel et al., 2007; Bonet, 2013).
+A value that is unknown or does not matter goes by way of one more value, "any". Where the effect of an action depends
+on the state, the action leaves a mark, and an optional column takes the mark away.
 
-The state equation (van den Briel, Benton, Kambhampati and Vossen, 2007; Bonet, 2013).
-
-A state is a column of numbers: 1 for each value that a variable has, else 0. What an action adds to that is a column,
-too, and the columns of a plan add up to what the goal has more than the initial state. A variable of which it is not
-known what it was, or does not matter what it will be, goes by way of one more value, "any". Where it depends on the
-state what an action does to a variable, it leaves a mark, and something that may be done takes the mark away.
-
-Whether numbers that are not negative may solve an equation: weights of its rows show that none do.
-
-If no column weighs more than nothing, and the right side does, no columns add up to it (Farkas, 1902). The weights are
-found with floating-point numbers, made whole numbers, and checked as such.
-
-Whether whole numbers may solve an equation: even and odd ones are all that is looked at.
-
-That there is no plan, because no numbers of actions could be one.
+Two proofs that nothing solves the equation: parity, which looks at even and odd numbers only; and weights of the rows
+under which no column is positive though the right side is (Farkas, 1902). The weights come from a linear program, are
+rounded to whole numbers, and checked exactly.
 """
 
 from __future__ import annotations

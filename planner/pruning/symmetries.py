@@ -1,13 +1,7 @@
-"""Permutations of a task's facts that make the same task of it, initial state aside: states have images, plans too.
+"""Symmetries: permutations of a task's facts that make the same task of it, the initial state aside.
 
-structure          whether a permutation is one, exactly
-interchangeable    objects that can take each other's place
-
-What is proposed is only a guess, and what is checked is all that proofs rest on.
-
-What a symmetry must keep: actions with their costs, the goal, and what is known of facts that exclude each other.
-
-Objects that can take each other's place: swapping their names makes the same task.
+Objects that can take each other's place are guessed by swapping their names. Each guess is checked exactly: actions
+with their costs, the goal, and known mutexes must have images. Proofs rest on what was checked only.
 """
 
 from __future__ import annotations

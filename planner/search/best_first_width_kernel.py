@@ -1,13 +1,10 @@
-"""Best-first width search: states that are new in some way come first (BFWS(f5): Lipovetzky and Geffner, 2017).
+"""Best-first width search by kernels (BFWS(f5): Lipovetzky and Geffner, 2017).
 
-States are of one kind if they have as many milestones left, and have made as many facts of the last relaxed plan true;
-such a plan is made where fewer milestones are left than before. Among the kinds, what is more novel comes first, then
-what has fewer milestones left, then what was reached first.
-
-Novelty: whether a state has a fact, or a pair of facts, that no state of its kind had before.
-
-From Lipovetzky and Geffner (2012). What was seen is noted in one table of bits by hash (approximate novelty: Singh,
-Lipovetzky, Ramirez and Segovia-Aguas, 2021): now and then something new is taken for known.
+States are of one kind if they have as many open landmarks, and have made as many facts of the last relaxed plan true; a
+relaxed plan is made where fewer landmarks are open than before. More novel states come first, then those with fewer
+open landmarks, then the older ones. A state is novel if it has a fact, or a pair of facts, that no state of its kind
+had (Lipovetzky and Geffner, 2012). One table of bits by hash notes what was seen (approximate novelty: Singh et al.,
+2021): now and then something new counts as known.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a compiled search tells the others of its work, and how much of it is done at a time.
-
-States that were reached, as they begin and as they become more.
-"""
+"""How a search by kernels reports its work, how much it does between two pauses, and how its arrays of states grow."""
 
 from __future__ import annotations
 

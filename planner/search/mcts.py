@@ -1,23 +1,15 @@
 """Monte-Carlo tree search for plans: a tree that grows where estimates promise most, and now and then elsewhere.
 
-Each simulation walks down from the root to an action that was not tried yet, and goes on from the state behind it as
-long as estimates fall: a short rollout whose states stay in the tree. Then values are backed up: a state is worth its
-best way on (full Bellman backups: Keller and Helmert, 2013; Schulte and Keller, 2014). A state is in the tree once, at
-the end of the cheapest way to it that is known; where nothing below can be part of a better plan it is *settled*, and
-when the root is, the best plan is proved optimal.
+A simulation walks down from the root to an untried action, and goes on from its successor as long as estimates fall: a
+short rollout whose states stay in the tree. Then values are backed up: a state is worth its best way on (full Bellman
+backups: Keller and Helmert, 2013; Schulte and Keller, 2014). A state is one node, at the end of the cheapest known
+path; the transposition table outlives the trees. A node below which no better plan can lie is *settled*; a settled root
+proves the incumbent optimal.
 
-What was not tried in a state is one arm of its bandit, beside those that were: states are widened step by step (Coulom,
-2007), by preferred actions first and then the others, in an order drawn from a seed. A tree is grown for each of a row
-of falling weights of the estimate, until it has a better plan; all of them share what is known of the states.
-
-The tree of a Monte-Carlo search and its transposition table, as lists by the number of a node.
-
-A state has one number and is in a tree once, so nodes are states. The table outlives the trees.
-
-Which arm of a bandit to pull: the least value, less the more the less often it was pulled (UCB1: Auer, 2002).
-
-Values are set against their spread among the arms, so that costs of all sizes are explored alike (Schulte and Keller,
-2014). The logarithms are made in one way here and in machine code, so that both choose alike.
+Untried actions are one arm of the bandit of a state, beside the tried ones (progressive widening: Coulom, 2007):
+preferred actions first, then the others in an order drawn from the seed. UCB1 (Auer, 2002) chooses the arm, with values
+scaled by their spread (Schulte and Keller, 2014); logarithms are computed alike here and in machine code, so that both
+choose alike. One tree grows for each of a row of falling weights of the estimate, until it has a better plan.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Bandits: logarithms and random numbers as both tiers make them; the twin is `planner.search.mcts`.
-
-Monte-Carlo tree search over packed states; the twin is `planner.search.mcts`, which says how it works.
-"""
+"""Monte-Carlo tree search over packed states, with the bandits' logarithms and random numbers; the twin is `mcts`."""
 
 from __future__ import annotations
 

@@ -1,17 +1,13 @@
-"""An open list for A*: buckets by f, and for the smallest f by h; the latest entry of a bucket comes first.
+"""Open lists in arrays: buckets for A*, batches of edges for lazy search, and types of states against plateaus.
 
-Entries are not removed when their state is reached more cheaply or estimated higher: they are *stale* then, which the
-numbers of the state tell, and are dropped where they turn up.
+A*: buckets by f, and for the smallest f by h; the latest entry of a bucket comes first. An entry whose state was
+reached more cheaply or estimated higher is *stale*, and is dropped where it turns up.
 
-Open lists of edges for lazy search: those that leave one state wait together, as a *batch*.
+Lazy search: edges that leave one state wait together, as a *batch*. Several queues take turns; each has buckets of
+batches by key, and in a bucket the earliest batch comes first.
 
-Several queues share the edges. Each has buckets of batches by key; the smallest key comes first, and in a bucket the
-earliest batch. Which queue is next is a matter of turns.
-
-An open list that keeps its distance from the estimates: a type of state at random, and then whoever waited longest.
-
-States are of one type if they have the same estimate and depth (Xie, Müller, Holte and Imai, 2014). Where estimates
-lead into a trap, every type outside it still has its turns.
+Types: states with the same estimate and depth are of one type (Xie et al., 2014). A type is drawn at random, and
+whoever waited longest in it comes first: where estimates lead into a trap, other types still have their turns.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
-"""Better plans from a plan, piece by piece.
+"""Plan neighborhood search: pieces of the incumbent are replaced by cheaper ones.
 
-A *window* is some consecutive steps of the plan: a search from the state before it to what the rest of the plan needs
-takes its place if that is cheaper (Siddiqui and Haslum, 2015; Nakhost and Müller, 2010, search around a whole plan).
-Plans that are far too long for a search for better ones are made better that way. The plan is put in another order
-for every round, so that other steps come to be in one window.
-
-Plans in other orders, and with fewer steps, that lead to the goal as well.
-
-A plan that was found step by step wanders: steps that have to do with each other are far apart, and some were taken in
-vain. Once such steps are next to each other, or gone, it is easily made cheaper piece by piece.
+A *window* is some consecutive steps: a search from the state before it to what the rest of the plan needs takes its
+place if that is cheaper (Siddiqui and Haslum, 2015; Nakhost and Müller, 2010). Plans that were found step by step
+wander: steps that belong together are far apart, and some are in vain. So before each round, needless steps are left
+out and the others are put in another order that works.
 """
 
 from __future__ import annotations

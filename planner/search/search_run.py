@@ -1,10 +1,7 @@
-"""What a search shares with whoever runs it.
+"""What a search shares with its caller: the run that it reports to, how it ends, and how it pauses.
 
-Every search is a generator: it yields often, wherever it may be paused or given up, and returns how it ended. So one
-loop, outside, keeps an eye on limits for all of them, and several searches can take turns on one problem, sharing the
-best plan.
-
-Searching another task for plans of this one.
+Every search is a generator: it yields wherever it may be paused or given up, and returns how it ended. So one loop
+outside watches the limits for all searches, and several searches take turns on one task and share the incumbent.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""A task as assignments to variables that always have exactly one value: what reasoning about pairs is done on.
+"""A task as assignments to finite-domain variables, each with exactly one value at a time (Helmert, 2009).
 
 Where none of a variable's facts may hold, "none of them" is a value of its own. One more variable has the value `TRUE`
-only, which holds everywhere. Derived facts are no values: what they ask for is taken to be possible always, which is
-sound, as a pair is only given up where nothing can make it true.
-
-Variables made of pairs: facts of which no two are ever reached together become the values of one variable.
+only. Derived facts are no values: conditions on them count as possible, which is sound, as a pair is given up only
+where nothing can make it true. Facts that are pairwise mutex become the values of one variable.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
-"""The ground problem as integers: what search and heuristics see.
+"""The ground task as integers: what search and heuristics see.
 
 Facts are numbered from 0. A *state* of the reference tier is a Python int with bit f set for every fact f that holds:
-applying an action is `(state & ~deleted) | added`. `variables` says which facts exclude each other (mutex groups as
-finite-domain variables), so that the same task can also be packed into words.
+applying an action is `(state & ~deleted) | added`. `variables` are mutex groups as finite-domain variables, so that the
+same task can be packed into words. Negative conditions are facts of their own: where `not p` is needed, the task has a
+fact for it, and every effect on p writes both.
 
-Negative conditions are facts of their own: where `not p` is needed, the task has a fact for it, and every effect on p
-writes both. Conditional effects are kept. Derived facts are kept as rules, in layers; `Closure` evaluates them.
-
-Derived facts: what the axioms make of a state.
-
-Rules are applied layer by layer, each layer to its fixed point (stratified semantics: Thiébaux, Hoffmann and Nebel,
-2005). What comes out depends only on the facts that rules read, so it is remembered by these.
+Derived facts are rules in layers. `Closure` applies them layer by layer, each to its fixed point (stratified semantics:
+Thiébaux, Hoffmann and Nebel, 2005), and remembers what comes out by the facts that the rules read.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""Reading and changing packed states.
+"""Packed states: read, change, number and complete them, and find the applicable actions, by kernels.
 
-Which actions can be applied: a walk down a decision tree, without trying all of them.
-
-Derived facts of a packed state: the rules of all axioms, layer by layer (Thiébaux, Hoffmann and Nebel, 2005).
-
-The twin is `planner.task.ground_task`. Derived facts have fields of their own in the state, which follow from the
-others.
-
-All states that were seen, each once, by number: an open-addressing hash table over packed states.
+A decision tree finds the applicable actions without a test of each. Derived facts have fields of their own in the
+state; the rules of the axioms fill them layer by layer (Thiébaux, Hoffmann and Nebel, 2005). A registry, an
+open-addressing hash table, numbers the states. The readable twin is `ground_task`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Where each fact of a task is in a packed state.
+"""A task as arrays for the kernels: where each fact lies in a packed state, and its state space.
 
 A variable is a mutex group: its values are its facts and, unless one of them holds in every reachable state, "none of
-them". Derived facts have a variable each, after the others. Variables are packed into words of 63 bits, the widest
-first.
-
-The state space of a task as arrays.
+them". Derived facts have a variable each. Variables are packed into words of 63 bits, the widest first.
 """
 
 from __future__ import annotations

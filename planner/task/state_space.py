@@ -1,13 +1,9 @@
-"""The state space of a task: the initial state, the goal, and which action leads where.
+"""The state space of a task: the initial state, the goal, and the successors of a state.
 
 A search sees nothing but this. States hold base facts only, so that equal states are equal numbers; derived facts are
-computed where a condition may read them.
-
-Which actions can be applied in a state, without trying all of them.
-
-A decision tree over variables: each node holds the actions whose preconditions have all been tested on the way to it,
-and switches; a switch looks up which fact of its variable holds and leads to the actions that need that fact
-(Helmert, 2006). Actions that do not mention a variable are not under its switch.
+computed where a condition may read them. A decision tree over variables generates the applicable actions without a test
+of each (Helmert, 2006): a node holds the actions whose preconditions were all tested on the way to it, and its switches
+lead by the value of a variable to the actions that need that value.
 """
 
 from __future__ import annotations

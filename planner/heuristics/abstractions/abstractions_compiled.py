@@ -1,10 +1,6 @@
-"""Room for abstract state spaces.
+"""Abstractions of a task as arrays for the kernels: projections, and Cartesian abstractions that were refined before.
 
-What actions do to variables, as arrays.
-
-Cartesian abstractions of a task as arrays.
-
-Abstractions of a task as arrays: projections, and Cartesian ones that were made before.
+The transitions of actions on single variables are arrays, too, and so is the room for abstract state spaces.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""Cartesian abstractions: abstract states are boxes, which are split where an abstract plan goes wrong.
+"""Cartesian abstractions: abstract states are boxes, refined where an abstract plan fails (Seipp and Helmert, 2018).
 
-A cheapest plan of the abstraction is followed from the initial state. Where a variable cannot go on into the next box,
-the present one is split into the values that can and the others; so it goes on until nothing is wrong any more, or
-there are enough boxes (Seipp and Helmert, 2018). Conditions of effects are taken to hold where that helps. The twin of
-`planner.heuristics.abstractions.cartesian_kernel`, which keeps what a split does not change.
+Refinement (CEGAR) follows a cheapest abstract plan from the initial state. Where the plan leaves the box that it should
+be in, that box is split into the values that can go on and the others. Refinement ends when the plan is one of the task
+or there are enough boxes. Conditions of effects count as met where that makes the abstraction cheaper.
 
-What abstractions may aim at: one goal, all goals, or what every plan comes by.
+An abstraction aims at one goal, at all goals, or at a landmark. Before a plan reaches a landmark, it visits only what
+is reachable without it in the delete relaxation: a box of values. Where some goal fact lies outside that box, every
+plan leaves the box; the least cost of doing so is what the landmark is worth.
 
-Before a plan reaches a landmark, it goes by nothing but what is reached without it (as if nothing were ever deleted):
-a box of values. If some goal is not among these, every plan leaves the box, from whatever state in it; what that costs
-at least is what the landmark is worth (after Seipp and Helmert, 2018).
+This is the readable twin of `cartesian_kernel`, which keeps distances that a split does not change.
 """
 
 from __future__ import annotations

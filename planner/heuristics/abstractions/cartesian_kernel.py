@@ -1,10 +1,7 @@
-"""Cartesian abstractions: boxes are split until a cheapest abstract plan is one of the task (Seipp and Helmert, 2018).
+"""Cartesian abstractions by kernels: boxes are split until an abstract plan is a plan (Seipp and Helmert, 2018).
 
-The readable twin, with the ideas, is `planner.heuristics.abstractions.cartesian`.
-
-What may be reached before a fact is: without deletes, and without what adds the fact.
-
-The readable twin is `planner.heuristics.abstractions.cartesian`.
+The kernels also find which facts the delete relaxation reaches without a landmark. The readable twin, with the ideas,
+is `cartesian`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Saturated cost partitioning over abstractions: the best of several ways to share costs.
+"""Saturated cost partitioning: each abstraction takes the costs that its distances need, and leaves the rest.
 
-Each abstraction estimates with what others have left of the costs, so all of them together never estimate more than the
-cheapest plan costs (Seipp, Keller and Helmert, 2020). The rooms of this are in
-`planner.heuristics.abstractions.projections`; machine code has larger patterns, Cartesian abstractions, and more
+The abstractions come in an order. The estimate is the sum over them; as they share the costs, it never exceeds the cost
+of a cheapest plan (Seipp, Keller and Helmert, 2020). Of several orders, the best one for a state counts. `SCP_LM_CUT`
+takes the larger of this estimate and LM-cut's. Machine code has larger patterns, Cartesian abstractions and more
 orders.
-
-Who takes how much of the costs: abstractions in an order, each what it needs of what is left.
-
-The better of two estimates: abstractions, which are quick, and LM-cut where these do not put a state off.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""Sharing costs among abstractions in several orders, that are good for different states.
+"""Orders of abstractions for saturated cost partitioning, chosen for a diverse set of states, by kernels.
 
-An order is made for a state: those come first that estimate much of it and take little of what others need. Or it is
-one that was kept, with another abstraction first. It is kept if it is better for some sample than all before it (Seipp,
-Keller and Helmert, 2020). While a search lasts, there are new projections and orders for states that it has met (Seipp,
-2021).
-
-States by which ways to share costs are judged.
-
-Costs that projections share, by kernels: what each is worth by itself, and what is left for it in an order.
+An order is greedy for one sample state: abstractions come first that estimate much of the state and take little of what
+others need. An order is kept if it improves the estimate of some sample (Seipp, Keller and Helmert, 2020). While a
+search lasts, the states that it meets give new projections and orders (Seipp, 2021).
 """
 
 from __future__ import annotations

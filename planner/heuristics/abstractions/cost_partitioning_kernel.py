@@ -1,8 +1,6 @@
-"""Estimates by abstractions that share costs: the best of several ways to share them (Seipp, Keller and Helmert, 2020).
+"""Saturated cost partitioning by kernels: a state is estimated by the best of several orders (Seipp et al., 2020).
 
-The readable twin is `planner.heuristics.abstractions.cost_partitioning`.
-
-Abstractions that are added to others, by whatever means they were made.
+Kernels also add abstractions to those that are there. The readable twin is `cost_partitioning`.
 """
 
 from __future__ import annotations

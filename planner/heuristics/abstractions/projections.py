@@ -1,33 +1,18 @@
-"""Abstract state spaces: distances to the goal, and what these need of the costs of actions.
+"""Projections: abstract states are the values of the variables of a pattern (Culberson and Schaeffer, 1998).
 
-Where an abstraction has its distances, an action need not cost more than what its transitions bring the goal nearer:
-the rest is left to other abstractions (saturated cost partitioning: Seipp, Keller and Helmert, 2020). That may be less
-than nothing: then the others may have more than it costs.
+    transitions   what each action does to each finite-domain variable
+    patterns      which variables to look at together: interesting ones, smallest first (Pommerening et al., 2013)
+    projection    abstract states, without those that mutexes exclude or that lie on no path to a goal
+    distances     costs to the goal, and the costs that each action needs for them (saturation)
 
-What actions do to the finite-domain variables of a task, one variable at a time.
+A pattern is interesting if its variables hang together and each leads to a goal variable: a value of it is needed to
+change the next variable on the way. Every plan is a plan of each abstraction, so distances are admissible; they may be
+added where each action's cost is shared among the abstractions (Katz and Domshlak, 2010). What an action costs beyond
+what its transitions bring the goal nearer is left to other abstractions (Seipp, Keller and Helmert, 2020); what it
+needs may be negative. Conditions on derived facts count as met or not, whichever is cheaper. States that symmetries let
+stand for others are kept.
 
-Nothing is said of derived facts: conditions on them count as met, or not, whichever is cheaper for the goal.
-
-Projections: abstract states are the values of the variables of a pattern (Culberson and Schaeffer, 1998).
-
-States are left out if two of their values exclude each other (Haslum, Bonet and Geffner, 2005), if they are not
-reached from the initial one, or if no goal state is reached from them. Where symmetries let a state stand for others,
-what is not reached is kept. The twin of `planner.heuristics.abstractions.projections_kernel`.
-
-Patterns worth looking at: interesting ones, smallest first (Pommerening, Röger and Helmert, 2013).
-
-A pattern is interesting if its variables hang together, and each leads to a goal variable: a value of it is needed for
-a change of the next one on the way. Others are no better than what they fall apart into.
-
-Abstractions: what is left of a task where only part of a state is looked at, and how they share costs.
-
-    moves       what actions do to variables, one by one    space       abstract states, distances, what these need
-    patterns    which variables to look at together         projection  abstract states by the values of a pattern
-    aims        what every plan reaches, or comes by        cartesian   abstract states by boxes, split where need be
-    partition   who takes how much of the costs
-
-Every plan is one of each abstraction, too, so distances there never are too high; and they may be added up where each
-action's cost is shared out among the abstractions (Katz and Domshlak, 2010; Yang et al., 2008).
+This is the readable twin of `projections_kernel`.
 """
 
 from __future__ import annotations

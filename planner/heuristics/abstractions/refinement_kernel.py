@@ -1,10 +1,7 @@
-"""Boxes: sets of states by sets of values of each variable (Cartesian sets), and where actions lead from them.
+"""Refinement of Cartesian abstractions: boxes, the transitions between them, and the cheapest ways to the goal.
 
-The readable twin is `planner.heuristics.abstractions.cartesian`.
-
-An abstraction while it is refined: its boxes, the transitions between them, and the cheapest ways to the goal.
-
-Where a box is split, only distances that may have grown are found anew (Seipp, von Allmen and Helmert, 2020).
+A box is a set of values for each variable. After a split, only distances that may have grown are computed anew (Seipp,
+von Allmen and Helmert, 2020). The readable twin is `cartesian`.
 """
 
 from __future__ import annotations

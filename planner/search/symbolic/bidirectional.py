@@ -1,17 +1,8 @@
-"""Bidirectional uniform-cost search over decision diagrams (Torralba, Alcázar, Kissmann and Edelkamp, 2017).
+"""Bidirectional symbolic uniform-cost search over decision diagrams (Torralba et al., 2017).
 
-Sets of states grow from the initial state and from the goal, whichever side is about to be cheaper. Where they meet
-there is a plan; none costs less than what both sides have gone through together.
-
-Uniform-cost search over sets of states, from one end of the task: layers of states that cost the same to reach.
-
-Sets without the states that mutexes exclude: search from the goal would otherwise wade through them.
-
-From the state where two searches met to a plan.
-
-Symbolic search on what h² leaves of a task: without its mutexes, search from the goal gets lost.
-
-What symbolic search begins with, wherever it runs.
+Layers of states with the same cost grow from the initial state and from the goal, whichever side is about to be
+cheaper. Where the two meet there is a plan; none costs less than what both sides have expanded together. The task is
+what h² leaves of it, without states that mutexes exclude: search from the goal would otherwise be lost among them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""Bidirectional uniform-cost search over sets of states, kept as decision diagrams.
+"""Symbolic search: bidirectional uniform-cost search over sets of states, kept as decision diagrams (Bryant, 1986).
 
-Whether the library for diagrams is there: all else works without it.
-
-Search over sets of states, kept as decision diagrams (Bryant, 1986): where many states are alike, few nodes do.
-
-The library for diagrams is OxiDD; nothing is imported from here before a search has lasted.
+The library for diagrams is OxiDD, an optional one; it is imported only after a search has lasted.
 """
 
 from __future__ import annotations

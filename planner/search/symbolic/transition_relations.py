@@ -1,16 +1,9 @@
-"""States as assignments: each finite-domain variable is a few bits, and each bit has a twin for the state after a step.
+"""States, sets of states and actions as decision diagrams.
 
-A set of states is a function of the bits, a relation between states one of bits and twins. A bit and its twin are
-neighbours in the order of a diagram.
-
-The order of variables in diagrams: those that actions read and write together stand close together.
-
-The sum of squared distances is made small by exchanging pairs (Kissmann and Edelkamp, 2011).
-
-Actions as relations between states, those that cost the same put together as far as the diagrams stay small.
-
-A relation is about the variables that it changes, and no other: what it does not name stays as it is (Torralba,
-Alcázar, Kissmann and Edelkamp, 2017).
+Each finite-domain variable is a few bits, and each bit has a twin for the state after a step; a bit and its twin are
+neighbours. Variables that actions read and write together stand close together: exchanging pairs makes the sum of
+squared distances small (Kissmann and Edelkamp, 2011). Actions with the same cost share one transition relation as far
+as the diagrams stay small; a relation names only the variables that it changes (Torralba et al., 2017).
 """
 
 from __future__ import annotations
