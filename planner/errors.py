@@ -1,4 +1,4 @@
-"""The errors that Forethought raises on purpose.
+"""The errors that Forethought raises on purpose, and text of others in a form that is safe to show.
 
     ForethoughtError
     ├── InputError              a mistake in what was given; carries a `Location`
@@ -10,9 +10,8 @@
     ├── NoPlan                  a plan was demanded, and there is none; carries the `Result`
     └── EngineError             a foreign planner broke its side of the contract
 
-Limits (time, memory, cancellation) are not errors: they end in a `Result`.
-
-Text of others as it may be shown: without the characters that steer a terminal or turn text round.
+Limits (time, memory, cancellation) are not errors: they end in a `Result`. Text is shown without the characters that
+steer a terminal or turn text round.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""`forethought check`: lint.
+"""`forethought check`: lint a problem or a domain.
 
-Lint of other packages, for what Python files leave behind besides domains: found by entry points.
-
-An entry point of the group `forethought.checks` leads to a function that takes the `Source` and the problem or domain
-that was loaded from it, and returns findings.
+Other packages add checks of their own: an entry point of the group `forethought.checks` leads to a function that takes
+the `Source` and the problem or domain that was loaded from it, and returns findings.
 """
 
 from __future__ import annotations

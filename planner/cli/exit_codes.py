@@ -1,7 +1,4 @@
-"""Exit codes of the command.
-
-Exit codes, and what becomes of errors: one clear message, never a traceback for a mistake of the user's.
-"""
+"""Exit codes of the command, and the one clear message that each error becomes: never a traceback for a mistake."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Ctrl-C, SIGTERM and the clock end whatever the main thread does, and a search in good order.
+"""Ctrl-C, SIGTERM, the clock and the memory limit: each ends a search in good order, and anything else where it is.
 
 A search watches its limits and its `cancel` event by itself, and then still has what it found. All else (reading a
-pipe, a file of a million lines, Python that never ends) is broken off where it is, by an exception.
-
-Limits of the process: how long, and how much memory.
+pipe, a file of a million lines, Python that never ends) is broken off by an exception.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The arguments and options that several commands share.
+"""Arguments and options that several commands share: domain and problem, limits, `--budget`, `--deadline`, `--soft`.
 
-`--budget` and `--deadline`: what plans may use and how long they may take, beside what the problem says.
-
-`--soft`: what would be good to have at the end, beside what the problem says, and what it is worth.
-
-What a command is about: a problem, or a domain where no problem is given and the domain has none of its own.
+What an option adds is beside what the problem says. A command is about a problem, or about a domain where no problem is
+given and the domain has none of its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`forethought solve`: a plan, proved optimal where time allows.
+"""`forethought solve`: find a plan, and prove it optimal where time allows.
 
-Progress: on a terminal a line that lives while the work goes on; in a pipe nothing at all.
+On a terminal a line shows progress while the search goes on; a pipe gets nothing but the result.
 """
 
 from __future__ import annotations

@@ -1,24 +1,15 @@
-"""From constraints on the way to conditions and effects of the actions that matter to them.
+"""Constraints on the way, compiled to conditions and effects of the actions that matter to them.
 
     hard   an action requires that it does not break the constraint
     soft   where it is broken, a fact says so from then on: a wish that this fact does not hold
 
-Actions keep their names and arguments, so plans need no mapping.
+Monitors are facts that say how far a constraint is kept. What an action does to them is said about the state before the
+step, by regression, so monitors are ordinary conditions and effects (Bonassi, Gerevini, Percassi and Scala, 2021, for
+states; here for steps, too). Where a constraint has to count, there is one fact for each time, or binary digits where
+these are many.
 
-Monitors: facts that say how far a constraint is kept, and what each action makes of them.
-
-Everything is said about the state before a step, with what the step is about to do; so monitors are ordinary conditions
-and effects of the actions that matter to them (Bonassi, Gerevini, Percassi and Scala 2021, for states; here for steps,
-too). `planner.compilations.constraints` is the plain way to say the same.
-
-Monitors for conditions on derived predicates: each step looks at the state that it leaves.
-
-What a step will derive cannot be said ahead of it. So a state is judged when the next step leaves it, and the last one
-at the end. This is also the plain twin of `planner.compilations.constraints`.
-
-What constraints speak of, as conditions on the state before an action: whether it happens with the action.
-
-How often something has begun, up to a number, as facts: one for each time, or binary digits where these are many.
+A condition on a derived predicate cannot be regressed: the next step judges the state that it leaves, and the end
+judges the last one. Actions keep their names and arguments.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""All-outcomes determinisation: one action for each outcome (Yoon, Fern and Givan, 2007).
+"""Determinizations of uncertain actions: all outcomes (Yoon, Fern and Givan, 2007), the intended one, expected costs.
 
-An outcome replaces what its action `provides` and `modifies`; the action's conditional effects belong to all of them.
-
-What steps cost on the average until they come out as intended: uncertain actions for searches that know of none.
-
-Steps that fail, or come out otherwise, are taken to be tried again until they do what they provide: an action that does
-so with probability p is tried 1/p times (the self-loop relaxation; Keyder and Geffner, 2008).
-
-Whether a goal is out of reach however actions come out.
+All outcomes: one action for each outcome, which replaces what its action `provides` and `modifies`; conditional effects
+belong to all of them. Expected costs: a step is tried until it comes out as intended, so an action that does so with
+probability p costs 1/p times as much (the self-loop relaxation: Keyder and Geffner, 2008). Where not even the best
+outcomes lead to the goal, the problem is hopeless.
 """
 
 from __future__ import annotations

@@ -1,23 +1,16 @@
-"""Conditions in normal form: a disjunction of conjunctions of literals, with what cannot be split kept apart.
-
-Implications disappear, negations move to the atoms, variables are renamed apart, existential variables move out, and
-small disjunctions are multiplied out. Universal quantifiers and large disjunctions stay as *residual* formulas: they
-are expanded ground action by ground action, where most of their parts are known to be true or false.
-
-The lifted normal form that grounding takes: action schemas and axioms whose conditions are conjunctions.
+"""The lifted normal form for grounding: action schemas and axioms whose conditions are conjunctions of literals.
 
     Problem → compile_adl → NormalProblem(schemas, axioms, goal)
 
-A schema keeps its source action, and its first variables are the action's parameters: that is the map back.
+Implications disappear, negations move to the atoms, variables are renamed apart, existential variables move out, and
+small disjunctions are multiplied out. Universal quantifiers and large disjunctions stay as *residual* formulas:
+grounding expands them action by action, where most of their parts are known to be true or false. A schema keeps its
+source action, and its first variables are the action's parameters: that is the map back.
 
-Universal deletes that stand for one fact: `modifies at(robot, _)` in an action that requires `at(robot, origin)`.
-
-Written out, such an action deletes as many facts as there are rooms, and all actions together their square. Where at
-most one `at(robot, …)` holds at a time, the required fact is the only one that there is to delete. That it is so is
-proved on the schemas, by induction (Edelkamp and Helmert 1999; Helmert 2009): the initial state has at most one fact
-of each item, and whatever adds a fact of an item takes away the one that holds. What is not proved stays as it is.
-
-From what is declared to what can be grounded.
+Universal deletes that stand for one fact: `modifies at(robot, _)` in an action that requires `at(robot, origin)` would
+delete as many facts as there are rooms. Where at most one `at(robot, …)` holds at a time, the required fact is the only
+one to delete. That is proved on the schemas, by induction (Edelkamp and Helmert, 1999; Helmert, 2009): the initial
+state has at most one fact of each item, and whatever adds a fact of an item deletes the one that holds.
 """
 
 from __future__ import annotations

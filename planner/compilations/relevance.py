@@ -1,18 +1,13 @@
-"""Relevance among declarations: what can help no goal is left out before anything is done with it.
+"""Lifted relevance: actions that can help no goal are left out before anything is ground.
 
-An agent has ten thousand tools and a goal that twenty of them serve. The goal is followed backwards through an index
-of who writes what, so that planning takes what the relevant part takes, not what the library would.
+An agent has ten thousand tools and a goal that twenty of them serve. Relevance follows the goal backwards through an
+index of the actions by the predicates, and the constants in them, that they write. So planning takes what the relevant
+part takes.
 
-A *want* is a kind of fact that had better hold, or had better not. What the goal says is wanted, and what helps to keep
-the constraints; so are the conditions of every action that gives something wanted, and those of axioms. The condition
-of a conditional effect is wanted either way, since the effect may do harm. An action that gives nothing wanted can be
-left out of any plan: what is wanted holds without it too. (`planner.grounding.relevance` says the same of single facts;
-here a variable stands for anything.)
-
-Which actions of a domain may make a fact true or false: an index, made once for each domain.
-
-An action is found by the predicates that it writes and the constants in them. What negative conditions need is put in
-when the first of them asks.
+A *want* is a kind of fact that had better hold, or had better not: what the goal says, what helps to keep the
+constraints, the conditions of every action that gives something wanted, and those of axioms. The condition of a
+conditional effect is wanted either way, since the effect may do harm. An action that gives nothing wanted can be left
+out of any plan. `planner.grounding.relevance` does the same for single facts.
 """
 
 from __future__ import annotations

@@ -1,19 +1,11 @@
-"""Soft goals and soft constraints, compiled to costs (Keyder and Geffner, 2009): what a plan forgoes, it pays for.
+"""Soft goals and soft constraints, compiled to costs (Keyder and Geffner, 2009): a plan pays for what it forgoes.
 
     stage 0 ── steps ─→ stage 0 ── the goal ─→ stage 1 ── wish 0 is granted, or forgone ─→ stage 2 ── … ─→ stage n
 
-A plan that costs least has the most net benefit: the utilities of the wishes that come true, less what its steps cost.
-
-Planning with wishes: soft goals and soft constraints, which a plan may forgo.
-
-The plan with the most net benefit is the one of which steps and what it forgoes together are charged the least. It is
-looked for as an ordinary plan, whose last steps settle the wishes (`planner.compilations.soft_goals`), and handed on
-without them, for the declared problem.
-
-A pointer that special actions move from stage to stage, in what is otherwise a classical problem.
-
-Stages are facts about names that are no objects, so that no quantifier ranges over them. Of all stages one holds at a
-time, which grounding proves: the pointer is one variable of the task.
+A cheapest plan of the compiled problem has the most net benefit: the utilities of the wishes that come true, less the
+cost of its steps. Its last steps are special actions that move a pointer from stage to stage; mapping back leaves them
+out. Stages are facts about names that are no objects, so no quantifier ranges over them. One stage holds at a time,
+which grounding proves: the pointer is one finite-domain variable.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 """Planning with assumptions at a price: a problem in which facts may be assumed before the first step.
 
-Each candidate becomes an action that costs `PRICE` and can only be used before the first step of the source problem;
-each of those costs 1, so little that a plan of at most `STEPS` steps that costs the least makes the fewest assumptions.
-(Göbelbecker, Keller, Eyerich, Brenner and Nebel 2010, "Coming up with good excuses", compile such changes of the
-initial state in this way.)
+Each candidate becomes an action that costs `PRICE` and can be used only before the first step of the source problem.
+Each of those steps costs 1: so little that a cheapest plan of at most `STEPS` steps makes the fewest assumptions.
+Göbelbecker, Keller, Eyerich, Brenner and Nebel (2010), "Coming up with good excuses", compile such changes in this way.
 
-Items of the state that have one value at a time, read off the action schemas.
-
-A candidate is a set of predicates, in each of which all arguments but at most one are the item's key: `at(ball, _)` and
-`carried(ball, _)` give the place of a ball. It is an invariant when every action that adds a value of an item also
-takes away the one that it required, or all that there may be (the candidates of Helmert 2009, tested on schemas and not
-on what is reachable: the values of interest here are those that cannot be reached).
+An assumed value of an item takes the place of its present one. Items are read off the action schemas: a candidate is a
+set of predicates, in each of which all arguments but at most one are the item's key, as `at(ball, _)` and
+`carried(ball, _)` give the place of a ball. It is an item where every action that adds a value also deletes the one
+that it required, or all that there may be (the candidates of Helmert, 2009, tested on schemas, since values of interest
+are those that nothing reaches).
 """
 
 from __future__ import annotations

@@ -1,17 +1,11 @@
-"""Instances of actions and axioms that fail by as little as possible.
+"""Near misses: instances of actions and axioms whose conditions lack as few facts as possible.
 
-A conjunctive query over the facts that may hold, in which some atoms may be skipped: what is skipped is what the
-instance lacks. The number of skipped atoms grows until there are instances, so those that lack least come first.
+A near miss is an answer to a conjunctive query over the facts that may hold, in which some atoms may be skipped: the
+skipped atoms are what the instance lacks. The number of skipped atoms grows until there are instances.
 
-Everything that can make a literal true: actions, their conditional effects, and axioms.
-
-Facts in the words of the domain's author.
-
-What may ever become true and what may ever become false, when deletes do no harm.
-
-The relaxed world is the one of the delete relaxation, read for both signs: a fact may hold if it holds initially or
-something that may happen adds it, and may fail if it fails initially or something that may happen deletes it. What is
-impossible here is impossible in every reachable state.
+The relaxed world is the delete relaxation, read for both signs: a fact may hold if it holds initially or something that
+may happen adds it, and may fail if it fails initially or something that may happen deletes it. What is impossible here
+is impossible in every reachable state.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The search for the smallest change of the initial state that makes a problem solvable.
+"""The smallest change of the initial state that makes a problem solvable, with the plan that proves it.
 
-What might be assumed: facts that could hold, or could fail, from the start, and that the goal has to do with.
-
-A change of the initial state that makes a problem solvable, with the plan that proves it.
-
-Static values that a changed problem lacks: a corridor that is assumed has no length.
+Candidates are facts that could hold, or fail, from the start, and that the goal has to do with. Values that a changed
+problem lacks, such as the length of a corridor that is assumed, are filled in.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""A goal that nothing reaches, as data: the chain of needs that leads to what nothing can provide.
+"""A goal that nothing reaches, as data: for each of its parts, one chain of needs down to what nothing can provide.
 
-From the graph of what cannot come about to one chain of needs for each part of the goal.
-
-The graph of what cannot come about: each literal with the near misses that would provide it.
-
-A near miss needs all the literals that it lacks, a literal needs one of its near misses. A literal is worth the number
-of missing capabilities that its best near miss leads to; what only leads back to itself is worth nothing.
+The chains come from a graph of literals and near misses: a near miss needs all literals that it lacks, a literal needs
+one of its near misses. A literal counts the missing capabilities that its best near miss leads to; a near miss that
+leads only back to its literal is no help.
 """
 
 from __future__ import annotations

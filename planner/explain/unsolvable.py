@@ -1,7 +1,4 @@
-"""Why a problem has no plan, and what would give it one.
-
-Why a step is in a plan, why there is no plan, and the smallest change that would give one.
-"""
+"""Explain why a problem has no plan, and what would give it one."""
 
 from __future__ import annotations
 

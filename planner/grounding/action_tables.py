@@ -1,10 +1,8 @@
 """Ground actions by the column: instances of one schema that are built alike, one list for each of their literals.
 
-What grounding asks of every action — is this literal constant, does it belong to that mutex group — it asks of whole
-columns, in loops that run inside Python. A table has no holes: where some rows lose a literal and others keep it, the
-table is split.
-
-What a ground action costs, and what it uses: exact numbers, looked up or computed once for each instance.
+Grounding asks whole columns, in loops that run inside Python, whether a literal is constant or belongs to a mutex
+group. A table has no holes: where some rows lose a literal and others keep it, the table is split. Costs and uses are
+exact numbers, looked up or computed once for each instance.
 """
 
 from __future__ import annotations

@@ -1,17 +1,11 @@
-"""From a problem to its ground task: the stages of grounding, in order.
+"""Grounding: from a problem to its task, stage by stage: joins, reachability, relevance, mutex groups.
 
-Copies of one step, made for the alternatives of its condition, of which one asks for no less than another.
+Copies of a step, one for each alternative of its condition, are dropped where another copy asks for no more. Derived
+facts stand in layers, so that a negated one is asked for only when its layer is complete. Facts get their final
+numbers, and costs become integers.
 
-Derived facts in layers, so that a negated one is only asked for when its layer is complete.
-
-Actions without parameters are ground as they stand: facts get numbers, and what can be reached is counted off.
-
-So are the tools of most agents. What comes out is what rules and joins make of them (`planner.grounding.ground`), in
-microseconds for each.
-
-Raw actions become those of the task: facts have their final numbers, costs are exact and integral.
-
-From a problem to integers: joins, reachability, relevance, mutex groups.
+Where no action has parameters, as with the tools of most agents, nothing has to be joined: facts get numbers, and
+reachability is counted off, in microseconds for each action.
 """
 
 from __future__ import annotations

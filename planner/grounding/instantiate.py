@@ -1,14 +1,10 @@
-"""Ground literals as integers, and conditions over them.
+"""Ground literals as integers, ground actions and rules over them, and conditions expanded for one ground action.
 
 Fact f is the literal f, its negation ~f (so -1 - f). Facts are numbered by predicate and row, in the order found.
 
-Ground actions and rules over literals, as reachability found them: complete, but not yet simplified.
-
-Residual formulas, expanded for one ground action: universal quantifiers and large disjunctions.
-
-Most parts are known to be true or false for the given objects, so the expansion is a conjunction of literals and of few
-small disjunctions. Each remaining disjunction becomes a derived fact with a rule for each of its parts, shared between
-all conditions that have the same one.
+Residual formulas (universal quantifiers and large disjunctions) are expanded for each ground action. Most of their
+parts are known to be true or false, so the expansion is a conjunction of literals and of a few small disjunctions. Each
+such disjunction becomes a derived fact with a rule for each of its parts, shared by all conditions that have it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Relational joins over indexed relations: the one engine under reachability and lifted decomposition.
+"""Relational joins over indexed relations: the engine under reachability and lifted decomposition.
 
 A `Relation` is a set of tuples of object names with hash indexes that grow with it. `compile_join` turns a conjunction
 of atoms into one Python comprehension over such indexes, which starts from the tuples of one atom and extends them atom
@@ -6,13 +6,9 @@ by atom:
 
     [(r, a, b) for (r, a) in start for b in door.get(a, ()) if b != a if (r, b) in allowed]
 
-The text of the comprehension depends only on the shape of the join, so the compiled code is shared by all joins of the
-same shape.
-
-Joins step by step: slower for each row than compiled ones, but there at once.
-
-Compiling a join takes as long as running some hundred rows through these steps, and most joins of a small problem
-never see as many. So a join starts here, and is compiled when it has proved to be worth it.
+The text of the comprehension depends only on the shape of the join, so joins of one shape share the compiled code.
+Compiling takes as long as running some hundred rows step by step, and most joins of a small problem never see as many.
+So a join begins step by step, and is compiled when that has proved to be worth it.
 """
 
 from __future__ import annotations

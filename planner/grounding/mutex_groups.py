@@ -1,11 +1,9 @@
 """Mutex groups: sets of facts of which at most one holds in any reachable state.
 
-Candidates are lifted, as in Helmert (2009): a set of predicates, in each of which all arguments but at most one form
-the group's key. They are tested on the ground actions, where the proof is simple (the fact-alternating groups of Fišer
-and Komenda 2018): a group in which one fact holds initially stays one if every action that adds a fact of it also
-takes one away that held before. A candidate that fails is extended by a predicate that the failing action deletes.
-
-What the actions of a table do to mutex groups, asked of whole columns.
+Candidates are lifted (Helmert, 2009): a set of predicates, in each of which all arguments but at most one form the
+group's key. They are tested on the ground actions, by whole columns of action tables: a group in which one fact holds
+initially stays one if every action that adds a fact of it also deletes one that held before (the fact-alternating
+groups of Fišer and Komenda, 2018). A candidate that fails is extended by a predicate that the failing action deletes.
 """
 
 from __future__ import annotations

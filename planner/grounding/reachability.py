@@ -1,10 +1,8 @@
-"""Relaxed reachability: which facts and which instances of actions and axioms can occur at all.
+"""Relaxed reachability: which facts, and which instances of actions and axioms, can occur at all.
 
-Actions and axioms are read as rules (Helmert 2009, "Concise finite-domain representations"): deletes and negative
-conditions on fluents are ignored, static conditions are not. Rules are applied semi-naively, a batch of new facts at a
-time; rules without variables count their unmet conditions instead of joining.
-
-The rules of a normal problem: one for each schema, conditional effect and axiom.
+Schemas, conditional effects and axioms are read as rules (Helmert, 2009, "Concise finite-domain representations"):
+deletes and negative conditions on fluents are ignored, static conditions are not. Rules are applied semi-naively, a
+batch of new facts at a time; rules without variables count their unmet conditions instead of joining.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""What never changes disappears: constant facts, actions that can never apply, effects that change nothing.
+"""Simplification: constant facts, actions that can never apply, and effects that change nothing disappear.
 
-What `simplify` does to actions one by one, done to tables of them.
-
-Negative conditions compiled away: where `not p` is needed, it becomes a fact of its own.
-
-Every effect on p then writes both. Within an action adding wins, so the fact for `not p` is only added where no effect
-that fires at the same time adds p.
+It works on single actions and on whole tables of them. Negative conditions are compiled away: where `not p` is needed,
+it becomes a fact of its own, and every effect on p writes both. Within an action adding wins, so the fact for `not p`
+is added only where no effect that fires at the same time adds p.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Plans for problems of which facts are unknown (assumption-based planning, Davis-Mendelow, Baier and McIlraith, 2013).
+"""Plans for problems with unknown facts (assumption-based planning: Davis-Mendelow, Baier and McIlraith, 2013).
 
-Three searches. The first takes whatever may hold to hold: no plan costs less than what it finds. The second plans on
-nothing but what is known: how much dearer that is, is what it costs to be wrong where one hoped for the other. At that
-price, the third has steps that suppose the rest.
-
-Steps that suppose how an unknown fact is, and what they cost beside the others.
-
-Whether it pays to look is a matter of price. A supposition is wrong with a probability, and then costs the way round;
-where nobody has looked, it also costs the step that rests on it and fails.
+Three searches. The first takes every condition to hold that may hold: no plan costs less than its plan. The second
+plans on what is known only: the difference is what it costs to be wrong. At that price, the third has actions that
+suppose the rest. A supposition is wrong with a probability, and then costs the way round; where nobody has looked, it
+also costs the step that rests on it and fails. So the search weighs whether it pays to look.
 """
 
 from __future__ import annotations

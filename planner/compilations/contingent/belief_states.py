@@ -1,15 +1,12 @@
-"""What the states of a ground task say of unknown facts, and how that changes with what is seen.
+"""Belief states: what the states of a ground task say of unknown facts, and how steps and sightings change that.
 
-The decision process of a problem of which facts are unknown: its states say what is known.
+A sensing step comes out as what it sees is likely, given what is known by then. A step whose condition lacks nothing
+but one unknown fact may be taken all the same: with the probability of that fact it comes out as declared; otherwise
+nothing changes, its cost is spent, and the fact is known to be otherwise.
 
-A step that senses comes out as what it sees is likely, given what is known by then. A step whose condition misses
-nothing but one unknown fact may be taken all the same: with the probability of that fact it comes out as it does,
-otherwise nothing changes, what it costs is spent, and the fact is known to be otherwise.
-
-Acting in a world of which facts are unknown, by the declared problem: what is known, and what may turn out.
-
-How an unknown fact is, is drawn when it first matters: when it is looked at, or when a step is tried that rests on it.
-Until then it makes no difference. All else is the plan checker's simulation; nothing here knows of grounding.
+For the check on the declared problem, an unknown fact is drawn when it first matters: when somebody looks at it, or
+when a step is tried that rests on it. That check is the interpreter of `planner.semantics`, and shares no code with
+grounding.
 """
 
 from __future__ import annotations

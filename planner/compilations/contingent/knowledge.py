@@ -1,20 +1,11 @@
-"""Problems with unknown facts, translated to ones without: states say what is known, and actions change that.
-
-The translation is that of planning with sensing as classical planning (Bonet and Geffner, 2011), for all of ADL. The
-result has the actions of the source, under their names, so that its plans need no mapping.
-
-Conditions under incomplete knowledge: what surely holds and what possibly does.
+"""Problems with unknown facts, translated to problems without: states say what is known (Bonet and Geffner, 2011).
 
 For each predicate on which unknown facts may have an effect there is a second one: where p is what is known to hold,
 `possibly-p` is what is not known to be false. A condition surely holds where its positive parts are known and its
-negated ones are not even possible (the 0-approximation of Baral and Son, 1997). What would follow from a case
-distinction alone is not seen.
+negated ones are not even possible (the 0-approximation: Baral and Son, 1997). What follows from a case distinction only
+is not seen.
 
-The predicates that a translation adds, named apart from those that there are.
-
-Which unknown facts matter, and what is relevant beside them.
-
-Problems of which facts are unknown: plans that look before they rest on something, or suppose it.
+Actions keep their names. Unknown facts that cannot matter are left out.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Search where actions create objects: with few placeholders, then with more, until it is known what more could give.
+"""Search where actions create objects: in rounds with ever more placeholders, until more cannot give a better plan.
 
-A round searches the problem with so many placeholders. Its answer holds for plans that create no more; what a plan
-costs that does create more, the creating steps alone say (`planner.compilations.object_creation.rounds`).
-
-What is known about plans that create more than there are placeholders for.
-
-How many steps that create objects a plan has at least: what each part of the goal needs for itself.
+The answer of a round holds for plans that create no more objects than it has placeholders. What a plan costs at least
+that creates more follows from the costs of the creating steps, and how many of these every plan needs from the parts of
+the goal.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """From what an author says about an action to the immutable `Action`, checked field by field.
 
-What a step costs, and what it uses of resources: numbers, static functions and Python functions.
-
-Cases of an action: what is likely where its arguments are certain objects.
+That includes costs and uses (numbers, static functions, Python functions), and cases: odds for certain arguments.
 """
 
 from __future__ import annotations

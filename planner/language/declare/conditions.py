@@ -1,8 +1,7 @@
-"""From what authors write (texts, atoms, formulas, lists of these) to resolved formulas, literals and patterns.
+"""From what authors write (texts, atoms, formulas, lists of these) to resolved formulas, literals and constraints.
 
-What authors write about the way to the goal: `always`, `sometime`, `at_most`, `before`, `never` and their like.
-
-Each takes a condition, as everywhere, or `done(…)`: a step. With a `utility` the constraint is a wish.
+Constraints (`always`, `sometime`, `at_most`, `before`, `never` and their like) take a condition, or `done(…)`: a step.
+With a `utility` a constraint is a wish.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """All declarations of one domain, each with its place, and the model that they make together.
 
-Checks that need the whole domain: what is written, what goes stale with what, which definitions rest on which.
+Some checks need the whole domain: what is written, what goes stale with what, which definitions rest on which.
 """
 
 from __future__ import annotations

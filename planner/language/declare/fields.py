@@ -1,11 +1,4 @@
-"""Fields that have to be texts, lists, mappings or tags.
-
-Numbers of a declaration: errors of `planner.model.formulas`, told at the place of declaration.
-
-Numbers and names in messages.
-
-Where something was declared, and the error to raise there.
-"""
+"""Read fields of declarations (texts, lists, mappings, tags, numbers), with errors at the place of the declaration."""
 
 from __future__ import annotations
 

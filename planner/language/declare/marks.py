@@ -1,8 +1,6 @@
-"""What authors write inside an action's declaration: `When`, `Outcome`, `From`, `FIXED`.
+"""What authors write in declarations: `When`, `Outcome`, `From`, `FIXED`, entity classes, and predicates as callables.
 
-`Entity`: the base class of the Python classes that are planning types.
-
-Predicates and functions as callable values: `at(r2, hall)` is an atom.
+A subclass of `Entity` is a planning type; `at(r2, hall)` of a declared predicate is an atom.
 """
 
 from __future__ import annotations

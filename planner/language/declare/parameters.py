@@ -1,8 +1,6 @@
-"""Which parameters an action has: those of planning types, which search binds, and data parameters.
+"""The parameters of actions: those of planning types, which search binds, and data parameters with their types.
 
-The types of data parameters by name, for declarations that are not written in Python.
-
-Whether a Python function can do a declared action: its parameters must be those of the action.
+A Python function can carry out a declared action if its parameters are those of the action.
 """
 
 from __future__ import annotations

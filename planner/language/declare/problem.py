@@ -1,6 +1,6 @@
 """From objects, facts and goals as authors write them to the immutable `Problem`, checked against its domain.
 
-What a problem allows and expects besides its goal: budgets, a deadline, and how likely unknown facts are.
+That includes budgets, a deadline, and how likely unknown facts are.
 """
 
 from __future__ import annotations
