@@ -1,14 +1,10 @@
-"""Names for annotations, which nothing looks at while the planner runs.
+"""Dataclasses and names for annotations that cost next to nothing at start-up.
 
-Importing `typing` takes a tenth of the time in which a small task is read and ground. What starts with every plan takes
-these names from here instead.
-
-Dataclasses with slots, made thirty times as fast as the standard module makes them, and without importing it.
-
-That module imports half of what Python knows about source code and compiles six functions for each class; a planner
-starts with some seventy classes. Here `__init__` alone is compiled, when the first instance is made and once for all
-classes with as many fields, and the other methods are closures. Import `dataclass`, `field` and `replace` from here as
-from `dataclasses`, whose own functions (`fields`, `asdict`, …) take these classes too.
+Importing `typing` takes a tenth of the time in which a small task is read and ground, and `dataclasses` imports half of
+what Python knows about source code and compiles six functions for each class; a planner starts with some seventy
+classes. Here `__init__` alone is compiled, when the first instance is made and once for all classes with as many
+fields; the other methods are closures. Import `dataclass`, `field` and `replace` from here as from `dataclasses`, whose
+own functions (`fields`, `asdict`, …) take these classes too.
 """
 
 from __future__ import annotations

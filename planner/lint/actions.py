@@ -1,11 +1,8 @@
-"""Lint of single actions: what can be seen without objects and without the other actions.
+"""Lint of single actions: what is odd without a look at objects or other actions.
 
-Lint of `modifies` with open arguments: an item written so should have one value at a time.
-
-`modifies at(robot, _)` reads as "the robot has one place, and it changes". That is proved or reported, never assumed.
-Mutex groups leave one argument open at most, so that with more the lack of a proof says little: that is a note.
-
-Lint of atoms: arguments of types that can never stand where they stand, such as two in the wrong order.
+`modifies at(robot, _)` reads as "the robot has one place, and it changes". Lint proves or reports that. Mutex groups
+leave one argument open at most, so with more open arguments the lack of a proof is a note. An argument of a type that
+can never stand where it stands, such as one of two in the wrong order, is reported.
 """
 
 from __future__ import annotations

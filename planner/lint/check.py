@@ -1,12 +1,7 @@
-"""All of lint, in one list.
+"""Lint a domain or a problem: what looks odd without planning, in one list.
 
-Lint with objects: actions that can never apply and goals that nothing brings about, by relaxed reachability.
-
-What may come to hold, and be done, at all: relaxed reachability with every outcome, whatever is unknown.
-
-Lint of what a problem asks for besides its goal: constraints, budgets, a deadline; and of what actions sense.
-
-Lint: what can be seen to be odd about a domain, or a problem, without planning.
+With objects, relaxed reachability (every outcome, whatever is unknown) finds actions that can never apply and goals
+that nothing brings about. Constraints, budgets, the deadline and sensing are looked at, too.
 """
 
 from __future__ import annotations

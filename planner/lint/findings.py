@@ -1,9 +1,4 @@
-"""What lint says.
-
-Lint of a domain's vocabulary: predicates and types that nothing provides, requires or uses.
-
-Who reads, provides and ends which predicates.
-"""
+"""What lint reports, and lint of the vocabulary: predicates and types that nothing provides, requires or uses."""
 
 from __future__ import annotations
 

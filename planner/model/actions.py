@@ -1,9 +1,7 @@
-"""What a plan must do on its way: constraints on the states that it goes through and on the steps that it takes.
+"""Actions: what they require, provide and modify, and what else is declared about them; and constraints on the way.
 
-A plan of n steps goes through the states 0 (the initial one) to n; step k leads from state k - 1 to state k and
-happens between them. A condition *happens* in every state in which it holds, `Done` at every step that it covers.
-
-Actions: what they require, provide and modify, and what else is declared about them.
+A plan of n steps goes through the states 0 (the initial one) to n; step k leads from state k - 1 to state k and happens
+between them. A condition *happens* in every state in which it holds, `Done` at every step that it covers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The immutable domain: types, predicates, functions, actions and derived predicates.
 
-What follows from a domain alone, worked out once for each and kept with it.
-
-A domain of ten thousand actions is searched again and again, for one goal after the other.
+What follows from a domain alone is computed once and kept with it: a domain of ten thousand actions is searched again
+and again, for one goal after the other.
 """
 
 from __future__ import annotations

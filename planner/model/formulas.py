@@ -1,15 +1,10 @@
-"""Names, atoms and literals: the leaves of every formula.
-
-A *term* is a string. Terms that start with `?` are variables, the term `_` leaves an argument of a pattern open, and
-all others name objects or constants.
-
-Conditions as trees, kept as they were written.
+"""Names, atoms, conditions as trees, and exact numbers.
 
     Formula = Atom | Equals | Not | And | Or | Imply | Forall | Exists
 
-`TRUE` is the empty conjunction and `FALSE` the empty disjunction.
-
-Exact numbers: costs and utilities are ints where integral and decimals elsewhere, never floats.
+A *term* is a string. Terms that start with `?` are variables, the term `_` leaves an argument of a pattern open, and
+all others name objects or constants. `TRUE` is the empty conjunction and `FALSE` the empty disjunction. Costs and
+utilities are ints where integral and decimals elsewhere, never floats.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The immutable problem: objects, initial facts, and the goal.
-
-Which constraints rest on facts that are declared unknown.
-"""
+"""The immutable problem: objects, initial facts, goal, constraints, budgets and deadline."""
 
 from __future__ import annotations
 

@@ -1,16 +1,8 @@
-"""Causal links: which step makes true (or false) what a later step, or the goal, needs.
+"""Causal links, and the partial order that they and threats justify: each of its linearisations is a valid plan.
 
-What must come before what in a plan, in few pairs: their transitive closure is the order.
-
-A plan of ten thousand steps may have fifty million ordered pairs. Where a step comes before another by way of a third,
-the pair is left out if that shows without looking for it: a condition is made to hold and undone in turns, and those
-who write an item follow each other.
-
-The partial order that causal links and threats justify: each of its linearisations is a valid plan.
-
-Sets of steps are ints with bit n for step n: the plans of a thousand steps have half a million ordered pairs.
-
-What depends on what in a plan: causal links, the partial order that they justify, and why each step is there.
+A causal link says which step makes true (or false) what a later step, or the goal, needs. The order is given in few
+pairs, whose transitive closure it is: a plan of ten thousand steps may have fifty million ordered pairs. Sets of steps
+are ints with bit n for step n.
 """
 
 from __future__ import annotations

@@ -1,21 +1,13 @@
-"""What each step of a valid plan reads and writes, as it ran.
+"""What each step of a valid plan reads and writes as it ran, and what may and must hold in every order of the steps.
 
-What may hold, and what must, in every order in which the steps of a plan could run.
+What a constraint speaks of is like an item that steps write: steps that touch the facts of its conditions, and steps
+that it covers, keep their order. So its conditions begin and end to hold in one order, which decides whether it is kept
+but for one case: where a condition may hold no longer once another has held, and both hold in one state, no other step
+may come while they do. Then all stay in order.
 
-What constraints and wishes add to what steps read and write, so that no order of them breaks what the plan keeps.
-
-What a constraint speaks of is like an item that steps write: those that touch the facts of its conditions, and those
-that it covers, stay in the order in which they were. So its conditions begin and end to hold in one and the same order,
-however other steps are put between. That decides whether it is kept, but for one case: where a condition may hold no
-longer once another has held, and both hold in one state, no other step may come while they do. Then all stay in order.
-
-Which facts make a condition true or false: a set of literals that suffices, whatever else holds.
-
-A literal is an atom and whether it holds. Literals of derived atoms are traced to their base facts: what holds, through
-one proof of it; what does not, through a false literal in each instance of an axiom that might derive it (an unfounded
-set; Van Gelder, Ross, Schlipf 1991).
-
-Patterns, found by what overlaps them.
+A condition depends on a set of literals that suffices for it, whatever else holds. Literals of derived atoms are traced
+to base facts: what holds, through one proof of it; what does not, through a false literal in each instance of an axiom
+that might derive it (an unfounded set: Van Gelder, Ross and Schlipf, 1991).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""What plans are measured by: exact numbers, of which less is better.
+"""Criteria by which plans are ranked, and rules that they must keep: exact numbers, of which less is better.
 
-Which steps are meant: those of a tag (`@irreversible`) or of an action (`pay`, `pay(alice, _)`).
-
-Rules for plans: steps that are never taken, taken a few times at most, or only if somebody approves.
-
-What is better: by one criterion after the other, or by a weighted sum.
+Steps are meant by a tag (`@irreversible`) or by an action (`pay`, `pay(alice, _)`). A rule says that steps are never
+taken, taken a few times at most, or only if somebody approves. Criteria count one after the other, or as a weighted
+sum.
 """
 
 from __future__ import annotations

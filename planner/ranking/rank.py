@@ -1,11 +1,4 @@
-"""Plans in, in the order of what they are worth.
-
-The order of plans, and what it says to people and programs.
-
-A ranking in words, and as a table.
-
-Choosing among plans: criteria, rules, an order, and why it is this one.
-"""
+"""Rank plans by criteria and rules, and say in words, in a table or as data why one comes before another."""
 
 from __future__ import annotations
 

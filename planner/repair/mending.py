@@ -1,10 +1,8 @@
-"""Mending: a plan that somebody else made, or that was made for another state, with as much of it as can be kept.
-
-The way through a foreign plan as a choice: each of its steps is kept or skipped, and new ones come in anywhere.
+"""Mend a plan that somebody else made, or that was made for another state: keep as many of its steps as possible.
 
     stage 0 ── keep or skip step 0 ─→ stage 1 ── … ─→ stage n, and the goal
 
-What is inserted leaves the pointer where it is.
+Each given step is a choice: keep or skip. New steps leave the pointer where it is.
 """
 
 from __future__ import annotations

@@ -1,21 +1,14 @@
-"""Patches: the cheapest way back into a plan that does not work as it stands.
-
-The re-entry into a plan as a choice: new steps first, and then, from some step on, exactly the old ones.
+"""Patching: the cheapest way back into a plan that does not work as it stands.
 
     stage 0 ── new steps ──┬─ enter at i ─→ stage i+1 ── step i+1 ─→ … ─→ stage n, and the goal
                            └─ drop all ───────────────────────────────→ stage n, and the goal
 
 Each old step is an action of its own with its declared condition and effects, so that conditional effects, axioms and
-staleness are what they are anywhere else.
+staleness are what they are anywhere else. Before that search, patching tries shortcuts: points where the plan goes on
+at once, or where few facts are missing.
 
-First steps that no plan needs, but after which a step may be taken that may not come first.
-
-Leaving out what is irrelevant makes a plan cheaper, except for the step that keeps another one from being the first.
-Of those that change the same facts that anything reads, the cheapest will do.
-
-Ways back into a plan that need little that is new: where it goes on at once, and where few facts are missing.
-
-Plans that do not work (any more): patched, mended, undone. Problems and steps in, steps out.
+Relevance makes a plan cheaper, except for a step that keeps another one from being the first: of such steps that change
+the same facts that anything reads, the cheapest will do.
 """
 
 from __future__ import annotations

@@ -1,20 +1,14 @@
 """The search behind every repair: one ground task, searched with costs and penalties put together as needed.
 
-What a plan costs at least, in time that grows with the size of the task alone.
+Bounds: every plan achieves each landmark for the first time by one of its achievers. One landmark after the other takes
+the least of what its achievers cost from all of them, so that nothing is counted twice: cost partitioning as with cuts
+(Helmert and Domshlak, 2009) over landmarks found backwards (Porteous, Sebastia and Hoffmann, 2001).
 
-Every plan achieves each *landmark* for the first time by one of its achievers: a fact of the goal that does not hold
-yet, and what all achievers of a landmark need. One after the other, each landmark takes the least of what its
-achievers cost from all of them, so that nothing is counted twice: cost partitioning as with cuts (Helmert and
-Domshlak, 2009) over landmarks found backwards (Porteous, Sebastia and Hoffmann, 2001).
+First plans: relaxed plans are carried out one after the other (Vidal, 2004). Where most of what is to be done is
+independent, a plan of thousands of steps takes a few looks at the task.
 
-A plan at once, if one comes about by carrying out relaxed plans, one after the other (Vidal, 2004).
-
-A relaxed plan ignores what its actions take away. Where most of what is to be done is independent, it works as it is,
-in some order, so that a plan of thousands of steps takes a few looks at the task.
-
-Choices about given steps: special actions, and the steps that they put into a plan.
-
-What steps create, in repairs: placeholders of the given steps, and some to spare for new ones.
+Choices about given steps are special actions, which put steps into the plan. What steps create has placeholders: those
+of the given steps, and some to spare for new ones.
 """
 
 from __future__ import annotations

@@ -1,16 +1,8 @@
-"""Undoing: steps that return what a run wrote to what it was before.
+"""Undoing: steps that return what a run wrote to what it was before, and leave alone what it has not written.
 
-What undoing leaves alone: everything that the run has not written.
-
-No step may change in place what it has not, as no step can take that back, and no fact may end for good.
-
-Items as a set of facts: those that one of them covers.
-
-What items were at some time before, as conditions that hold again once they are restored.
-
-The search for steps that restore items: all of them at once, where that can be done, or as many as can be.
-
-What is to be restored as a choice: steps first, and then each item is found as it was, or is given up.
+No step may change in place what the run has not written, as no step can take that back, and no such fact may end for
+good. Each item is a choice: it is found as it was, or given up; the search restores all items where that can be done,
+else as many as can be.
 """
 
 from __future__ import annotations

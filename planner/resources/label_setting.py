@@ -1,16 +1,11 @@
-"""A* over labels: states with what was paid and used on the way to them (Mandow and Pérez de la Cruz, 2010).
+"""Label-setting A*: states with what was paid and used on the way to them (Mandow and Pérez de la Cruz, 2010).
 
-A state is reached in many ways that do not compare: one costs less, another leaves more of a budget. Each is a label,
-and one is dropped where another at its state has paid and used no more. A label is cut off, too, where what it has used
-and what must still be used, by an admissible estimate for each resource, are more than the budget. Estimates are taken
-once for a state, when its first label is looked at.
+A state is reached in many ways that do not compare: one costs less, another leaves more of a budget. Each is a label; a
+label is dropped where another at its state has paid and used no more (dominance), and where what it has used and what
+must still be used, by an admissible estimate for each resource, exceed a budget.
 
-What actions use of the resources that have a budget, as integers.
-
-What is left of budgets, as part of the state: so any search keeps them.
-
-A state is a number whose lower bits are the facts. Above them is a field for each budget with what is left of it, and a
-guard bit: a step that takes too much borrows from the guard.
+Any other search keeps budgets if what is left of them is part of the state: a number whose lower bits are the facts.
+Above them is a field for each budget, and a guard bit: a step that takes too much borrows from the guard.
 """
 
 from __future__ import annotations

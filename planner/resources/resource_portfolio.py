@@ -1,16 +1,9 @@
-"""Which searches are run for a task with budgets, and how they share the time.
+"""The portfolio for tasks with budgets: resource-constrained shortest paths (Handler and Zang, 1980).
 
-Searches for other costs, which give plans that may keep the budgets, and bounds for those that do.
-
-Let every plan come to `bound` or more by some weights of its cost and of what it uses. Then one that keeps the budgets
-costs at least `bound`, less what the budgets come to, by the weight of the cost (Handler and Zang, 1980). All weight on
-the cost leaves the budgets out of account; all weight on a resource asks how little of it will do.
-
-Plans within budgets: the cheapest of those that use no more of any resource than they may.
-
-What a budget limits is additive and never negative, so that it is a second cost, and the problem a resource-constrained
-shortest path (Handler and Zang, 1980; Mandow and Pérez de la Cruz, 2010). Searches for other costs give plans and
-bounds (`surrogates`); a search whose labels carry what was used has the last word (`labels`).
+What a budget limits is additive and never negative, so it is a second cost. Searches for weighted sums of the costs
+give plans that may keep the budgets, and bounds by Lagrange multipliers: if every plan comes to `bound` or more by some
+weights of its cost and its uses, a plan that keeps the budgets costs at least `bound` less what the budgets come to, by
+the weight of the cost. Label-setting search has the last word (Mandow and Pérez de la Cruz, 2010).
 """
 
 from __future__ import annotations

@@ -1,19 +1,12 @@
-"""A cache of plans: the same problem under other names has the same plan, and similar ones often nearly so.
+"""A cache of plans: the same problem under other names has the same plan, and a similar problem often nearly so.
 
-A plan is never taken on trust: what is found for another problem is renamed, and checked by the plan checker. What is
-proved of a problem holds for all of its shape.
+No plan is taken on trust: one that was found for another problem is renamed, and checked by the plan checker. What is
+proved of a problem holds for all problems of its shape: its text without the names of objects. Objects are told apart
+by what is said of them: colours are refined until nothing more tells two objects apart (Weisfeiler and Leman, 1968),
+then one of those that look alike is singled out, and so on. Problems with equal texts are the same up to names; one
+problem may have two texts, where objects look alike and are not.
 
-A plan as a cache keeps it: the objects of its problem have numbers for names.
-
-The shape of a problem: what is left of it when its objects lose their names.
-
-Objects are told apart by what is said of them: colours are refined until nothing more tells two objects apart
-(Weisfeiler and Leman, 1968), then one of those that look alike is singled out, and so on. Problems with equal texts are
-the same up to the names of objects; the same problem may have two texts, where objects look alike and are not.
-
-What a domain declares that plans depend on, as text: equal texts, equal plans and costs, in every process.
-
-Plans that were found before: for the same problem under other names, for similar ones, and as templates.
+A plan is kept with numbers in place of objects, and with a text of all that its domain declares that plans depend on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The planning types of a domain: names, parents, and the Python classes that stand for them.
+"""The names of a domain: planning types with their Python classes, predicates and functions, and the scope of an atom.
 
-What predicates and functions take: as declared, or as their uses agree.
-
-Which names an atom may use where it stands, what they mean, and of which types they are.
+What a predicate takes is declared, or what its uses agree on.
 """
 
 from __future__ import annotations

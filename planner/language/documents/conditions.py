@@ -1,8 +1,6 @@
-"""Conditions and effects as the texts that documents hold.
+"""Conditions, effects, constraints and defaults of data parameters as documents hold them.
 
-Defaults of data parameters: Python values on one side, what a file can hold on the other.
-
-Constraints in documents: `{never: "…"}`, `{before: {first: …, then: …}}`, and steps as `{done: "action(_)"}`.
+Constraints are written `{never: "…"}`, `{before: {first: …, then: …}}`, and steps as `{done: "action(_)"}`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""From documents to domains and problems.
-
-From a validated domain document to declarations, each at its place in the file.
-
-From a validated problem document to a problem.
-"""
+"""Read documents: from validated domain and problem documents to declarations, each at its place in the file."""
 
 from __future__ import annotations
 

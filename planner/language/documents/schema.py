@@ -1,10 +1,8 @@
-"""The one schema of documents, in pydantic: what YAML and JSON may say, and JSON Schema for editors.
+"""The schema of YAML and JSON documents, in pydantic; it also gives editors a JSON Schema.
 
-Documents with tasks and methods: their syntax is in the schema, and another package makes models of them.
-
-The entry point `tasks` of the group `forethought.documents` leads to a module with the functions of `Hierarchies`.
-
-What pydantic finds wrong with a document, told as one clear sentence at its place.
+What pydantic finds wrong is told as one clear sentence at its place. Documents with tasks and methods have their syntax
+here; the entry point `tasks` of the group `forethought.documents` leads to a module with the functions of
+`Hierarchies`, which makes models of them.
 """
 
 from __future__ import annotations

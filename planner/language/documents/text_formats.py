@@ -1,11 +1,8 @@
-"""Where in a file something is written: a path of keys and indices, turned into line and column when needed.
+"""YAML 1.2 and JSON text to data, with the line and column of every key and value.
 
-YAML 1.2 text to data, event by event: nothing recurses, and bombs are refused.
-
-The core schema alone decides what a plain word is, so `yes`, `no`, `on` and `off` are texts. Keys are always texts.
-Numbers with a fraction are exact decimals.
-
-JSON text to data, with the line and column of what is wrong; numbers with a fraction are exact decimals.
+YAML is read event by event: nothing recurses, and bombs are refused. The core schema alone decides what a plain word
+is, so `yes`, `no`, `on` and `off` are texts. Keys are always texts. Numbers with a fraction are exact decimals, in JSON
+too. A place is a path of keys and indices, which becomes line and column when somebody asks.
 """
 
 from __future__ import annotations

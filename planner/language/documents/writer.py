@@ -1,6 +1,6 @@
-"""From domains and problems to documents that read back as the same.
+"""Write domains and problems as documents that read back as the same.
 
-Plain data as YAML or JSON text: exact decimals, short lists on one line, and texts in quotes where needed.
+Decimals are exact, short lists stand on one line, and texts have quotes where needed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""From what the command line is given to a problem: files of every kind, folders, and the names of shipped domains.
-
-The kinds of things that a domain is loaded from, one a module; `planner.load` chooses.
-"""
+"""Load a domain and a problem from what the command line is given: files, folders, and names of shipped domains."""
 
 from __future__ import annotations
 

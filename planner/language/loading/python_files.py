@@ -1,9 +1,7 @@
-"""Python files: executed, and searched for the domains and problems that they leave behind.
+"""Load Python files, which are executed and searched for domains and problems, and domains that distributions ship.
 
-Domains that distributions ship, found by the entry point group `forethought.domains`.
-
-An entry point leads to a module with `domain()` (a `Domain` or `DomainModel`) and `problems()` (a mapping from names
-to problems, made when looked up).
+An entry point of the group `forethought.domains` leads to a module with `domain()` (a `Domain` or `DomainModel`) and
+`problems()` (a mapping from names to problems, made when looked up).
 """
 
 from __future__ import annotations

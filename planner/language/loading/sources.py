@@ -1,9 +1,7 @@
 """What everything that can be loaded has: a domain, and problems by name that are made when asked for.
 
-Languages that other packages read, found by the entry point group `forethought.sources`.
-
-The name of an entry point is the ending of the files' names, such as `.hddl`; it leads to a module with
-`read_domain(path)` and `read_problem(path, domain)`.
+Other packages read other languages: an entry point of the group `forethought.sources` has the ending of the files'
+names for its name, such as `.hddl`, and leads to a module with `read_domain(path)` and `read_problem(path, domain)`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
-"""Actions and derived predicates.
+"""Read actions, effects, outcomes and derived predicates of PDDL, and the names that a file declares before their use.
 
-Effects: trees flattened to literals, conditional and universal effects, and cost terms.
-
-Effects of which one of several comes about, and the outcomes that an action has of them.
-
-Outcomes of the model have no conditions. An action with `(probabilistic 0.4 (when (armed ?x) (broken)))` becomes two
-versions of which always one can be done: the first where `(armed ?x)` holds, with the outcome, and the other where it
-does not. Effects of PPDDL are defined by Younes and Littman (2004, "PPDDL1.0").
-
-What files declare before they use it: objects, predicates and functions.
+Effects are flattened to literals, conditional and universal effects, and cost terms. Outcomes of the model have no
+conditions: an action with `(probabilistic 0.4 (when (armed ?x) (broken)))` becomes two versions of which one can be
+done, the first where `(armed ?x)` holds, with the outcome, and the other where it does not. Younes and Littman (2004,
+"PPDDL1.0") define such effects.
 """
 
 from __future__ import annotations

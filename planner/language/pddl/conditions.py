@@ -1,9 +1,7 @@
-"""Conditions: from trees to formulas.
-
-PDDL 3's constraints and preferences (Gerevini, Haslum, Long, Saetti and Dimopoulos, 2009), as the model has them.
+"""Read conditions, constraints and preferences of PDDL (PDDL 3: Gerevini et al., 2009).
 
 `forall` over constraints and preferences is written out over the objects of the problem (`instances`); each instance of
-a preference is a wish of its own, as the metric counts them. What a preference is worth, the metric says.
+a preference is a wish of its own, as the metric counts them. The metric says what a preference is worth.
 """
 
 from __future__ import annotations

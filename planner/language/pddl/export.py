@@ -1,10 +1,9 @@
-"""Problems as PDDL for other planners, on the lowest level that will do, and their plans back.
+"""Write problems as PDDL for other planners, on the lowest level that will do, and map their plans back.
 
-declared problem → plain ADL → (lifted or ground) STRIPS → plain types → integer costs → legal names → text
+    declared problem → plain ADL → (lifted or ground) STRIPS → plain types → integer costs → legal names → text
 
-The ground task as a STRIPS problem without variables, for domains that lifted STRIPS cannot say.
-
-Uncertain actions in the form that PPDDL has words for: `probabilistic` effects (Younes and Littman, 2004).
+A domain that lifted STRIPS cannot say is written ground. Uncertain actions become `probabilistic` effects (Younes and
+Littman, 2004).
 """
 
 from __future__ import annotations

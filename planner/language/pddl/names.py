@@ -1,9 +1,7 @@
-"""Names that every PDDL reader takes, for names that people chose.
+"""Names that every PDDL reader takes, in place of names that people chose.
 
-PDDL knows no upper and lower case, and a name is a letter with letters, digits, `-` and `_` after it. Some readers
-also want types, predicates, actions and objects to have different names, and none of them a keyword's.
-
-A problem under the names that a file gives it.
+PDDL knows no upper and lower case, and a name is a letter with letters, digits, `-` and `_` after it. Some readers also
+want types, predicates, actions and objects to have different names, and none of them a keyword's.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Plans in the competition's format: `(move r1 a b)` a line, `; cost = 5` at the end.
-
-Steps as plans write them: an action's name and its arguments.
-
-Names as plans write them.
-"""
+"""Read and write plans in the competition's format: `(move r1 a b)` a line, `; cost = 5` at the end."""
 
 from __future__ import annotations
 

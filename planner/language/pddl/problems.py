@@ -1,10 +1,6 @@
-"""Problem files: sections to the problem of the model.
+"""Read problem files: objects, initial states, goals and metrics, with what the domain file leaves to the problem.
 
-What a domain file leaves to the files of problems: objects, constraints, and what preferences of steps are worth.
-
-Initial states: by far the longest part of most files, so facts are checked by the column, not one by one.
-
-Metrics: what a plan costs, and what its preferences are worth.
+Initial states are by far the longest part of most files, so facts are checked by the column.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What domain and problem files have in common: `(define (domain name) section …)`.
-
-What sections such as `(:action name :keyword (…) …)` are made of: a name, and a list after each keyword.
-"""
+"""Read what domain and problem files share: `(define (domain name) section …)`, sections, and their keywords."""
 
 from __future__ import annotations
 

@@ -1,14 +1,9 @@
-"""Text to nested lists of words, and from any list in them back to its line and column.
+"""PDDL text to nested lists of words, and from any list back to its line and column.
 
-Reading is two C-speed passes over the text and one short loop. Words carry no positions: where an error needs one,
-the tree is walked and the text is split a second time, counting words. That makes errors a little slower and
-everything else as fast as Python allows.
-
-The text of a PDDL file, whatever wrote it: UTF-8 with or without a mark, UTF-16 with one, Latin-1; and why not.
-
-What PDDL can say beyond the ADL level, by the word that says it: refused by name, with who would take it.
-
-What is read as the field's other tools read it, though PDDL or HDDL say otherwise: with a warning, each time.
+Reading is two C-speed passes over the text and one short loop. Words carry no positions: where an error needs one, the
+text is split a second time, counting words. Files may be UTF-8, UTF-16 with a mark, or Latin-1. Words beyond the ADL
+level are refused by name, with the tools that take them. What the field's other tools read, though PDDL says otherwise,
+is read with a warning.
 """
 
 from __future__ import annotations

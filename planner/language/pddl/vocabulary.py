@@ -1,7 +1,4 @@
-"""The names that a condition or an effect may use, and the errors for those that it may not.
-
-Typed lists: `a b - block c`, `?x - (either crate area)`, and the tables of types that they are checked against.
-"""
+"""Names that a PDDL condition or effect may use, typed lists such as `a b - block c`, and errors for other names."""
 
 from __future__ import annotations
 

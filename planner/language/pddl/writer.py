@@ -1,7 +1,4 @@
-"""The model's terms, lists, conditions and effects as PDDL text.
-
-Plain ADL domains and problems as PDDL text.
-"""
+"""Write plain ADL domains, problems, conditions and effects as PDDL text."""
 
 from __future__ import annotations
 
