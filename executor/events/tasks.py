@@ -48,7 +48,7 @@ class Hierarchy:
             return None
         name, otherwise = f"plan {plan.id}", "or run it in another execution model, without tasks"
         if methods is None:
-            hint = f"make the World of the domain with the methods, {otherwise}"
+            hint = f"write World(methods), with what Methods(domain) gave, {otherwise}"
             raise PlanError(f"{name} came of tasks, and the domain of the world has no methods", hint=hint)
         if plan.tasks is None:
             hint = f"say tasks: [name(arg, …)], {otherwise}"

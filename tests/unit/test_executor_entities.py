@@ -12,6 +12,7 @@ import pytest
 
 from executor import ActionPlan, ActionResult, ExecutionPolicy, Executor, RunStatus, StepStatus, World
 from executor.testing import run_virtual
+from htn.language.declare import Methods
 from planner import Domain, Entity, Plan, Step
 from planner.errors import InputError
 
@@ -42,6 +43,19 @@ def office():
     world.observer("closed(t)", conclusive=True)(lambda t: any(each[:2] == ("closes", t) for each in got))
     goal = "(exists (?t - ticket) (closed ?t))"
     return world, domain.problem(objects=[Order("o1", 20)], goal=goal), got
+
+
+def test_a_world_made_of_methods_knows_the_classes_of_their_domain():
+    domain, got = Domain("desk"), []
+    domain.action("close", {"t": Ticket}, provides=["closed(t)"], tags=["trusted"])
+    how = Methods(domain)
+    how.task("handle", t=Ticket)
+    how.method("simply", {"t": Ticket}, task="handle(t)", subtasks=["close(t)"])
+    world = World(how)
+    world.handler("close")(lambda t: got.append(t))
+    problem = how.problem(objects={"T-1": Ticket}, tasks=["handle(T-1)"])
+    assert run_virtual(Executor(world).run(problem)).steps[0].status is StepStatus.SUCCEEDED
+    assert got == [Ticket("T-1")]
 
 
 @pytest.mark.parametrize("model", ["sequential", "parallel", "dag", "reactive"])

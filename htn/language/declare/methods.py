@@ -76,6 +76,12 @@ class Methods(Declarer):
         """The immutable domain; raises `DeclarationError` where declarations contradict each other."""
         return self._model(caller())
 
+    @property
+    def classes(self) -> Mapping[str, type[Entity]]:
+        """The classes derived from `Entity` that stand for types, by the names of these."""
+        of_domain = self._domain.classes if isinstance(self._domain, Domain) else {}
+        return {**of_domain, **self._hierarchy.types.classes}
+
     def _classical(self, place: Place) -> DomainModel:
         model = self._domain.model if isinstance(self._domain, Domain) else self._domain
         self._hierarchy.know(model, place)
