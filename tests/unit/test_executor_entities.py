@@ -52,7 +52,11 @@ def test_a_world_made_of_methods_knows_the_classes_of_their_domain():
     how.task("handle", t=Ticket)
     how.method("simply", {"t": Ticket}, task="handle(t)", subtasks=["close(t)"])
     world = World(how)
-    world.handler("close")(lambda t: got.append(t))
+
+    @world.handler("close")
+    def close(t):
+        got.append(t)
+
     problem = how.problem(objects={"T-1": Ticket}, tasks=["handle(T-1)"])
     assert run_virtual(Executor(world).run(problem)).steps[0].status is StepStatus.SUCCEEDED
     assert got == [Ticket("T-1")]
