@@ -59,32 +59,24 @@ if TYPE_CHECKING:
     from planner.limits import Limits
     from planner.lint.check import check_domain, check_problem
     from planner.lint.findings import Finding
-    from planner.model import (
+    from planner.model.actions import Action, Case, Constraint, ConstraintKind, DataParameter, Done
+    from planner.model.domain import DomainModel
+    from planner.model.formulas import (
         OPEN,
         TRUE,
-        Action,
         And,
         Atom,
-        Case,
-        Constraint,
-        ConstraintKind,
-        DataParameter,
-        DomainModel,
-        Done,
         Equals,
         Exists,
         Forall,
         Formula,
-        Goal,
         Imply,
-        Metric,
         Not,
         Object,
         Or,
-        Problem,
-        SoftGoal,
         Variable,
     )
+    from planner.model.problem import Goal, Metric, Problem, SoftGoal
     from planner.partial_order.causal_links import CausalLink, causal_links, partial_order
     from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, Supposition
     from planner.policies.decide import decide

@@ -7,26 +7,10 @@ from collections import deque
 from heapq import heappop, heappush
 from itertools import count
 
-from planner.model import (
-    OPEN,
-    Action,
-    And,
-    Atom,
-    Axiom,
-    DomainModel,
-    Equals,
-    Exists,
-    Forall,
-    Goal,
-    Imply,
-    Not,
-    Object,
-    Or,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
+from planner.model.actions import Action, When
+from planner.model.domain import Axiom, DomainModel, Predicate
+from planner.model.formulas import OPEN, And, Atom, Equals, Exists, Forall, Imply, Not, Object, Or, Variable
+from planner.model.problem import Goal, Problem
 from planner.semantics.simulation import Simulation
 
 TYPES = {"thing": (), "box": ("thing",), "cart": ("thing",), "both": ("box", "cart")}

@@ -11,22 +11,10 @@ from dataclasses import dataclass
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.plan import Decomposition, Node
-from planner.model import (
-    TRUE,
-    Action,
-    And,
-    Atom,
-    DomainModel,
-    Equals,
-    Formula,
-    Goal,
-    Not,
-    Object,
-    Predicate,
-    Problem,
-    Variable,
-)
-from planner.model.formulas import conjunction
+from planner.model.actions import Action
+from planner.model.domain import DomainModel, Predicate
+from planner.model.formulas import TRUE, And, Atom, Equals, Formula, Not, Object, Variable, conjunction
+from planner.model.problem import Goal, Problem
 from planner.plan import Plan, Step
 
 TYPES = {"t": "truck", "p": "parcel", "q": "parcel", "from": "place", "to": "place", "mid": "place", "where": "place"}

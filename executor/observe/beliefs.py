@@ -18,11 +18,12 @@ from itertools import product
 from executor.events.events import ANSWER, TRUSTED, Note, Provenance
 from planner.errors import did_you_mean, with_article
 from planner.lightweight import replace
-from planner.model import (
+from planner.model.actions import When, added, deleted
+from planner.model.domain import DomainModel
+from planner.model.formulas import (
     OPEN,
     And,
     Atom,
-    DomainModel,
     Equals,
     Exists,
     Forall,
@@ -30,12 +31,12 @@ from planner.model import (
     Imply,
     Not,
     Or,
-    Problem,
-    When,
+    atoms_in,
+    conjuncts,
     is_variable,
+    substitute,
 )
-from planner.model.actions import added, deleted
-from planner.model.formulas import atoms_in, conjuncts, substitute
+from planner.model.problem import Problem
 from planner.model.unknown_facts import hidden
 from planner.plan import Step
 from planner.semantics.actions import Changes, staleness_of

@@ -19,22 +19,25 @@ from itertools import count, product
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sealed, sequence
 from planner.language.declare.declarations import written
 from planner.lightweight import Final, dataclass, replace
-from planner.model import (
+from planner.model.actions import Action, When, added
+from planner.model.domain import DomainModel, TypeHierarchy
+from planner.model.formulas import (
     TRUE,
-    Action,
+    And,
     Atom,
-    DomainModel,
     Equals,
     Forall,
     Formula,
     Object,
-    Problem,
-    TypeHierarchy,
     Variable,
-    When,
+    atoms_in,
+    conjunction,
+    conjuncts,
+    free_variables,
+    substitute,
+    walk,
 )
-from planner.model.actions import added
-from planner.model.formulas import And, atoms_in, conjunction, conjuncts, free_variables, substitute, walk
+from planner.model.problem import Problem
 
 ANYTHING: Final = "do-anything"
 GOAL: Final = "achieve-goal"

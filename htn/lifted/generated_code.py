@@ -19,9 +19,10 @@ from htn.lifted.fact_tables import Goals, Places, Tables
 from htn.model import Method, Task
 from planner.compilations.normal_form import negation_normal
 from planner.lightweight import Any, Final, dataclass
-from planner.model import (
+from planner.model.actions import Action, When, added, deleted
+from planner.model.domain import Predicate
+from planner.model.formulas import (
     TRUE,
-    Action,
     And,
     Atom,
     Equals,
@@ -31,12 +32,13 @@ from planner.model import (
     Imply,
     Not,
     Or,
-    Predicate,
     Term,
     Variable,
+    conjunction,
+    conjuncts,
+    free_variables,
+    is_variable,
 )
-from planner.model.actions import When, added, deleted
-from planner.model.formulas import conjunction, conjuncts, free_variables, is_variable
 
 MOST_LOOPS: Final = 18
 """Python allows 20 blocks inside each other."""

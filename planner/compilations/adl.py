@@ -9,28 +9,24 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from planner.compilations.compilation import Compilation, same_steps
 from planner.lightweight import dataclass, replace
-from planner.model import (
+from planner.model.actions import Action, Literal, When, deleted
+from planner.model.domain import DomainModel, Predicate, TypeHierarchy, kept_with_domain
+from planner.model.formulas import (
     OPEN,
     TRUE,
-    Action,
     And,
     Atom,
-    DomainModel,
     Equals,
     Formula,
-    Literal,
     Not,
-    Predicate,
-    Problem,
     Term,
-    TypeHierarchy,
     Variable,
-    When,
+    conjunction,
+    conjuncts,
+    free_variables,
     is_variable,
 )
-from planner.model.actions import deleted
-from planner.model.domain import kept_with_domain
-from planner.model.formulas import conjunction, conjuncts, free_variables
+from planner.model.problem import Problem
 
 Types = Mapping[str, tuple[str, ...]]
 """What each term is of."""

@@ -22,34 +22,29 @@ from planner.compilations.compilation import Compilation, same_steps
 from planner.compilations.normal_form import negation_normal
 from planner.compilations.regression import Objects, Regression, both, either, opposite, variables_in
 from planner.lightweight import Final, dataclass, replace
-from planner.model import (
+from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening, Literal, When, added, deleted
+from planner.model.domain import Predicate
+from planner.model.formulas import (
     FALSE,
     OPEN,
     TRUE,
-    Action,
     And,
     Atom,
-    Constraint,
-    ConstraintKind,
-    Done,
     Equals,
     Exists,
     Forall,
     Formula,
-    Goal,
     Imply,
-    Literal,
     Not,
     Number,
     Or,
-    Predicate,
-    Problem,
-    SoftGoal,
     Term,
-    When,
+    atoms_in,
+    conjunction,
+    conjuncts,
+    substitute,
 )
-from planner.model.actions import Happening, added, deleted
-from planner.model.formulas import atoms_in, conjunction, conjuncts, substitute
+from planner.model.problem import Goal, Problem, SoftGoal
 
 
 @dataclass(frozen=True, slots=True)

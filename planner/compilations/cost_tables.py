@@ -9,21 +9,10 @@ from decimal import Decimal
 from planner.language.pddl.sections import free_name
 from planner.lightweight import replace
 from planner.limits import Limits
-from planner.model import (
-    Action,
-    Atom,
-    CostFunction,
-    CostTerm,
-    Function,
-    Goal,
-    Metric,
-    Number,
-    Predicate,
-    Problem,
-    Term,
-    is_variable,
-)
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.actions import Action, CostFunction, CostTerm
+from planner.model.domain import Function, Predicate
+from planner.model.formulas import Atom, Number, Term, conjunction, conjuncts, is_variable
+from planner.model.problem import Goal, Metric, Problem
 from planner.plan import exact_sum
 
 

@@ -21,10 +21,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from planner.compilations.adl import compile_adl
 from planner.lightweight import Final, TypeVar, dataclass, replace
-from planner.model import (
-    ROOT_TYPE,
+from planner.model.actions import Action, Literal, When, added, deleted
+from planner.model.domain import ROOT_TYPE
+from planner.model.formulas import (
     TRUE,
-    Action,
     And,
     Atom,
     Equals,
@@ -32,17 +32,17 @@ from planner.model import (
     Forall,
     Formula,
     Imply,
-    Literal,
     Not,
     Or,
-    Problem,
     Term,
     Variable,
-    When,
+    conjuncts,
+    free_variables,
     is_variable,
+    substitute,
+    walk,
 )
-from planner.model.actions import added, deleted
-from planner.model.formulas import conjuncts, free_variables, substitute, walk
+from planner.model.problem import Problem
 
 SPLIT_LIMIT: Final = 12
 """How many conjunctions the condition of one action may be multiplied out to."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from planner.lightweight import dataclass
-from planner.model import (
+from planner.model.actions import Action, When, added, deleted
+from planner.model.domain import ROOT_TYPE, TypeHierarchy
+from planner.model.formulas import (
     FALSE,
-    ROOT_TYPE,
     TRUE,
-    Action,
     And,
     Atom,
     Equals,
@@ -25,15 +25,14 @@ from planner.model import (
     Formula,
     Not,
     Or,
-    Problem,
     Term,
-    TypeHierarchy,
     Variable,
-    When,
+    free_variables,
     is_variable,
+    substitute,
+    walk,
 )
-from planner.model.actions import added, deleted
-from planner.model.formulas import free_variables, substitute, walk
+from planner.model.problem import Problem
 
 Types = Mapping[Term, tuple[str, ...]]
 Writes = Mapping[str, Sequence[tuple[Atom, When]]]

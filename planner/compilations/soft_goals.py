@@ -18,23 +18,10 @@ from planner.compilations.compilation import Compilation
 from planner.compilations.constraints import MARK, compile_constraints
 from planner.compilations.relevance import relevant_part
 from planner.lightweight import TYPE_CHECKING, Any, Final, replace
-from planner.model import (
-    COST,
-    TRUE,
-    Action,
-    Atom,
-    Formula,
-    Goal,
-    Literal,
-    Metric,
-    Not,
-    Number,
-    Predicate,
-    Problem,
-    Variable,
-)
-from planner.model.actions import added
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.actions import Action, Literal, added
+from planner.model.domain import Predicate
+from planner.model.formulas import TRUE, Atom, Formula, Not, Number, Variable, conjunction, conjuncts
+from planner.model.problem import COST, Goal, Metric, Problem
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact_sum
 from planner.problem_kinds import classical_of

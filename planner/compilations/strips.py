@@ -10,27 +10,23 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator
 
 from planner.lightweight import Final, replace
-from planner.model import (
+from planner.model.actions import Action, Literal, When, added, deleted
+from planner.model.domain import Predicate, TypeHierarchy
+from planner.model.formulas import (
     OPEN,
     TRUE,
-    Action,
     Atom,
     Equals,
     Formula,
-    Goal,
-    Literal,
     Not,
     Object,
-    Predicate,
-    Problem,
     Term,
-    TypeHierarchy,
     Variable,
-    When,
+    conjunction,
+    conjuncts,
     is_variable,
 )
-from planner.model.actions import added, deleted
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.problem import Goal, Problem
 
 ENUMERATION_LIMIT: Final = 10_000
 """How many facts a complementary predicate, or deletes an action, may be written out to."""

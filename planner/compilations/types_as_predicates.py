@@ -7,23 +7,24 @@ from dataclasses import replace
 
 from planner.language.pddl.sections import free_name
 from planner.language.pddl.vocabulary import UNTYPED
-from planner.model import (
-    Action,
+from planner.model.actions import Action, When
+from planner.model.domain import Axiom, Predicate, TypeHierarchy
+from planner.model.formulas import (
     And,
     Atom,
-    Axiom,
     Exists,
     Forall,
     Formula,
     Imply,
     Object,
-    Predicate,
-    Problem,
-    TypeHierarchy,
     Variable,
-    When,
+    children,
+    conjunction,
+    conjuncts,
+    walk,
+    with_children,
 )
-from planner.model.formulas import children, conjunction, conjuncts, walk, with_children
+from planner.model.problem import Problem
 
 
 def with_plain_types(problem: Problem) -> Problem:

@@ -23,24 +23,23 @@ from planner.grounding.instantiate import Literal as Number
 from planner.grounding.joins import Relation, Row, getter
 from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
 from planner.limits import Limits
-from planner.model import (
+from planner.model.actions import Action, Literal
+from planner.model.domain import DomainModel
+from planner.model.formulas import (
     OPEN,
-    Action,
     And,
     Atom,
-    DomainModel,
     Equals,
     Exists,
     Forall,
     Formula,
-    Literal,
     Not,
     Or,
     Term,
     Variable,
     is_variable,
+    substitute,
 )
-from planner.model.formulas import substitute
 
 Literals = tuple[Literal, ...]
 """A set of literals, in the order in which conditions name them."""

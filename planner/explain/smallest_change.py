@@ -34,21 +34,10 @@ from planner.explain.assumptions import (
 from planner.explain.near_misses import Providers, Relaxed, atom_of, near_misses
 from planner.explain.unreachable_goals import Shortfall
 from planner.limits import LimitReached, Limits
-from planner.model import (
-    Action,
-    Atom,
-    Exists,
-    Forall,
-    Formula,
-    Literal,
-    Not,
-    Problem,
-    TypeHierarchy,
-    Variable,
-    is_variable,
-)
-from planner.model.actions import CostTerm
-from planner.model.formulas import children, substitute
+from planner.model.actions import Action, CostTerm, Literal
+from planner.model.domain import TypeHierarchy
+from planner.model.formulas import Atom, Exists, Forall, Formula, Not, Variable, children, is_variable, substitute
+from planner.model.problem import Problem
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy
 from planner.semantics.simulation import Simulation

@@ -18,8 +18,8 @@ from planner.grounding.joins import Filters, Join, Row, batches, make_join, proj
 from planner.grounding.reachability import AxiomRule, Database, EffectRule, SchemaRules, ticks
 from planner.lightweight import Final, cast, dataclass, field
 from planner.limits import Limits
-from planner.model import (
-    Action,
+from planner.model.actions import Action
+from planner.model.formulas import (
     And,
     Atom,
     Equals,
@@ -29,12 +29,12 @@ from planner.model import (
     Not,
     Number,
     Or,
-    Problem,
     Term,
     Variable,
+    free_variables,
     is_variable,
 )
-from planner.model.formulas import free_variables
+from planner.model.problem import Problem
 
 Literal = int
 Clause = tuple[tuple[Literal, ...], ...]

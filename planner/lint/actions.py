@@ -14,26 +14,24 @@ from planner.grounding.single_valued_items import single_valued
 from planner.language.declare.vocabulary import Types
 from planner.limits import Limits
 from planner.lint.findings import Finding, Level, plain_atoms
-from planner.model import (
+from planner.model.actions import Action, CostFunction, CostTerm, When, added, deleted, has_open
+from planner.model.domain import DomainModel
+from planner.model.formulas import (
     OPEN,
-    Action,
     And,
     Atom,
-    CostFunction,
-    CostTerm,
-    DomainModel,
     Equals,
     Exists,
     Forall,
     Formula,
     Not,
-    Problem,
     Variable,
-    When,
+    children,
+    free_variables,
     is_variable,
+    terms_of,
 )
-from planner.model.actions import added, deleted, has_open
-from planner.model.formulas import children, free_variables, terms_of
+from planner.model.problem import Problem
 
 
 def check_action(action: Action, domain: DomainModel) -> Iterator[Finding]:

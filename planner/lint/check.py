@@ -28,22 +28,10 @@ from planner.lint.findings import (
     plain_atoms,
     usage,
 )
-from planner.model import (
-    OPEN,
-    Action,
-    Atom,
-    Constraint,
-    ConstraintKind,
-    DomainModel,
-    Done,
-    Happening,
-    Problem,
-    TypeHierarchy,
-    Variable,
-    is_variable,
-)
-from planner.model.domain import resources, uncertain_actions
-from planner.model.formulas import atoms_in
+from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening
+from planner.model.domain import DomainModel, TypeHierarchy, resources, uncertain_actions
+from planner.model.formulas import OPEN, Atom, Variable, atoms_in, is_variable
+from planner.model.problem import Problem
 from planner.problem_kinds import check_classical
 from planner.semantics.simulation import Simulation
 

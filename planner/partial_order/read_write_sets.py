@@ -16,20 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
-from planner.model import (
-    OPEN,
-    Action,
-    Atom,
-    Constraint,
-    ConstraintKind,
-    Done,
-    Formula,
-    Goal,
-    Problem,
-    SoftGoal,
-    is_variable,
-)
-from planner.model.formulas import atoms_in, conjunction, conjuncts
+from planner.model.actions import Action, Constraint, ConstraintKind, Done
+from planner.model.formulas import OPEN, Atom, Formula, atoms_in, conjunction, conjuncts, is_variable
+from planner.model.problem import Goal, Problem, SoftGoal
 from planner.plan import Plan, Step
 from planner.semantics.actions import Changes, Ready, Test, split
 from planner.semantics.axioms import Axioms, Rule, World

@@ -17,28 +17,26 @@ from planner.compilations.soft_goals import forgone, granted, granted_by, granti
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Finishing, Limits, check_limits
-from planner.model import (
+from planner.model.actions import Constraint, ConstraintKind, When, added, deleted
+from planner.model.domain import DomainModel
+from planner.model.formulas import (
     OPEN,
+    TRUE,
     And,
     Atom,
-    Constraint,
-    ConstraintKind,
-    DomainModel,
     Equals,
     Forall,
     Formula,
-    Goal,
     Imply,
     Not,
     Number,
     Or,
-    Problem,
     Term,
     Variable,
-    When,
+    conjunction,
+    conjuncts,
 )
-from planner.model.actions import added, deleted
-from planner.model.formulas import TRUE, conjunction, conjuncts
+from planner.model.problem import Goal, Problem
 from planner.plan import Status, Step, StoppedBy
 from planner.portfolio.incumbent import unsupported
 from planner.problem_kinds import resolve_classical

@@ -31,20 +31,20 @@ from planner.language.documents.schema import document_error
 from planner.language.documents.text_formats import Document, json_positions, parse_json, parse_yaml, yaml_positions
 from planner.language.pddl.syntax import read_text
 from planner.lightweight import Any, Final, dataclass, field, replace
-from planner.model import (
+from planner.model.domain import DomainModel, TypeHierarchy, creates_objects
+from planner.model.formulas import (
     TRUE,
     Atom,
-    DomainModel,
     Formula,
-    Metric,
     Object,
-    Problem,
-    TypeHierarchy,
     Variable,
+    atoms_in,
+    conjunction,
+    conjuncts,
     is_variable,
+    substitute,
 )
-from planner.model.domain import creates_objects
-from planner.model.formulas import atoms_in, conjunction, conjuncts, substitute
+from planner.model.problem import Metric, Problem
 from planner.partial_order.causal_links import INITIAL, causal_links
 from planner.plan import Plan, Step
 from planner.repair.regression import Unclear, needed

@@ -15,22 +15,10 @@ from operator import itemgetter
 
 from planner.errors import InputError, PlanError
 from planner.lightweight import Final, dataclass
-from planner.model import (
-    OPEN,
-    Action,
-    Atom,
-    CostFunction,
-    CostTerm,
-    DomainModel,
-    Metric,
-    Number,
-    Predicate,
-    Problem,
-    When,
-)
-from planner.model.actions import added, deleted
-from planner.model.domain import kept_with_domain
-from planner.model.formulas import is_variable
+from planner.model.actions import Action, CostFunction, CostTerm, When, added, deleted
+from planner.model.domain import DomainModel, Predicate, kept_with_domain
+from planner.model.formulas import OPEN, Atom, Number, is_variable
+from planner.model.problem import Metric, Problem
 from planner.plan import exact_sum
 from planner.semantics.axioms import World
 from planner.semantics.conditions import All, Binding, Compiler, Condition, Domains, Lookup, Row, State, Universe

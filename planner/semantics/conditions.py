@@ -20,7 +20,8 @@ from itertools import count, product
 from math import inf
 
 from planner.lightweight import Final, dataclass
-from planner.model import (
+from planner.model.domain import TypeHierarchy
+from planner.model.formulas import (
     OPEN,
     And,
     Atom,
@@ -31,11 +32,10 @@ from planner.model import (
     Imply,
     Not,
     Or,
-    Problem,
-    TypeHierarchy,
     Variable,
+    is_variable,
 )
-from planner.model.formulas import is_variable
+from planner.model.problem import Problem
 
 Row = tuple[str, ...]
 Positions = tuple[int, ...]

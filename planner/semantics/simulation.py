@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 from planner.errors import InputError, PlanError, UnsupportedError, did_you_mean
 from planner.lightweight import dataclass, field
-from planner.model import (
+from planner.model.actions import Action
+from planner.model.domain import DomainModel, kept_with_domain
+from planner.model.formulas import (
     TRUE,
-    Action,
     And,
     Atom,
-    DomainModel,
     Equals,
     Exists,
     Forall,
@@ -23,11 +23,10 @@ from planner.model import (
     Not,
     Number,
     Or,
-    Problem,
     Variable,
+    substitute,
 )
-from planner.model.domain import kept_with_domain
-from planner.model.formulas import substitute
+from planner.model.problem import Problem
 from planner.plan import Step
 from planner.semantics.actions import MOST_KEPT, Changes, Effect, Maker, Ready, changes, passed, staleness_of, uses_of
 from planner.semantics.axioms import Axioms, World

@@ -7,20 +7,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
-from planner.model import (
-    OPEN,
-    Atom,
-    Constraint,
-    ConstraintKind,
-    Done,
-    Formula,
-    Goal,
-    Number,
-    Problem,
-    SoftGoal,
-    TypeHierarchy,
-)
-from planner.model.actions import Happening
+from planner.model.actions import Constraint, ConstraintKind, Done, Happening
+from planner.model.domain import TypeHierarchy
+from planner.model.formulas import OPEN, Atom, Formula, Number
+from planner.model.problem import Goal, Problem, SoftGoal
 from planner.testing.random_formulas import Features, FormulaDrawer, Readable
 
 UTILITIES: Final[tuple[Number, ...]] = (1, 2, 5, 8, Decimal("2.5"))

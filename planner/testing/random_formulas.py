@@ -8,24 +8,9 @@ from dataclasses import dataclass
 from itertools import count, product
 from typing import Final
 
-from planner.model import (
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Function,
-    Imply,
-    Literal,
-    Not,
-    Object,
-    Or,
-    Predicate,
-    TypeHierarchy,
-    Variable,
-)
+from planner.model.actions import Literal
+from planner.model.domain import Function, Predicate, TypeHierarchy
+from planner.model.formulas import TRUE, And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Object, Or, Variable
 
 TYPES: Final = {"thing": (), "box": ("thing",), "cart": ("thing",), "hybrid": ("box", "cart")}
 HIERARCHY: Final = TypeHierarchy(TYPES)

@@ -14,28 +14,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from planner.limits import Limits
-from planner.model import (
-    OPEN,
-    TRUE,
-    Action,
-    Atom,
-    Axiom,
-    CostTerm,
-    DomainModel,
-    Formula,
-    Function,
-    Goal,
-    Literal,
-    Metric,
-    Not,
-    Object,
-    Outcome,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
-from planner.model.formulas import conjunction
+from planner.model.actions import Action, CostTerm, Literal, Outcome, When
+from planner.model.domain import Axiom, DomainModel, Function, Predicate
+from planner.model.formulas import OPEN, TRUE, Atom, Formula, Not, Object, Variable, conjunction
+from planner.model.problem import Goal, Metric, Problem
 from planner.semantics.simulation import Simulation
 from planner.testing.brute import reachable
 from planner.testing.random_formulas import TYPES, Features, FormulaDrawer, Readable, Scope, fits, instances

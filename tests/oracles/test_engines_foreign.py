@@ -10,27 +10,10 @@ import pytest
 from engines_random import Draw, cheapest, states
 
 from planner.errors import InputError
-from planner.model import (
-    OPEN,
-    Action,
-    And,
-    Atom,
-    Axiom,
-    Constraint,
-    ConstraintKind,
-    CostFunction,
-    DomainModel,
-    Exists,
-    Function,
-    Goal,
-    Not,
-    Object,
-    Or,
-    Predicate,
-    Problem,
-    SoftGoal,
-    Variable,
-)
+from planner.model.actions import Action, Constraint, ConstraintKind, CostFunction
+from planner.model.domain import Axiom, DomainModel, Function, Predicate
+from planner.model.formulas import OPEN, And, Atom, Exists, Not, Object, Or, Variable
+from planner.model.problem import Goal, Problem, SoftGoal
 from planner.options import SolveOptions
 from planner.plan import Status, StoppedBy
 from planner.solve import solve

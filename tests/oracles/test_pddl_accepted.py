@@ -12,26 +12,10 @@ from pathlib import Path
 import pytest
 
 from planner.language.pddl.export import Export, Level, export
-from planner.model import (
-    Action,
-    And,
-    Atom,
-    Axiom,
-    CostFunction,
-    DomainModel,
-    Exists,
-    Forall,
-    Goal,
-    Imply,
-    Not,
-    Number,
-    Object,
-    Or,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
+from planner.model.actions import Action, CostFunction, When
+from planner.model.domain import Axiom, DomainModel, Predicate
+from planner.model.formulas import And, Atom, Exists, Forall, Imply, Not, Number, Object, Or, Variable
+from planner.model.problem import Goal, Problem
 from planner.validation.validate import validate
 
 

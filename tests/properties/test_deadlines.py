@@ -8,22 +8,10 @@ from decimal import Decimal
 
 import pytest
 
-from planner.model import (
-    Action,
-    And,
-    Atom,
-    Constraint,
-    ConstraintKind,
-    DomainModel,
-    Done,
-    Goal,
-    Not,
-    Object,
-    Predicate,
-    Problem,
-    SoftGoal,
-    Variable,
-)
+from planner.model.actions import Action, Constraint, ConstraintKind, Done
+from planner.model.domain import DomainModel, Predicate
+from planner.model.formulas import And, Atom, Not, Object, Variable
+from planner.model.problem import Goal, Problem, SoftGoal
 from planner.plan import Plan, Status
 from planner.resources import resources
 from planner.scheduling.schedule import makespan

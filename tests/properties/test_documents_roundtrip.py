@@ -14,42 +14,37 @@ from hypothesis import strategies as st
 from planner import Domain, Metric, Problem, read_documents, write_json, write_yaml
 from planner.language.declare.syntax import is_atom_name
 from planner.language.declare.vocabulary import default_parameters
-from planner.model import (
-    COST,
-    OPEN,
+from planner.model.actions import (
     REQUIRED,
     TAGS,
-    TRUE,
     Action,
-    And,
-    Atom,
-    Axiom,
     Constraint,
     ConstraintKind,
     DataParameter,
-    DomainModel,
     Done,
+    From,
+    Happening,
+    Outcome,
+    When,
+)
+from planner.model.domain import Axiom, DomainModel, Function, Predicate, TypeHierarchy, resources
+from planner.model.formulas import (
+    OPEN,
+    TRUE,
+    And,
+    Atom,
     Equals,
     Exists,
     Forall,
     Formula,
-    From,
-    Function,
-    Goal,
-    Happening,
     Imply,
     Not,
     Object,
     Or,
-    Outcome,
-    Predicate,
-    SoftGoal,
-    TypeHierarchy,
     Variable,
-    When,
+    conjuncts,
 )
-from planner.model.domain import resources
-from planner.model.formulas import conjuncts
+from planner.model.problem import COST, Goal, SoftGoal
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Variables = tuple[Variable, ...]

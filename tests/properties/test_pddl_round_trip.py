@@ -18,28 +18,10 @@ from pddl_trees import canonical_domain, canonical_problem
 from planner.language.pddl import parse_domain, parse_problem, read
 from planner.language.pddl.syntax import _COMMENT, _WORD, _split, read_text
 from planner.language.pddl.writer import write_domain, write_problem
-from planner.model import (
-    Action,
-    And,
-    Atom,
-    Axiom,
-    DomainModel,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Function,
-    Goal,
-    Imply,
-    Metric,
-    Not,
-    Object,
-    Or,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
+from planner.model.actions import Action, When
+from planner.model.domain import Axiom, DomainModel, Function, Predicate
+from planner.model.formulas import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Object, Or, Variable
+from planner.model.problem import Goal, Metric, Problem
 
 TASKS = Path(__file__).parents[3] / "shared" / "data" / "ipc-classical"
 

@@ -9,21 +9,10 @@ import pytest
 from planner.limits import LimitReached, Limits
 from planner.lint.check import check_domain, check_problem
 from planner.lint.findings import Finding, Level
-from planner.model import (
-    TRUE,
-    Action,
-    And,
-    Atom,
-    DomainModel,
-    Equals,
-    Goal,
-    Not,
-    Object,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
+from planner.model.actions import Action, When
+from planner.model.domain import DomainModel, Predicate
+from planner.model.formulas import TRUE, And, Atom, Equals, Not, Object, Variable
+from planner.model.problem import Goal, Problem
 
 R, A, B = Variable("?r", ("robot",)), Variable("?a", ("room",)), Variable("?b", ("room",))
 MOVE = Action(

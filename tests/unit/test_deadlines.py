@@ -7,22 +7,10 @@ from decimal import Decimal
 
 import pytest
 
-from planner.model import (
-    COST,
-    Action,
-    And,
-    Atom,
-    Constraint,
-    ConstraintKind,
-    DomainModel,
-    Goal,
-    Not,
-    Object,
-    Predicate,
-    Problem,
-    SoftGoal,
-    Variable,
-)
+from planner.model.actions import Action, Constraint, ConstraintKind
+from planner.model.domain import DomainModel, Predicate
+from planner.model.formulas import And, Atom, Not, Object, Variable
+from planner.model.problem import COST, Goal, Problem, SoftGoal
 from planner.plan import Status
 from planner.scheduling.schedule import makespan
 from planner.solve import solve

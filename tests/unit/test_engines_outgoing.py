@@ -10,30 +10,10 @@ from engines_random import Draw, cheapest, states
 from planner.errors import UnsupportedError
 from planner.grounding.ground import ground
 from planner.limits import Limits
-from planner.model import (
-    FALSE,
-    TRUE,
-    Action,
-    And,
-    Atom,
-    Axiom,
-    CostFunction,
-    DomainModel,
-    Exists,
-    Forall,
-    Function,
-    Goal,
-    Imply,
-    Metric,
-    Not,
-    Object,
-    Or,
-    Predicate,
-    Problem,
-    SoftGoal,
-    Variable,
-    When,
-)
+from planner.model.actions import Action, CostFunction, When
+from planner.model.domain import Axiom, DomainModel, Function, Predicate
+from planner.model.formulas import FALSE, TRUE, And, Atom, Exists, Forall, Imply, Not, Object, Or, Variable
+from planner.model.problem import Goal, Metric, Problem, SoftGoal
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
 from planner.unified_planning.incoming import from_unified_planning

@@ -8,24 +8,10 @@ from htn.language.hddl import parse_domain, parse_problem
 from htn.language.hddl.writer import write_domain, write_problem
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from planner import Domain, Entity, UnsupportedError
-from planner.model import (
-    TRUE,
-    Action,
-    And,
-    Atom,
-    DomainModel,
-    Equals,
-    Exists,
-    Formula,
-    Goal,
-    Metric,
-    Not,
-    Object,
-    Predicate,
-    Problem,
-    SoftGoal,
-    Variable,
-)
+from planner.model.actions import Action
+from planner.model.domain import DomainModel, Predicate
+from planner.model.formulas import TRUE, And, Atom, Equals, Exists, Formula, Not, Object, Variable
+from planner.model.problem import Goal, Metric, Problem, SoftGoal
 
 DOMAIN = """\
 (define (domain rooms)

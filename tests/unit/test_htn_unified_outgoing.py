@@ -16,26 +16,10 @@ from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, seq
 from htn.unified_planning import HtnOutgoing
 from htn.verification.validate import validate
 from planner.errors import PlanError, UnsupportedError
-from planner.model import (
-    FALSE,
-    TRUE,
-    Action,
-    Atom,
-    Axiom,
-    DomainModel,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Goal,
-    Metric,
-    Not,
-    Object,
-    Or,
-    Predicate,
-    Problem,
-    Variable,
-)
+from planner.model.actions import Action
+from planner.model.domain import Axiom, DomainModel, Predicate
+from planner.model.formulas import FALSE, TRUE, Atom, Equals, Exists, Forall, Formula, Not, Object, Or, Variable
+from planner.model.problem import Goal, Metric, Problem
 from planner.plan import Plan
 from planner.solve import solve
 from planner.unified_planning.incoming import from_unified_planning

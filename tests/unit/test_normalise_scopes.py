@@ -9,25 +9,10 @@ import pytest
 from planner.compilations.normal_form import negation_normal
 from planner.grounding.ground import ground
 from planner.limits import Limits
-from planner.model import (
-    FALSE,
-    TRUE,
-    Action,
-    And,
-    Atom,
-    DomainModel,
-    Exists,
-    Forall,
-    Formula,
-    Goal,
-    Not,
-    Object,
-    Or,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
+from planner.model.actions import Action, When
+from planner.model.domain import DomainModel, Predicate
+from planner.model.formulas import FALSE, TRUE, And, Atom, Exists, Forall, Formula, Not, Object, Or, Variable
+from planner.model.problem import Goal, Problem
 from planner.semantics.simulation import Simulation
 from planner.task.ground_task import Task
 

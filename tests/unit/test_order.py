@@ -8,24 +8,10 @@ from itertools import pairwise
 import pytest
 
 from planner.errors import PlanError, UnsupportedError
-from planner.model import (
-    TRUE,
-    Action,
-    And,
-    Axiom,
-    DomainModel,
-    Exists,
-    Forall,
-    Goal,
-    Imply,
-    Not,
-    Object,
-    Or,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
+from planner.model.actions import Action, When
+from planner.model.domain import Axiom, DomainModel, Predicate
+from planner.model.formulas import TRUE, And, Exists, Forall, Imply, Not, Object, Or, Variable
+from planner.model.problem import Goal, Problem
 from planner.partial_order.causal_links import causal_links, partial_order, purposes
 from planner.plan import Plan
 from planner.scheduling.schedule import schedule

@@ -15,23 +15,10 @@ from planner.errors import UnsupportedError
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import determinize, export, find_unlikely
 from planner.language.pddl.writer import write_domain
-from planner.model import (
-    TRUE,
-    Action,
-    Atom,
-    Case,
-    Constraint,
-    ConstraintKind,
-    DomainModel,
-    Goal,
-    Not,
-    Object,
-    Outcome,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
+from planner.model.actions import Action, Case, Constraint, ConstraintKind, Outcome, When
+from planner.model.domain import DomainModel, Predicate
+from planner.model.formulas import TRUE, Atom, Not, Object, Variable
+from planner.model.problem import Goal, Problem
 from planner.unified_planning.jobs import bare
 
 ROBOT, ROOM = Variable("?r", ("robot",)), ("room",)

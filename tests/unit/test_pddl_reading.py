@@ -10,24 +10,24 @@ import pytest
 
 from planner.errors import PddlError
 from planner.language.pddl import parse_condition, parse_domain, parse_problem, read
-from planner.model import (
+from planner.model.actions import When
+from planner.model.domain import Axiom
+from planner.model.formulas import (
     FALSE,
     TRUE,
     And,
     Atom,
-    Axiom,
     Equals,
     Exists,
     Forall,
     Formula,
     Imply,
-    Metric,
     Not,
     Object,
     Or,
     Variable,
-    When,
 )
+from planner.model.problem import Metric
 
 
 def domain(sections: str, name: str = "d") -> str:

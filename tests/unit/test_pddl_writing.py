@@ -12,31 +12,10 @@ from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import export
 from planner.language.pddl.names import legal
 from planner.language.pddl.writer import write_domain, write_problem
-from planner.model import (
-    TRUE,
-    Action,
-    And,
-    Atom,
-    Axiom,
-    CostFunction,
-    DomainModel,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Function,
-    Goal,
-    Imply,
-    Metric,
-    Not,
-    Object,
-    Or,
-    Predicate,
-    Problem,
-    SoftGoal,
-    Variable,
-    When,
-)
+from planner.model.actions import Action, CostFunction, When
+from planner.model.domain import Axiom, DomainModel, Function, Predicate
+from planner.model.formulas import TRUE, And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Object, Or, Variable
+from planner.model.problem import Goal, Metric, Problem, SoftGoal
 from planner.plan import Step
 
 X, Y = Variable("?x"), Variable("?y")

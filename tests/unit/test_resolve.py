@@ -34,20 +34,10 @@ from planner import (
 )
 from planner.errors import InputError
 from planner.lightweight import replace
-from planner.model import (
-    TRUE,
-    Action,
-    Atom,
-    Constraint,
-    ConstraintKind,
-    DomainModel,
-    Done,
-    Goal,
-    Object,
-    Problem,
-    SoftGoal,
-    Variable,
-)
+from planner.model.actions import Action, Constraint, ConstraintKind, Done
+from planner.model.domain import DomainModel
+from planner.model.formulas import TRUE, Atom, Object, Variable
+from planner.model.problem import Goal, Problem, SoftGoal
 from planner.plan import Status
 from planner.repair.patching import patch
 from planner.validation.validate import validate

@@ -15,22 +15,10 @@ import pytest
 
 from planner.errors import InputError
 from planner.heuristics import REGISTRY
-from planner.model import (
-    Action,
-    Atom,
-    Axiom,
-    DomainModel,
-    Goal,
-    Metric,
-    Not,
-    Object,
-    Outcome,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
-from planner.model.formulas import conjunction
+from planner.model.actions import Action, Outcome, When
+from planner.model.domain import Axiom, DomainModel, Predicate
+from planner.model.formulas import Atom, Not, Object, Variable, conjunction
+from planner.model.problem import Goal, Metric, Problem
 from planner.plan import Plan, Status, StoppedBy
 from planner.solve import improve, solve
 from planner.validation.validate import validate

@@ -10,31 +10,11 @@ from typing import Any
 import pytest
 
 from planner.errors import InputError, PlanError, UnsupportedError
-from planner.model import (
-    TRUE,
-    And,
-    Atom,
-    Axiom,
-    CostFunction,
-    DomainModel,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Function,
-    Goal,
-    Imply,
-    Literal,
-    Metric,
-    Not,
-    Object,
-    Or,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
 from planner.model import Action as Declared
+from planner.model.actions import CostFunction, Literal, When
+from planner.model.domain import Axiom, DomainModel, Function, Predicate
+from planner.model.formulas import TRUE, And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Object, Or, Variable
+from planner.model.problem import Goal, Metric, Problem
 from planner.plan import Plan, Step
 from planner.resources import resources
 from planner.semantics.simulation import Simulation

@@ -16,22 +16,10 @@ from planner.compilations.compilation import Compilation
 from planner.compilations.contingent.knowledge import Translation, affected, filled, mentions, renamed, translation
 from planner.compilations.soft_goals import valued
 from planner.lightweight import Final, dataclass, field, replace
-from planner.model import (
-    COST,
-    OPEN,
-    TRUE,
-    Action,
-    Atom,
-    Function,
-    Literal,
-    Metric,
-    Not,
-    Number,
-    Problem,
-    Variable,
-    When,
-)
-from planner.model.formulas import conjunction
+from planner.model.actions import Action, Literal, When
+from planner.model.domain import Function
+from planner.model.formulas import OPEN, TRUE, Atom, Not, Number, Variable, conjunction
+from planner.model.problem import COST, Metric, Problem
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.validation.validate import validate

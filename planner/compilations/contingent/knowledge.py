@@ -16,26 +16,10 @@ from itertools import chain
 from planner.compilations.adl import compile_adl
 from planner.compilations.relevance import relevant_part
 from planner.lightweight import Final, dataclass, replace
-from planner.model import (
-    OPEN,
-    Action,
-    And,
-    Atom,
-    Axiom,
-    DomainModel,
-    Formula,
-    Goal,
-    Imply,
-    Literal,
-    Metric,
-    Not,
-    Or,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
-from planner.model.formulas import atoms_in, children, with_children
+from planner.model.actions import Action, Literal, When
+from planner.model.domain import Axiom, DomainModel, Predicate
+from planner.model.formulas import OPEN, And, Atom, Formula, Imply, Not, Or, Variable, atoms_in, children, with_children
+from planner.model.problem import Goal, Metric, Problem
 from planner.model.unknown_facts import Hidden, Places, hidden, item_places
 
 Names = Mapping[str, str]

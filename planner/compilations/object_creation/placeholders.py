@@ -25,33 +25,28 @@ from itertools import count, islice, pairwise
 from planner.compilations.compilation import Compilation, same_steps
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.model import (
+from planner.model.actions import Action, CostFunction, CostTerm, Literal, When
+from planner.model.domain import Axiom, DomainModel, Predicate, TypeHierarchy, creates_objects, kept_with_domain
+from planner.model.formulas import (
     OPEN,
-    Action,
     And,
     Atom,
-    Axiom,
-    CostFunction,
-    CostTerm,
-    DomainModel,
     Equals,
     Exists,
     Forall,
     Formula,
     Imply,
-    Literal,
     Not,
     Object,
     Or,
-    Predicate,
-    Problem,
     Term,
-    TypeHierarchy,
     Variable,
-    When,
+    children,
+    conjunction,
+    conjuncts,
+    with_children,
 )
-from planner.model.domain import creates_objects, kept_with_domain
-from planner.model.formulas import children, conjunction, conjuncts, with_children
+from planner.model.problem import Problem
 from planner.model.unknown_facts import covered
 from planner.plan import Plan, Step
 from planner.problem_kinds import check_classical, classical_of

@@ -31,22 +31,11 @@ from planner.language.declare.parameters import Parameters
 from planner.language.declare.syntax import NotationError, cannot_name, is_atom_name, is_name, parse_atom, shown
 from planner.language.declare.vocabulary import NO_NAMES, Scope, Types, Use
 from planner.lightweight import dataclass, replace
-from planner.model import (
-    COST,
-    Action,
-    Atom,
-    Case,
-    CostFunction,
-    CostTerm,
-    DataParameter,
-    Formula,
-    From,
-    Object,
-    Variable,
-)
 from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
-from planner.model.formulas import conjuncts
+from planner.model.actions import Action, Case, CostFunction, CostTerm, DataParameter, From
+from planner.model.formulas import Atom, Formula, Object, Variable, conjuncts
+from planner.model.problem import COST
 
 _NUMERIC: Final = re.compile(r"\s*[-+.]?\d[^()]*\Z")
 """A text that is a number, or a mistake in one; `1()` is a function all the same."""

@@ -15,26 +15,24 @@ from planner.language.declare.marks import Condition, PredicateRef
 from planner.language.declare.syntax import NotationError, cannot_name, is_atom_name, parse_atom, parse_literal, shown
 from planner.language.declare.vocabulary import Scope
 from planner.lightweight import dataclass
-from planner.model import (
-    ROOT_TYPE,
+from planner.model.actions import Constraint, ConstraintKind, Done, Literal
+from planner.model.domain import ROOT_TYPE
+from planner.model.formulas import (
     TRUE,
     And,
     Atom,
-    Constraint,
-    ConstraintKind,
-    Done,
     Equals,
     Exists,
     Forall,
     Formula,
     Imply,
-    Literal,
     Not,
     Number,
     Or,
     Variable,
+    conjunction,
+    conjuncts,
 )
-from planner.model.formulas import conjunction, conjuncts
 
 DEEPEST: Final = 90
 """How deep a formula may nest; PDDL text has a similar bound."""

@@ -21,23 +21,9 @@ from planner.language.declare.parameters import Parameters, check_handler
 from planner.language.declare.syntax import cannot_name, is_atom_name, is_name, shown
 from planner.language.declare.vocabulary import Scope, Signatures, Types, Use, default_parameters
 from planner.lightweight import replace
-from planner.model import (
-    OPEN,
-    Action,
-    Atom,
-    Axiom,
-    DomainModel,
-    Exists,
-    Formula,
-    Function,
-    Not,
-    Object,
-    Outcome,
-    Predicate,
-    Variable,
-    When,
-)
-from planner.model.formulas import free_variables, literals_in
+from planner.model.actions import Action, Outcome, When
+from planner.model.domain import Axiom, DomainModel, Function, Predicate
+from planner.model.formulas import OPEN, Atom, Exists, Formula, Not, Object, Variable, free_variables, literals_in
 
 
 def check_derived(

@@ -20,28 +20,10 @@ from planner.language.declare.marks import Condition, ObjectName, Patterns
 from planner.language.declare.syntax import NotationError, cannot_name, is_name, parse_atom, shown
 from planner.language.declare.vocabulary import Scope, Use
 from planner.lightweight import replace
-from planner.model import (
-    COST,
-    OPEN,
-    Action,
-    Atom,
-    DomainModel,
-    Formula,
-    Function,
-    Goal,
-    Metric,
-    Not,
-    Number,
-    Object,
-    Predicate,
-    Problem,
-    SoftGoal,
-    TypeHierarchy,
-)
-from planner.model.actions import has_open
-from planner.model.domain import kept_with_domain, resources
-from planner.model.formulas import exact_number
-from planner.model.problem import sealed
+from planner.model.actions import Action, has_open
+from planner.model.domain import DomainModel, Function, Predicate, TypeHierarchy, kept_with_domain, resources
+from planner.model.formulas import OPEN, Atom, Formula, Not, Number, Object, exact_number
+from planner.model.problem import COST, Goal, Metric, Problem, SoftGoal, sealed
 from planner.model.unknown_facts import ROUNDING, hidden
 
 

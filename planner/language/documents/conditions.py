@@ -13,21 +13,8 @@ from planner.errors import UnsupportedError
 from planner.language.declare.conditions import Demand, Said, step_pattern
 from planner.language.declare.fields import Place
 from planner.language.pddl.writer import condition
-from planner.model import (
-    OPEN,
-    TRUE,
-    And,
-    Atom,
-    Constraint,
-    ConstraintKind,
-    Done,
-    Equals,
-    Formula,
-    Happening,
-    Literal,
-    Not,
-    is_variable,
-)
+from planner.model.actions import Constraint, ConstraintKind, Done, Happening, Literal
+from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, is_variable
 
 if TYPE_CHECKING:
     from planner.language.documents.schema import ConstraintDocument

@@ -17,27 +17,10 @@ from planner.language.declare.syntax import is_atom_name
 from planner.language.declare.vocabulary import default_parameters
 from planner.language.documents.conditions import Notation, constraint_document, from_default
 from planner.language.documents.schema import hierarchies
-from planner.model import (
-    ROOT_TYPE,
-    TRUE,
-    Action,
-    Atom,
-    Axiom,
-    Case,
-    CostFunction,
-    CostTerm,
-    DataParameter,
-    DomainModel,
-    Goal,
-    Metric,
-    Object,
-    Outcome,
-    Predicate,
-    Problem,
-    Variable,
-    When,
-)
-from planner.model.domain import refuse_unfinished
+from planner.model.actions import Action, Case, CostFunction, CostTerm, DataParameter, Outcome, When
+from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Predicate, refuse_unfinished
+from planner.model.formulas import TRUE, Atom, Object, Variable
+from planner.model.problem import Goal, Metric, Problem
 from planner.problem_kinds import AnyDomain, AnyProblem
 
 WIDTH: Final = 110

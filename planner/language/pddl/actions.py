@@ -25,27 +25,9 @@ from planner.language.pddl.sections import read_name, read_number, read_parts
 from planner.language.pddl.syntax import Source, Tree, counted, quote, ungrouped, unsupported, warn
 from planner.language.pddl.vocabulary import Scope, Types, Vocabulary, typed_list, widened
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
-from planner.model import (
-    OPEN,
-    ROOT_TYPE,
-    TRUE,
-    Action,
-    Atom,
-    Axiom,
-    CostTerm,
-    Equals,
-    Formula,
-    Function,
-    Literal,
-    Not,
-    Object,
-    Outcome,
-    Predicate,
-    Variable,
-    When,
-)
-from planner.model.actions import Stated
-from planner.model.formulas import conjunction
+from planner.model.actions import Action, CostTerm, Literal, Outcome, Stated, When
+from planner.model.domain import ROOT_TYPE, Axiom, Function, Predicate
+from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Object, Variable, conjunction
 
 if TYPE_CHECKING:
     from planner.language.pddl.uncertain_effects import Choice, Option, Part

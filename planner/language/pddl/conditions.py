@@ -13,22 +13,8 @@ from planner.language.pddl import syntax
 from planner.language.pddl.syntax import Source, Tree, counted, quote, ungrouped, unsupported
 from planner.language.pddl.vocabulary import Scope, Types, Vocabulary, widened
 from planner.lightweight import Final, dataclass, replace
-from planner.model import (
-    TRUE,
-    And,
-    Constraint,
-    ConstraintKind,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Or,
-    Variable,
-)
-from planner.model.actions import Stated
-from planner.model.formulas import substitute
+from planner.model.actions import Constraint, ConstraintKind, Stated
+from planner.model.formulas import TRUE, And, Equals, Exists, Forall, Formula, Imply, Not, Or, Variable, substitute
 
 _NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 

@@ -24,25 +24,11 @@ from planner.language.pddl.sections import free_name
 from planner.language.pddl.writer import refuse_unsayable, split_common, write_domain, write_problem
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model import (
-    OPEN,
-    TRUE,
-    Action,
-    Atom,
-    DomainModel,
-    Equals,
-    Formula,
-    Goal,
-    Metric,
-    Not,
-    Number,
-    Outcome,
-    Predicate,
-    Problem,
-    When,
-)
 from planner.model import Literal as Literal_grounded
-from planner.model.formulas import atoms_in, conjunction, walk
+from planner.model.actions import Action, Outcome, When
+from planner.model.domain import DomainModel, Predicate
+from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Number, atoms_in, conjunction, walk
+from planner.model.problem import Goal, Metric, Problem
 from planner.plan import Plan, Step
 from planner.task.ground_task import GroundAction, Task
 

@@ -13,30 +13,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from planner.language.pddl.actions import TOTAL_COST
 from planner.language.pddl.sections import free_name
 from planner.lightweight import Final, dataclass, replace
-from planner.model import (
+from planner.model.actions import Action, Literal, Outcome, When
+from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate
+from planner.model.formulas import (
     OPEN,
-    ROOT_TYPE,
-    Action,
     Atom,
-    Axiom,
-    DomainModel,
     Equals,
     Exists,
     Forall,
     Formula,
-    Function,
-    Goal,
-    Literal,
     Not,
     Object,
-    Outcome,
-    Predicate,
-    Problem,
     Term,
     Variable,
-    When,
+    children,
+    walk,
+    with_children,
 )
-from planner.model.formulas import children, walk, with_children
+from planner.model.problem import Goal, Problem
 
 _LEGAL: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _ILLEGAL: Final = re.compile(r"[^a-z0-9_-]+")

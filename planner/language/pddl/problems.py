@@ -29,25 +29,10 @@ from planner.language.pddl.sections import Definition, free_name, read_definitio
 from planner.language.pddl.syntax import Source, Tree, nearest, quote, read_text, unsupported, warn, warn_at
 from planner.language.pddl.vocabulary import Types, Vocabulary, wrong_type
 from planner.lightweight import Final, dataclass, field, replace
-from planner.model import (
-    Action,
-    And,
-    Atom,
-    DomainModel,
-    Formula,
-    Goal,
-    Metric,
-    Not,
-    Number,
-    Object,
-    Problem,
-    SoftGoal,
-    Variable,
-)
-from planner.model.actions import Constraint, Stated
-from planner.model.domain import Unfinished
-from planner.model.formulas import conjunction, exact_number
-from planner.model.problem import sealed
+from planner.model.actions import Action, Constraint, Stated
+from planner.model.domain import DomainModel, Unfinished
+from planner.model.formulas import And, Atom, Formula, Not, Number, Object, Variable, conjunction, exact_number
+from planner.model.problem import Goal, Metric, Problem, SoftGoal, sealed
 
 MOST_PREFERENCES: Final = 6
 """Counted preferences of one action: each doubles the number of actions that stand for it."""

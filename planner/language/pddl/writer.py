@@ -10,33 +10,26 @@ from itertools import groupby
 from planner.errors import UnsupportedError
 from planner.language.pddl.vocabulary import UNTYPED
 from planner.lightweight import Final, replace
-from planner.model import (
+from planner.model.actions import Action, CostTerm, Literal, Outcome, When
+from planner.model.domain import DomainModel, Predicate, refuse_unfinished
+from planner.model.formulas import (
     OPEN,
     TRUE,
-    Action,
     And,
     Atom,
-    CostTerm,
-    DomainModel,
     Equals,
     Exists,
     Forall,
     Formula,
     Imply,
-    Literal,
-    Metric,
     Not,
     Number,
     Object,
     Or,
-    Outcome,
-    Predicate,
-    Problem,
     Variable,
-    When,
+    walk,
 )
-from planner.model.domain import refuse_unfinished
-from planner.model.formulas import walk
+from planner.model.problem import Metric, Problem
 
 HINT: Final = "planner.language.pddl.export compiles it first"
 

@@ -25,10 +25,11 @@ from unified_planning.model import OperatorKind
 from unified_planning.model.walkers import DagWalker, handles
 
 from planner.errors import UnsupportedError
-from planner.model import (
+from planner.model.actions import Literal, When
+from planner.model.domain import ROOT_TYPE
+from planner.model.formulas import (
     FALSE,
     OPEN,
-    ROOT_TYPE,
     TRUE,
     And,
     Atom,
@@ -37,14 +38,13 @@ from planner.model import (
     Forall,
     Formula,
     Imply,
-    Literal,
     Not,
     Or,
     Term,
     Variable,
-    When,
+    conjunction,
+    conjuncts,
 )
-from planner.model.formulas import conjunction, conjuncts
 
 if TYPE_CHECKING:
     from unified_planning.model import Effect, Fluent, FNode, Object, Type

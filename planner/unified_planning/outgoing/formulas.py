@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from unified_planning.model import Variable as ForeignVariable
 
-from planner.model import (
-    ROOT_TYPE,
+from planner.model.domain import ROOT_TYPE
+from planner.model.formulas import (
     And,
     Atom,
     Equals,
@@ -26,9 +26,9 @@ from planner.model import (
     Or,
     Term,
     Variable,
+    children,
     is_variable,
 )
-from planner.model.formulas import children
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment

@@ -26,26 +26,10 @@ from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.names import Names, renamed
 from planner.limits import Limits
-from planner.model import (
-    TRUE,
-    Action,
-    And,
-    Atom,
-    CostTerm,
-    Formula,
-    Function,
-    Metric,
-    Number,
-    Predicate,
-    Problem,
-    Term,
-    TypeHierarchy,
-    Variable,
-    When,
-    is_variable,
-)
-from planner.model.actions import added, deleted
-from planner.model.formulas import conjuncts
+from planner.model.actions import Action, CostTerm, When, added, deleted
+from planner.model.domain import Function, Predicate, TypeHierarchy
+from planner.model.formulas import TRUE, And, Atom, Formula, Number, Term, Variable, conjuncts, is_variable
+from planner.model.problem import Metric, Problem
 from planner.plan import Step, exact_sum
 from planner.problem_kinds import AnyProblem, OtherProblem, service_of
 from planner.unified_planning.outgoing.formulas import FormulaWriter, Scope, Types, bottom_up
