@@ -23,24 +23,21 @@ if TYPE_CHECKING:
     from planner.errors import (
         DeclarationError,
         DocumentError,
-        EngineError,
         ForethoughtError,
         InputError,
-        Location,
         NoPlan,
         PddlError,
         PlanError,
         UnsupportedError,
     )
-    from planner.explain.plan_steps import PlanExplanation, explain_plan
-    from planner.explain.unsolvable import Diagnosis, explain_unsolvable
+    from planner.explain.plan_steps import explain_plan
+    from planner.explain.unsolvable import explain_unsolvable
     from planner.language.declare import (
         FIXED,
         Domain,
         Entity,
         From,
         Outcome,
-        PredicateRef,
         When,
         always,
         at_most,
@@ -53,213 +50,90 @@ if TYPE_CHECKING:
         resolve_action,
         sometime,
     )
-    from planner.language.documents import Documents, json_schema, read_documents, write_json, write_yaml
+    from planner.language.documents import json_schema, read_documents, write_json, write_yaml
     from planner.language.loading.load import load, load_domain
-    from planner.language.loading.sources import LazyProblems
     from planner.limits import Limits
     from planner.lint.check import check_domain, check_problem
     from planner.lint.findings import Finding
     from planner.model.actions import Action, Case, Constraint, ConstraintKind, DataParameter, Done
     from planner.model.domain import DomainModel
-    from planner.model.formulas import (
-        OPEN,
-        TRUE,
-        And,
-        Atom,
-        Equals,
-        Exists,
-        Forall,
-        Formula,
-        Imply,
-        Not,
-        Object,
-        Or,
-        Variable,
-    )
+    from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Exists, Forall, Formula, Not, Object, Or, Variable
     from planner.model.problem import Goal, Metric, Problem, SoftGoal
-    from planner.partial_order.causal_links import CausalLink, causal_links, partial_order
-    from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, Supposition
+    from planner.partial_order.causal_links import causal_links, partial_order
+    from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy
     from planner.policies.decide import decide
     from planner.policies.decision import Decision, Objective
-    from planner.policies.evaluation import Execution, Worth, evaluate, executions
+    from planner.policies.evaluation import Execution, evaluate, executions
     from planner.policies.markov_decision_process import Kept
     from planner.policies.policy import Policy
-    from planner.ranking.criteria import Criterion
     from planner.ranking.rank import Ranking, rank
-    from planner.repair.mending import Mended, mend
+    from planner.repair.mending import mend
     from planner.repair.patching import Patch, patch
-    from planner.repair.undoing import Left, Undo, UndoStep, Written, undo
+    from planner.repair.undoing import Undo, Written, undo
     from planner.resources import resources
-    from planner.scheduling.schedule import Schedule, makespan, schedule, starts
+    from planner.scheduling.schedule import makespan, schedule, starts
     from planner.solve import improve, solve
     from planner.topk.candidates import Candidates, candidates
     from planner.topk.diverse import diverse
-    from planner.topk.top_k import CandidateSet, Diversity, k_best
-    from planner.validation.validate import simulate, validate
+    from planner.topk.top_k import k_best
+    from planner.validation.validate import validate
     from planner.validation.verdict import Verdict
 
+# fmt: off
 __all__ = [
-    "FIXED",
-    "OPEN",
-    "TRUE",
-    "Action",
-    "And",
-    "Atom",
-    "CandidateSet",
-    "Candidates",
-    "Case",
-    "CausalLink",
-    "Constraint",
-    "ConstraintKind",
-    "Criterion",
-    "DataParameter",
-    "Decision",
-    "DeclarationError",
-    "Diagnosis",
-    "Diversity",
-    "DocumentError",
-    "Documents",
-    "Domain",
-    "DomainModel",
-    "Done",
-    "EngineError",
-    "Entity",
-    "Equals",
-    "Execution",
-    "Exists",
-    "Finding",
-    "Forall",
-    "ForethoughtError",
-    "Formula",
-    "From",
-    "Goal",
-    "Imply",
-    "InputError",
-    "Kept",
-    "LazyProblems",
-    "Left",
-    "Limits",
-    "Location",
-    "Mended",
-    "Metric",
-    "NoPlan",
-    "Not",
-    "Object",
-    "Objective",
-    "Or",
-    "Outcome",
-    "Patch",
-    "PddlError",
-    "Plan",
-    "PlanError",
-    "PlanExplanation",
-    "Policy",
-    "PredicateRef",
-    "Problem",
-    "Progress",
-    "Ranking",
-    "Result",
-    "Schedule",
-    "SoftGoal",
-    "Statistics",
-    "Status",
-    "Step",
-    "StoppedBy",
-    "Supposition",
-    "Undo",
-    "UndoStep",
-    "UnsupportedError",
-    "Variable",
-    "Verdict",
-    "When",
-    "Worth",
-    "Written",
-    "always",
-    "at_most",
-    "before",
-    "candidates",
-    "causal_links",
-    "check_domain",
-    "check_problem",
-    "compile_object_creation",
-    "created_by",
-    "decide",
-    "declared_arguments",
-    "diverse",
-    "done",
-    "evaluate",
-    "executions",
-    "expected_costs",
-    "explain_plan",
-    "explain_unsolvable",
-    "for_steps",
-    "forbidden",
-    "improve",
-    "json_schema",
-    "k_best",
-    "load",
-    "load_domain",
-    "makespan",
-    "mandatory",
-    "mend",
-    "never",
-    "never_after",
-    "partial_order",
-    "patch",
-    "rank",
-    "read_documents",
-    "resolve_action",
-    "resources",
-    "schedule",
-    "simulate",
-    "solve",
-    "sometime",
-    "starts",
-    "undo",
-    "validate",
-    "write_json",
+    "FIXED", "OPEN", "TRUE", "Action", "And", "Atom", "Candidates", "Case", "Constraint", "ConstraintKind",
+    "DataParameter", "Decision", "DeclarationError", "DocumentError", "Domain", "DomainModel", "Done", "Entity",
+    "Equals", "Execution", "Exists", "Finding", "Forall", "ForethoughtError", "Formula", "From", "Goal", "InputError",
+    "Kept", "Limits", "Metric", "NoPlan", "Not", "Object", "Objective", "Or", "Outcome", "Patch", "PddlError", "Plan",
+    "PlanError", "Policy", "Problem", "Progress", "Ranking", "Result", "SoftGoal", "Statistics", "Status", "Step",
+    "StoppedBy", "Undo", "UnsupportedError", "Variable", "Verdict", "When", "Written", "always", "at_most", "before",
+    "candidates", "causal_links", "check_domain", "check_problem", "compile_object_creation", "created_by", "decide",
+    "declared_arguments", "diverse", "done", "evaluate", "executions", "expected_costs", "explain_plan",
+    "explain_unsolvable", "for_steps", "forbidden", "improve", "json_schema", "k_best", "load", "load_domain",
+    "makespan", "mandatory", "mend", "never", "never_after", "partial_order", "patch", "rank", "read_documents",
+    "resolve_action", "resources", "schedule", "solve", "sometime", "starts", "undo", "validate", "write_json",
     "write_yaml",
 ]
+# fmt: on
 
 _MODULES = {
     "compilations.determinization": "expected_costs",
-    "compilations.object_creation.placeholders": "created_by declared_arguments for_steps compile_object_creation",
-    "errors": "DeclarationError DocumentError EngineError ForethoughtError InputError Location NoPlan "
-    "PddlError PlanError UnsupportedError",
-    "explain.plan_steps": "PlanExplanation explain_plan",
-    "explain.unsolvable": "Diagnosis explain_unsolvable",
-    "language.declare": "Domain Entity FIXED From Outcome PredicateRef When always at_most before done "
-    "forbidden mandatory never never_after resolve_action sometime",
-    "language.documents": "Documents json_schema read_documents write_json write_yaml",
+    "compilations.object_creation.placeholders": "compile_object_creation created_by declared_arguments for_steps",
+    "errors": "DeclarationError DocumentError ForethoughtError InputError NoPlan PddlError PlanError UnsupportedError",
+    "explain.plan_steps": "explain_plan",
+    "explain.unsolvable": "explain_unsolvable",
+    "language.declare": "FIXED Domain Entity From Outcome When always at_most before done forbidden mandatory never "
+    "never_after resolve_action sometime",
+    "language.documents": "json_schema read_documents write_json write_yaml",
     "language.loading.load": "load load_domain",
-    "language.loading.sources": "LazyProblems",
     "limits": "Limits",
     "lint.check": "check_domain check_problem",
     "lint.findings": "Finding",
-    "model": "Action And Atom Case Constraint ConstraintKind DataParameter DomainModel Done Equals Exists "
-    "Forall Formula Goal Imply Metric Not OPEN Object Or Problem SoftGoal TRUE Variable",
-    "partial_order.causal_links": "CausalLink causal_links partial_order",
-    "plan": "Plan Progress Result Statistics Status Step StoppedBy Supposition",
+    "model.actions": "Action Case Constraint ConstraintKind DataParameter Done",
+    "model.domain": "DomainModel",
+    "model.formulas": "OPEN TRUE And Atom Equals Exists Forall Formula Not Object Or Variable",
+    "model.problem": "Goal Metric Problem SoftGoal",
+    "partial_order.causal_links": "causal_links partial_order",
+    "plan": "Plan Progress Result Statistics Status Step StoppedBy",
     "policies.decide": "decide",
     "policies.decision": "Decision Objective",
-    "policies.evaluation": "Execution Worth evaluate executions",
+    "policies.evaluation": "Execution evaluate executions",
     "policies.markov_decision_process": "Kept",
     "policies.policy": "Policy",
-    "ranking.criteria": "Criterion",
     "ranking.rank": "Ranking rank",
-    "repair.mending": "Mended mend",
+    "repair.mending": "mend",
     "repair.patching": "Patch patch",
-    "repair.undoing": "Left Undo UndoStep Written undo",
-    "scheduling.schedule": "Schedule makespan schedule starts",
+    "repair.undoing": "Undo Written undo",
+    "resources": "resources",
+    "scheduling.schedule": "makespan schedule starts",
     "solve": "improve solve",
     "topk.candidates": "Candidates candidates",
     "topk.diverse": "diverse",
-    "topk.top_k": "CandidateSet Diversity k_best",
-    "resources": "resources",
-    "validation.validate": "simulate validate",
+    "topk.top_k": "k_best",
+    "validation.validate": "validate",
     "validation.verdict": "Verdict",
 }
-"""Which module has which names."""
+"""The names that each module defines."""
 _HOMES = {name: f"planner.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 
