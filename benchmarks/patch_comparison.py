@@ -19,11 +19,11 @@ from typing import Annotated, Final
 
 import typer
 
+from benchmarks.random_problems import Features, random_problem
 from benchmarks.report import markdown
 from planner import Atom, Plan, Problem, Status, Step, patch, solve
 from planner.model import Number
 from planner.semantics.simulation import Simulation
-from planner.testing import Features, random_problem
 from planner.validation.validate import validate
 
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import count, permutations
 
+from brute_force import TooManyStates
+
+from benchmarks.random_problems import key_of, random_problem, successors
 from planner.model import COST, Action, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable
 from planner.semantics.simulation import Simulation
-from planner.testing import TooManyStates, random_problem
-from planner.testing.brute import key_of, successors
 
 RESOURCES = ("money", "tokens", "calls")
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import count
 
 import interpreter
+from brute_force import TooManyStates
 
+from benchmarks.random_problems import TYPES, Features, FormulaDrawer, Readable, random_problem
 from planner.lightweight import replace
 from planner.model import And, Atom, Exists, Forall, Goal, Imply, Metric, Not, Object, Problem, TypeHierarchy, Variable
-from planner.testing import Features, TooManyStates, random_problem
-from planner.testing.random_formulas import TYPES, FormulaDrawer, Readable
 
 SMALL = Features(actions=3, objects=3)
 COSTS = (0, 1, 1, 2, 3)

@@ -14,6 +14,7 @@ import heapq
 from functools import cache
 from itertools import count, product
 
+from benchmarks.random_problems import key_of
 from htn.model import HtnProblem, Network
 from planner.errors import ForethoughtError
 from planner.model import Atom, Formula, Number
@@ -21,7 +22,6 @@ from planner.model.formulas import substitute
 from planner.plan import Step
 from planner.semantics.constraints import Watches
 from planner.semantics.simulation import Simulation
-from planner.testing.brute import key_of
 
 Steps = tuple[Step, ...]
 Found = tuple[Number, Steps]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from benchmarks.random_problems import Features, instances, random_problem
 from planner.model import Goal, Not
 from planner.model.formulas import conjunction
 from planner.plan import Plan
 from planner.semantics.simulation import Simulation
-from planner.testing import Features, random_problem
-from planner.testing.random_formulas import instances
 
 
 def random_plan(rng, features=Features(), longest=9):  # noqa: B008 - frozen

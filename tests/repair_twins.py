@@ -6,11 +6,12 @@ import heapq
 from dataclasses import replace
 from itertools import count
 
+from brute_force import TooManyStates
+
+from benchmarks.random_problems import key_of, successors
 from planner.model import OPEN, Atom
 from planner.plan import exact_sum
 from planner.semantics.simulation import Simulation
-from planner.testing import TooManyStates
-from planner.testing.brute import key_of, successors
 
 
 def taken(steps):

@@ -8,6 +8,7 @@ from itertools import islice
 
 import pytest
 
+from benchmarks.random_problems import Features, random_problem, reachable
 from planner import Objective
 from planner.jit import library
 from planner.limits import Limits
@@ -16,8 +17,6 @@ from planner.policies.decision import Aim, Hopes
 from planner.policies.markov_decision_process import process_of
 from planner.policies.mdp_compiled import KernelHopes, ProcessBoard
 from planner.policies.policy_mcts_compiled import CompiledTrials
-from planner.testing import Features, random_problem
-from planner.testing.brute import reachable
 
 UNCERTAIN = Features(uncertain=True, decimals=True)
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from planner.testing.brute import key_of
+from benchmarks.random_problems import key_of
 
 HOPELESS = 1e7
 """More than any policy costs in the tests."""

@@ -6,10 +6,10 @@ import random
 from dataclasses import replace
 from decimal import Decimal
 
+from benchmarks.random_problems import Features, random_problem
 from planner.model import OPEN, Action, Atom, TypeHierarchy, Variable
 from planner.model.formulas import atoms_in
 from planner.model.unknown_facts import hidden
-from planner.testing import Features, random_problem
 
 SMALL = Features(objects=3, actions=4)
 

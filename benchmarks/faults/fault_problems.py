@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from benchmarks.random_problems import ALL, Features, random_problem
 from planner.language.declare import Domain, Entity
 from planner.language.loading.load import load
 from planner.lightweight import replace
@@ -22,7 +23,6 @@ from planner.policies.policy import Branch, Node, Policy
 from planner.problem_kinds import AnyProblem
 from planner.semantics.simulation import Simulation
 from planner.solve import solve
-from planner.testing import ALL, Features, random_problem
 
 
 class Order(Entity):

@@ -12,7 +12,7 @@ from planner.plan import Plan, Status
 from planner.semantics.actions import cost_of
 from planner.semantics.simulation import bound
 from planner.solve import solve
-from planner.testing.cases import steps_from
+from planner.testing import steps_from
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ import random
 
 import downward
 import pytest
+from random_tasks import with_random_constraints
 
+from benchmarks.random_problems import Features, random_problem
 from planner import Status, solve, validate
 from planner.language.pddl.export import export
-from planner.testing import Features, random_problem, with_random_constraints
 
 TASKS = 60
 FEATURES = Features(universal_recursion=False)

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import creation_twin
 import pytest
+from brute_force import TooManyStates
 from downward import optimal_plans
 
 from planner import Domain, Status, compile_object_creation, created_by, solve, validate
 from planner.language.pddl.export import export
-from planner.testing import TooManyStates
 
 pytestmark = pytest.mark.usefixtures("counted_clock")
 

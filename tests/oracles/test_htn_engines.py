@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from random_hierarchies import USUAL, HtnFeatures, random_htn
 from unified_planning.environment import get_environment
 
 from benchmarks.planners.base import interpreter_of, peers_folder
@@ -20,7 +21,6 @@ from htn import problem_kind
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl import parse_domain, parse_problem, read, write
 from htn.model import HtnProblem
-from htn.testing.random_problems import USUAL, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner import load
 from planner.errors import EngineError

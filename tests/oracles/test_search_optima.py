@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.random_problems import random_problem
 from planner.language.pddl import read
 from planner.language.pddl.export import export
 from planner.plan import Status
 from planner.solve import solve
-from planner.testing import random_problem
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "ipc-classical"
 DOMAINS = {

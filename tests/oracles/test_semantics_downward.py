@@ -11,12 +11,13 @@ import os
 from dataclasses import replace
 
 import pytest
+from brute_force import TooManyStates, brute_force
 from downward import optimal_plans
 
+from benchmarks.random_problems import Features, random_problem
 from planner.language.pddl.export import export
 from planner.plan import Status
 from planner.solve import solve
-from planner.testing import Features, TooManyStates, brute_force, random_problem
 from planner.validation.validate import validate
 
 BLOCK = 20

@@ -7,11 +7,12 @@ import os
 from dataclasses import replace
 
 import pytest
+from brute_force import TooManyStates, brute_force
 
+from benchmarks.random_problems import Features, random_problem
 from planner.errors import UnsupportedError
 from planner.language.pddl.export import export
 from planner.model import Metric
-from planner.testing import Features, TooManyStates, brute_force, random_problem
 from planner.validation.validate import validate
 
 FEATURES = Features(conditional=False, universal=False, axioms=False, quantified=False)

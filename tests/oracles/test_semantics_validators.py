@@ -14,9 +14,9 @@ import pytest
 from downward import binaries
 from random_plans import random_plan, spoiled
 
+from benchmarks.random_problems import Features
 from benchmarks.validators import fast_downward, unified_planning
 from planner.language.pddl.export import export
-from planner.testing import Features
 from planner.validation.validate import validate
 
 TASKS = int(os.environ.get("ORACLE_TASKS", "40"))

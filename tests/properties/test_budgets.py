@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from brute_force import TooManyStates
 from budget_twins import cheapest_within, limited_problem, routes
 
+from benchmarks.random_problems import ALL, STRIPS
 from planner.grounding.ground import ground
 from planner.limits import Limits
 from planner.model import COST, FALSE, Action, Atom, DomainModel, Goal, Predicate, Problem
@@ -19,7 +21,6 @@ from planner.resources.label_setting import allowances, cost_allowance
 from planner.resources.resource_portfolio import Spending, _labels, others, searching
 from planner.search import Run, Space
 from planner.solve import solve
-from planner.testing import ALL, STRIPS, TooManyStates
 from planner.validation.validate import validate
 
 CONFIGURATIONS = [

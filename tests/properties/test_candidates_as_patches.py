@@ -9,6 +9,7 @@ import random
 
 import pytest
 
+from benchmarks.random_problems import ALL, random_problem
 from executor.events.run_state import RunState
 from executor.plans.action_plan import ActionPlan, texts_of
 from executor.recovery.options import Options
@@ -17,7 +18,6 @@ from planner import k_best
 from planner.lightweight import replace
 from planner.plan import exact_sum
 from planner.semantics.simulation import Simulation
-from planner.testing import ALL, random_problem
 from planner.validation.validate import validate
 
 SEEDS = 60

@@ -9,12 +9,13 @@ from itertools import combinations, count, islice
 
 import pytest
 from budget_twins import limited_problem
+from random_tasks import with_random_constraints, with_random_wishes
 
+from benchmarks.random_problems import ALL, random_problem
 from planner import candidates
 from planner.compilations.soft_goals import valued
 from planner.plan import Plan
 from planner.semantics.simulation import Simulation
-from planner.testing import ALL, random_problem, with_random_constraints, with_random_wishes
 from planner.validation.validate import checker
 
 SEQUENCES = 80

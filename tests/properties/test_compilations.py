@@ -6,7 +6,9 @@ import random
 from collections import Counter
 
 import pytest
+from random_tasks import with_random_constraints, with_random_wishes
 
+from benchmarks.random_problems import ALL, random_problem
 from planner import Status, load, solve, validate
 from planner.compilations.adl import compile_adl
 from planner.compilations.constraints import compile_constraints
@@ -14,7 +16,6 @@ from planner.compilations.object_creation.placeholders import compile_object_cre
 from planner.compilations.soft_goals import compile_wishes
 from planner.options import ANY_PLAN
 from planner.solve import answer
-from planner.testing import ALL, random_problem, with_random_constraints, with_random_wishes
 
 COMPILATIONS = {
     "adl": compile_adl,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import random
 
+from random_tasks import with_random_constraints
+
+from benchmarks.random_problems import Features, random_problem
 from planner import Domain, Status, solve
 from planner.explain.conflicts import Kind, conflicts, demanding, demands_of
 from planner.language.declare import always, before, forbidden, never
 from planner.limits import Limits
 from planner.model import COST
-from planner.testing import Features, random_problem, with_random_constraints
 
 
 def trip(**demands):

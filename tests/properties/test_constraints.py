@@ -7,14 +7,16 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from brute_force import TooManyStates, brute_force_plan
 from constraint_twin import is_kept
+from random_tasks import with_random_constraints
 
+from benchmarks.random_problems import ALL, random_problem
 from planner import Domain, Status, Step, solve, validate
 from planner.compilations import constraints
 from planner.compilations.constraints import compile_constraints
 from planner.model import And, Atom, Constraint, ConstraintKind, Done, Not, Or
 from planner.semantics.simulation import Simulation
-from planner.testing import ALL, TooManyStates, brute_force_plan, random_problem, with_random_constraints
 
 MOST_WALKS = 60
 LONGEST = 4

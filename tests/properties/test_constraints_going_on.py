@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 from constraint_twin import is_kept
+from random_tasks import with_random_constraints
 
+from benchmarks.random_problems import ALL, random_problem
 from planner.semantics.constraints import Watches
 from planner.semantics.simulation import Simulation
-from planner.testing import ALL, random_problem, with_random_constraints
 
 MOST_WALKS = 60
 LONGEST = 4

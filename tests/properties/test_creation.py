@@ -7,7 +7,9 @@ from collections import Counter
 
 import creation_twin
 import pytest
+from brute_force import TooManyStates
 from constraint_twin import is_kept
+from random_tasks import with_random_constraints
 
 from htn.compilations.methods_from_actions import as_htn
 from planner import Status, compile_object_creation, created_by, for_steps, partial_order, solve, validate
@@ -16,7 +18,6 @@ from planner.lightweight import replace
 from planner.model import Goal, Metric
 from planner.plan import Step
 from planner.plan_json import steps_from
-from planner.testing import TooManyStates, with_random_constraints
 
 pytestmark = pytest.mark.usefixtures("counted_clock")
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 
+from benchmarks.random_problems import ALL, STRIPS, random_problem, successors
 from planner.model.actions import Action, Constraint, ConstraintKind, Done
 from planner.model.domain import DomainModel, Predicate
 from planner.model.formulas import And, Atom, Not, Object, Variable
@@ -17,8 +18,6 @@ from planner.resources import resources
 from planner.scheduling.schedule import makespan
 from planner.semantics.simulation import Simulation
 from planner.solve import solve
-from planner.testing import ALL, STRIPS, random_problem
-from planner.testing.brute import successors
 from planner.validation.validate import validate
 
 DURATIONS = (None, Decimal(0), Decimal(1), Decimal("2.5"), Decimal(7))

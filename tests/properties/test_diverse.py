@@ -10,11 +10,11 @@ import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_hierarchies import random_htn
 
-from htn.testing.random_problems import random_htn
+from benchmarks.random_problems import Features, random_problem
 from planner import StoppedBy, candidates, causal_links, diverse
 from planner.problem_kinds import classical_of
-from planner.testing import Features, random_problem
 
 pytestmark = pytest.mark.usefixtures("counted_clock")
 

@@ -10,14 +10,14 @@ from random import Random
 from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from random_tasks import random_task as random_declared
 from search_twins import finished, perfect, random_task
 
+from benchmarks.random_problems import Features
 from planner.jit import library
 from planner.pruning.h2 import Pruning
 from planner.pruning.state_equation import Equation, disproof, is_odd, shows, weights
 from planner.task.ground_task import INFINITY, Task
-from planner.testing import Features
-from planner.testing import random_task as random_declared
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from brute_force import TooManyStates, brute_force, brute_force_plan
 from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
+from random_tasks import problems
 
+from benchmarks.random_problems import Features, instances
 from planner.compilations.normal_form import normalise
 from planner.explain.assumptions import Items
 from planner.explain.plan_steps import explain_plan
@@ -16,8 +19,6 @@ from planner.explain.unsolvable import Diagnosis, explain_unsolvable
 from planner.limits import Limits
 from planner.model import COST, Goal, Problem
 from planner.model.formulas import atoms_in, conjuncts
-from planner.testing import Features, TooManyStates, brute_force, brute_force_plan, problems
-from planner.testing.random_formulas import instances
 from planner.validation.validate import validate
 
 STATES = 200

@@ -8,14 +8,14 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
+from brute_force import brute_force
 
+from benchmarks.random_problems import random_problem, reachable
 from executor import Executor, Recovery, RunStatus
 from executor.events.events import Rung, StepEnded
 from executor.testing import SimulatedWorld
 from planner import solve
 from planner.model import And, Goal
-from planner.testing import brute_force, random_problem
-from planner.testing.brute import reachable
 
 LADDER = Recovery(rungs=(Rung.PATCH, Rung.REPLAN), time_limit=5)
 MODELS = ("sequential", "parallel", "dag", "reactive")

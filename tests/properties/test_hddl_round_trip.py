@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from effort import examples
 from hypothesis import given, settings
+from random_hierarchies import ORDERED, WILD, HtnFeatures, htn_problems
 
 from htn.language.hddl import parse_domain, parse_problem, read
 from htn.language.hddl.writer import write_domain, write_problem
 from htn.model import HtnProblem, Network
-from htn.testing.random_problems import ORDERED, WILD, HtnFeatures, htn_problems
 from planner.errors import PddlError
 from planner.lightweight import replace
 from planner.model import ROOT_TYPE

@@ -4,9 +4,9 @@ import pytest
 from effort import examples
 from htn_brute import Progression, Sequences, TooManyNetworks, World, accepts, cheapest, cheapest_steps
 from hypothesis import given, settings
+from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, htn_problems, random_htn
 
 from htn.model import HtnProblem
-from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, htn_problems, random_htn
 from planner.model import TypeHierarchy
 from planner.validation.validate import validate
 

@@ -8,16 +8,16 @@ from decimal import Decimal
 
 import pytest
 from htn_brute import TooManyNetworks, cheapest
+from random_hierarchies import PARTIAL, USUAL, HtnFeatures, random_htn
+from random_tasks import with_random_wishes
 
 from htn.language.declare import Methods
-from htn.testing.random_problems import PARTIAL, USUAL, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner import Domain
 from planner.model import COST
 from planner.plan import Status
 from planner.resources import resources
 from planner.solve import solve
-from planner.testing import with_random_wishes
 
 SEQUENCES = HtnFeatures(partial=False)
 AMOUNTS = (0, 1, 2, 3, Decimal("0.5"))

@@ -11,12 +11,12 @@ from effort import examples
 from htn_candidate_twin import HtnTraces, is_wasteful, plans
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_hierarchies import ORDERED, PARTIAL, USUAL, WILD, HtnFeatures, random_htn
+from random_tasks import with_random_constraints, with_random_wishes
 
-from htn.testing.random_problems import ORDERED, PARTIAL, USUAL, WILD, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner import StoppedBy, candidates
 from planner.lightweight import replace
-from planner.testing import with_random_constraints, with_random_wishes
 
 pytestmark = pytest.mark.usefixtures("counted_clock")
 

@@ -6,11 +6,11 @@ import random
 from itertools import product
 
 import pytest
+from random_hierarchies import ORDERED, PARTIAL, random_htn
 
 from htn.grounding.ground import GroundHtn, ground
 from htn.search.ground_hierarchy import Board
 from htn.search.search_guide import Guide
-from htn.testing.random_problems import ORDERED, PARTIAL, random_htn
 from planner.jit.arrays import index, words
 from planner.jit.common_kernel import ENTRIES, INFINITE
 from planner.limits import Limits

@@ -3,15 +3,16 @@
 from dataclasses import replace
 
 import pytest
+from brute_force import brute_force
 from htn_brute import TooManyNetworks, accepts, cheapest, cheapest_steps
+from random_hierarchies import ORDERED, random_htn
 
+from benchmarks.random_problems import ALL, STRIPS, Features, random_problem
 from htn.compilations.methods_from_actions import as_htn, derived_methods, mixed
 from htn.model import HtnDomain, HtnProblem, Method, Task, sequence
-from htn.testing.random_problems import ORDERED, random_htn
 from planner import Domain, When
 from planner.model import TRUE, And, Atom, Equals, Not, Problem, Variable
 from planner.plan import Step
-from planner.testing import ALL, STRIPS, Features, brute_force, random_problem
 from planner.validation.validate import validate
 
 SMALL = [

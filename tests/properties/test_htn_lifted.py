@@ -2,11 +2,11 @@
 
 import pytest
 from htn_brute import cheapest
+from random_hierarchies import ORDERED, PARTIAL, HtnFeatures, random_htn
 
 from htn.lifted.compiled_problem import machine
 from htn.lifted.depth_first import DepthFirst
 from htn.lifted.plan_extraction import plan_by
-from htn.testing.random_problems import ORDERED, PARTIAL, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner.search.search_run import Ending
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 import htn_brute
 import htn_repair_twin
 import pytest
+from random_hierarchies import ORDERED, PARTIAL, random_htn
 
+from benchmarks.random_problems import instances
 from htn.repair.subtree_repair import repair
-from htn.testing.random_problems import ORDERED, PARTIAL, random_htn
 from planner.model import Atom
 from planner.plan import Status
 from planner.semantics.simulation import Simulation
 from planner.solve import solve
-from planner.testing.random_formulas import instances
 from planner.validation.validate import validate
 
 FEATURES = {"ordered": ORDERED, "partial": PARTIAL, "long": replace(PARTIAL, steps=8, goals=False)}

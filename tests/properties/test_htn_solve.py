@@ -2,9 +2,9 @@
 
 import pytest
 from htn_brute import TooManyNetworks, cheapest
+from random_hierarchies import ORDERED, HtnFeatures, random_htn
 
 from htn.model import HtnProblem
-from htn.testing.random_problems import ORDERED, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner.plan import Result, Status
 from planner.solve import solve

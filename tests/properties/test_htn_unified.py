@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from unified_planning.engines import UPSequentialSimulator
 from unified_planning.model.htn import HierarchicalProblem
 from unified_planning.plans import HierarchicalPlan
 
 from htn import problem_kind
-from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner.plan import Status
 from planner.solve import solve

@@ -10,11 +10,11 @@ from effort import examples
 from htn_brute import TooManyNetworks, accepts, cheapest_steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 
 from htn.language.plan_text import plan_from_data, read_plan, write_plan
 from htn.model import HtnProblem, Network
 from htn.plan import Decomposition, Node
-from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from htn.verification.chart_parsing import decomposition_of, judged
 from htn.verification.total_order import Line
 from htn.verification.validate import completed, thorough, validate

@@ -2,12 +2,12 @@
 
 import pytest
 from htn_brute import TooManyNetworks, cheapest
+from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 
 from htn.explain.impossible_tasks import Reach, impossible
 from htn.explain.observed_dead_ends import FirstChoices, observed
 from htn.explain.plan_steps import explain_plan
 from htn.explain.unsolvable import why_not
-from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from planner import solve
 from planner.limits import Limits
 

@@ -2,6 +2,7 @@
 
 import pytest
 from htn_brute import cheapest
+from random_hierarchies import HtnFeatures, random_htn
 
 from htn.grounding.ground import ground
 from htn.lifted.compiled_problem import machine
@@ -10,7 +11,6 @@ from htn.lifted.plan_extraction import moves_by, plan_by
 from htn.search.ground_hierarchy import Board
 from htn.search.plan_extraction import plan_of, tree_of
 from htn.search.plan_neighborhood import Windows
-from htn.testing.random_problems import HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner.jit.common_kernel import ENTRIES
 from planner.limits import Limits

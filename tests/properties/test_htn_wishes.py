@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 from htn_brute import TooManyNetworks, cheapest
+from random_hierarchies import PARTIAL, USUAL, HtnFeatures, random_htn
+from random_tasks import with_random_constraints, with_random_wishes
 
-from htn.testing.random_problems import PARTIAL, USUAL, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner.model import Metric
 from planner.plan import Status
 from planner.solve import solve
-from planner.testing import with_random_constraints, with_random_wishes
 
 SEQUENCES = HtnFeatures(partial=False)
 

@@ -7,10 +7,11 @@ import random
 import pytest
 import random_plans
 import repair_twins
+from brute_force import TooManyStates
 
+from benchmarks.random_problems import STRIPS, Features
 from planner.plan import Status, Step
 from planner.repair.mending import mend
-from planner.testing import STRIPS, Features, TooManyStates
 from planner.validation.validate import validate
 
 FEATURES = [Features(objects=3), STRIPS, Features(objects=3, decimals=True), Features(actions=4, axioms=False)]

@@ -6,8 +6,10 @@ import pytest
 from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from random_tasks import random_task as random_declared
 from search_twins import closed, finished, perfect, random_task, reachable, replayed
 
+from benchmarks.random_problems import Features
 from planner.jit import library
 from planner.portfolio import portfolio
 from planner.portfolio.workplace import Workplace
@@ -16,8 +18,6 @@ from planner.search import Ending, Run, Space
 from planner.search.astar_compiled import CompiledAstar
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, Task
-from planner.testing import Features
-from planner.testing import random_task as random_declared
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 import random_plans
 import repair_twins
+from brute_force import TooManyStates
 
+from benchmarks.random_problems import STRIPS, Features, instances
 from planner.model import Atom
 from planner.plan import Status
 from planner.repair.patching import patch
 from planner.semantics.simulation import Simulation
-from planner.testing import STRIPS, Features, TooManyStates
-from planner.testing.random_formulas import instances
 from planner.validation.validate import validate
 
 FEATURES = [Features(objects=3), STRIPS, Features(objects=3, decimals=True), Features(actions=4, axioms=False)]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from brute_force import TooManyStates
 from budget_twins import cheapest_within, limited_problem
 from random_plans import changes
 
+from benchmarks.random_problems import STRIPS, Features
 from planner.model import COST
 from planner.plan import Status
 from planner.repair.mending import mend
 from planner.repair.patching import patch
 from planner.semantics.simulation import Simulation
-from planner.testing import STRIPS, Features, TooManyStates
 from planner.validation.validate import validate
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.random_problems import Features, random_problem
 from planner.errors import UnsupportedError
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import Export, export
@@ -15,7 +16,6 @@ from planner.model import Atom, Problem
 from planner.plan import Step
 from planner.policies.evaluation import Declared
 from planner.semantics.simulation import Simulation
-from planner.testing import Features, random_problem
 
 UNCERTAIN = Features(uncertain=True)
 LIMIT = 150

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_plans import random_plan, spoiled
 
+from benchmarks.random_problems import Features
 from executor.plans.action_plan import ActionPlan
 from executor.plans.partial_order import order_of, possible_accesses
 from planner.lightweight import replace
@@ -16,7 +17,6 @@ from planner.model import DataParameter, From
 from planner.model.actions import added
 from planner.partial_order.causal_links import item_orderings
 from planner.semantics.simulation import Simulation
-from planner.testing import Features
 from planner.validation.validate import validate
 
 

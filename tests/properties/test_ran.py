@@ -9,7 +9,9 @@ from functools import cache
 
 import pytest
 import random_plans
+from brute_force import TooManyStates, transition_system
 
+from benchmarks.random_problems import Features, random_problem
 from htn.language.declare import Methods
 from htn.language.hddl.writer import write_problem
 from planner import (
@@ -30,7 +32,6 @@ from planner.language.pddl.export import export
 from planner.model import Atom
 from planner.plan import Plan
 from planner.semantics.simulation import Simulation
-from planner.testing import Features, TooManyStates, random_problem, transition_system
 from planner.unified_planning.outgoing.problem import to_unified_planning
 
 MOST_STATES = 80

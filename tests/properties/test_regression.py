@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 
 import pytest
+from brute_force import TooManyStates, brute_force_plan
 
+from benchmarks.random_problems import random_problem
 from planner import Domain
 from planner.model import Problem
 from planner.plan import Step
 from planner.repair.regression import Unclear, furthest
 from planner.semantics.simulation import Simulation
-from planner.testing.brute import TooManyStates, brute_force_plan
-from planner.testing.random_problems import random_problem
 
 SEEDS = range(120)
 

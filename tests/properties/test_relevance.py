@@ -6,16 +6,17 @@ import importlib
 from random import Random
 
 import pytest
+from brute_force import TooManyStates, brute_force
 from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.random_problems import random_problem
 from planner.compilations.relevance import relevant_part
 from planner.grounding.ground import ground, plain_task
 from planner.limits import Limits
 from planner.model import Action, And, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable
 from planner.solve import solve
-from planner.testing import TooManyStates, brute_force, random_problem
 
 
 def outcome(problem):

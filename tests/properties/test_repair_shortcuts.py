@@ -7,7 +7,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from brute_force import TooManyStates, brute_force_plan
 
+from benchmarks.random_problems import random_problem
 from planner import Domain, Status, Step, Written, mend, patch, undo
 from planner.grounding.ground import ground
 from planner.limits import Limits
@@ -15,8 +17,6 @@ from planner.model import Atom
 from planner.repair.repair_search import least_cost, lookahead
 from planner.repair.undoing import Covered
 from planner.search import Space
-from planner.testing.brute import TooManyStates, brute_force_plan
-from planner.testing.random_problems import random_problem
 from planner.validation.validate import validate
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 
+from random_tasks import with_random_constraints, with_random_wishes
+
+from benchmarks.random_problems import ALL, random_problem
 from planner import Problem, Status, solve, validate
 from planner.lightweight import replace
 from planner.model import Object
 from planner.model.formulas import substitute
 from planner.reuse.plan_cache import PlanCache, shape_of
-from planner.testing import ALL, random_problem, with_random_constraints, with_random_wishes
 
 
 def wishful(seed: int) -> Problem:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from brute_force import TooManyStates, brute_force
 from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.random_problems import random_problem
 from planner.plan import Status
 from planner.solve import solve
-from planner.testing import TooManyStates, brute_force, random_problem
 from planner.validation.validate import validate
 
 CONFIGURATIONS = [

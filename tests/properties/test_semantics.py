@@ -10,13 +10,12 @@ import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_tasks import problems
 
+from benchmarks.random_problems import Features, FormulaDrawer, Readable, random_problem, reachable
 from planner.compilations.normal_form import negation_normal
 from planner.model import Metric
 from planner.semantics.simulation import Simulation
-from planner.testing import Features, problems, random_problem
-from planner.testing.brute import reachable
-from planner.testing.random_formulas import FormulaDrawer, Readable
 
 
 def check_successors(problem, limit):

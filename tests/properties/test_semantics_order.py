@@ -11,13 +11,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from order_twin import ordered_pairs, reduced
 from random_plans import random_plan
+from random_tasks import with_random_constraints, with_random_wishes
 
+from benchmarks.random_problems import ALL
 from planner.model import Atom, Not
 from planner.partial_order.causal_links import causal_links, links_between, orderings, partial_order, purposes
 from planner.partial_order.read_write_sets import Patterns, accesses, overlap
 from planner.plan import Plan
 from planner.semantics.simulation import Simulation
-from planner.testing import ALL, with_random_constraints, with_random_wishes
 from planner.validation.validate import validate
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from brute_force import TooManyStates, transition_system
 from effort import examples
 from hypothesis import given, settings
+from random_tasks import problems
 
+from benchmarks.random_problems import Features, random_problem
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import export
-from planner.testing import Features, TooManyStates, problems, random_problem, transition_system
 
 MOST_STATES = 60
 

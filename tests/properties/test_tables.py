@@ -9,10 +9,10 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.random_problems import random_problem
 from planner.grounding.action_tables import ActionTable, either, same
 from planner.grounding.ground import ground
 from planner.limits import Limits
-from planner.testing import random_problem
 
 SIZE = "planner.grounding.action_tables.LEAST_ROWS"
 

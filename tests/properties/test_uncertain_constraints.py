@@ -7,14 +7,14 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
+from random_tasks import with_random_constraints, with_random_wishes
 from uncertain_twin import most
 
+from benchmarks.random_problems import Features, key_of, random_problem
 from planner import Objective, Status, decide, evaluate, executions
 from planner.model import Goal
 from planner.policies.evaluation import Declared
 from planner.semantics.constraints import Watches
-from planner.testing import Features, random_problem, with_random_constraints, with_random_wishes
-from planner.testing.brute import key_of
 
 UNCERTAIN = Features(uncertain=True, objects=3, actions=3)
 LIMIT = 250

@@ -9,14 +9,13 @@ from itertools import islice
 import pytest
 from uncertain_twin import declared_options, least, success, utility
 
+from benchmarks.random_problems import Features, random_problem, reachable
 from planner.limits import Limits
 from planner.model import COST, TRUE, Goal, SoftGoal
 from planner.policies.decision import Aim, Hopes, Objective
 from planner.policies.evaluation import Declared
 from planner.policies.lao_star import Bounds, everything, promising
 from planner.policies.markov_decision_process import Graph, process_of
-from planner.testing import Features, random_problem
-from planner.testing.brute import reachable
 
 LIMIT = 80
 UNCERTAIN = Features(uncertain=True, decimals=True)

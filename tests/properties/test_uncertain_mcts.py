@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from uncertain_aims import UNCERTAIN, WAYS, aim_of, never
 
+from benchmarks.random_problems import random_problem
 from planner import Status, decide, evaluate
 from planner.policies import policy_mcts
 from planner.policies.lao_star import Bounds, everything
 from planner.policies.markov_decision_process import Graph
 from planner.policies.policy_mcts import Mcts, losses, simulated
 from planner.search.mcts import Draw
-from planner.testing import random_problem
 
 LIMIT = 300
 

@@ -7,6 +7,7 @@ import random
 import pytest
 from uncertain_aims import WAYS, aim_of
 
+from benchmarks.random_problems import Features, random_problem
 from planner import Status, decide, evaluate, load
 from planner.grounding.ground import ground
 from planner.limits import Limits
@@ -15,7 +16,6 @@ from planner.policies.markov_decision_process import Graph
 from planner.policies.replanning import Regression, replanned
 from planner.search import Space
 from planner.task.ground_task import facts_of
-from planner.testing import Features, random_problem
 
 LIMIT = 300
 

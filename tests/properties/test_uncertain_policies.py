@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.random_problems import Features, random_problem
 from planner import Objective, Policy, Status, decide, evaluate, executions
 from planner.model import COST, Goal, SoftGoal
-from planner.testing import Features, random_problem
 
 UNCERTAIN = Features(uncertain=True, decimals=True)
 WAYS = {

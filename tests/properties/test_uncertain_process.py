@@ -8,14 +8,13 @@ from decimal import Decimal
 
 import pytest
 
+from benchmarks.random_problems import Features, key_of, random_problem
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import OPEN, Case
 from planner.policies.evaluation import Declared
 from planner.policies.markov_decision_process import process_of
 from planner.task.ground_task import bits
-from planner.testing import Features, random_problem
-from planner.testing.brute import key_of
 
 UNCERTAIN = Features(uncertain=True, after=False)
 

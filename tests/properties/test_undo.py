@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 import random_plans
 import repair_twins
+from brute_force import TooManyStates
 
+from benchmarks.random_problems import STRIPS, Features
 from planner.model import OPEN, Atom, Goal
 from planner.plan import Status
 from planner.repair.undoing import Written, undo
 from planner.semantics.simulation import Simulation
-from planner.testing import STRIPS, Features, TooManyStates
 from planner.validation.validate import validate
 
 FEATURES = [Features(objects=3), STRIPS, Features(objects=3, decimals=True), Features(actions=4, axioms=False)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
+from brute_force import TooManyStates, brute_force
 
 from planner import Status, patch, solve, validate
-from planner.testing import TooManyStates, brute_force, worlds
+from planner.testing import worlds
 from tests.unknown_random import careful, random_unknown
 
 

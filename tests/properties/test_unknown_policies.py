@@ -7,8 +7,8 @@ from uncertain_twin import least, success
 from unknown_random import random_unknown
 from unknown_twin import Beliefs, belief_options
 
+from benchmarks.random_problems import Features
 from planner import Objective, Status, decide
-from planner.testing import Features
 
 PLAIN = Features(
     objects=3,

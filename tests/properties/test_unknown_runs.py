@@ -7,12 +7,13 @@ import random
 from itertools import combinations
 
 import pytest
+from brute_force import brute_force
 
 from executor import Executor, RunStatus
 from executor.testing import SimulatedWorld
 from executor.testing.simulated_observers import ALL, NOBODY
 from planner import Domain
-from planner.testing import brute_force, worlds
+from planner.testing import worlds
 
 
 def maze(seed):

@@ -6,18 +6,13 @@ import random
 from dataclasses import replace
 
 import pytest
+from brute_force import TooManyStates, brute_force_plan
+from random_tasks import with_random_constraints, with_random_wishes
 
+from benchmarks.random_problems import ALL, random_problem
 from planner import Status, solve, validate
 from planner.compilations.soft_goals import valued
 from planner.model import Goal
-from planner.testing import (
-    ALL,
-    TooManyStates,
-    brute_force_plan,
-    random_problem,
-    with_random_constraints,
-    with_random_wishes,
-)
 
 
 def wishful(seed):

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from brute_force import brute_force
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
@@ -24,7 +25,6 @@ from planner.heuristics import REGISTRY as HEURISTICS
 from planner.language.pddl import read
 from planner.limits import Limits, never
 from planner.task.ground_task import bits
-from planner.testing import brute_force
 
 SIZES = (10, 30, 100, 300, 1000)
 SMALL = [(profile, size, seed) for profile in PROFILES for size in (10, 23, 50) for seed in range(3)]

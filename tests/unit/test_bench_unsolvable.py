@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from brute_force import brute_force_plan
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
@@ -35,7 +36,6 @@ from benchmarks.unsolvable.unsolvable_tasks import (
 )
 from planner import Problem, load
 from planner.errors import DocumentError
-from planner.testing import brute_force_plan
 
 SMALL = [
     packing(2),

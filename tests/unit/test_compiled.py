@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from random_hierarchies import HtnFeatures, random_htn
 from search_twins import applied, closed, finished, is_goal, perfect, random_task, reachable, replayed, successors
 from uncertain_aims import WAYS, aim_of, board_of, compiled
 
@@ -21,7 +22,6 @@ from htn.search.decomposition_kernel import BLIND, DEFERRED, EAGER
 from htn.search.ground_hierarchy import Board as HtnBoard
 from htn.search.progression import Progression
 from htn.search.task_networks import Partial
-from htn.testing.random_problems import HtnFeatures, random_htn
 from planner.heuristics import REGISTRY
 from planner.heuristics.relaxation import AXIOM, relax
 from planner.heuristics.relaxation_compiled import exploration, missing_at_first, packed_relaxation

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from brute_force import brute_force
 
 from htn.compilations.methods_from_actions import as_htn
 from planner import (
@@ -39,7 +40,7 @@ from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Atom, Object, Problem
 from planner.plan import Plan, Step
-from planner.testing import brute_force, plan, steps_from
+from planner.testing import plan, steps_from
 
 DESK = """\
 domain: desk

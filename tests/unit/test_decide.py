@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from benchmarks.random_problems import STRIPS, random_problem
 from planner import (
     Atom,
     Domain,
@@ -28,7 +29,6 @@ from planner import (
 )
 from planner.lightweight import replace
 from planner.model import COST
-from planner.testing import STRIPS, random_problem
 from planner.validation.validate import validate
 
 SEARCHES = ("lao", "vi")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from brute_force import brute_force_plan
 
 from domains.outing.instances import HOUR, afternoon, problems
 from planner import (
@@ -16,7 +17,6 @@ from planner import (
 )
 from planner.lightweight import replace
 from planner.model import Goal
-from planner.testing import brute_force_plan
 
 
 def best(**changes: object) -> Result:

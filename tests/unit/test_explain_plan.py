@@ -12,7 +12,7 @@ from planner.language.declare import Domain, mandatory, never
 from planner.model import Problem
 from planner.plan import Plan, Step
 from planner.solve import solve
-from planner.testing.cases import steps_from
+from planner.testing import steps_from
 from planner.validation.validate import validate
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from random_hierarchies import PARTIAL, WILD, HtnFeatures, random_htn
 
 from htn.language.declare import Methods
-from htn.testing.random_problems import PARTIAL, WILD, HtnFeatures, random_htn
 from htn.verification.validate import validate
 from planner import Domain, StoppedBy, UnsupportedError, candidates, k_best, rank, solve
 from planner.cli import interrupt, main

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from brute_force import brute_force
 from htn_brute import TooManyNetworks, cheapest
 
+from benchmarks.random_problems import Features, random_problem
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl import parse_domain, parse_problem, write
 from htn.model import HtnDomain, HtnProblem
@@ -17,7 +19,6 @@ from planner.language.loading.python_files import shipped_names
 from planner.lightweight import replace
 from planner.model import DomainModel, Goal
 from planner.model.domain import creates_objects
-from planner.testing import Features, brute_force, random_problem
 
 TRIPS = """\
 (define (domain trips)

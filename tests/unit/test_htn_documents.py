@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from htn_brute import cheapest_steps
+from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 
+from benchmarks.random_problems import random_problem
 from htn.compilations.methods_from_actions import as_htn, derived_methods
 from htn.language.documents import documents_of
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
-from htn.testing.random_problems import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from planner import DocumentError, UnsupportedError, json_schema, load, read_documents, write_json, write_yaml
 from planner.model import And, Atom, DomainModel, Equals, Not, Object, Problem, Variable
 from planner.plan import Step
-from planner.testing import random_problem
 
 DOMAIN = """\
 domain: courier

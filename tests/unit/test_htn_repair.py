@@ -24,7 +24,7 @@ from planner.model import Atom, Goal
 from planner.plan import Plan, Status, Step, StoppedBy
 from planner.semantics.simulation import Simulation
 from planner.solve import solve
-from planner.testing.cases import steps_from
+from planner.testing import steps_from
 from planner.validation.validate import validate as validate_steps
 
 

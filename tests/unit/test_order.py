@@ -15,8 +15,7 @@ from planner.model.problem import Goal, Problem
 from planner.partial_order.causal_links import causal_links, partial_order, purposes
 from planner.plan import Plan
 from planner.scheduling.schedule import schedule
-from planner.testing import plan, steps_from
-from planner.testing.cases import atom_from
+from planner.testing import atom_from, plan, steps_from
 
 X, Y, Z = Variable("?x"), Variable("?y"), Variable("?z")
 

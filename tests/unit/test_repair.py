@@ -13,8 +13,7 @@ from planner import Atom, Domain, Outcome, Status, Step, Written, mend, patch, u
 from planner.errors import InputError, PlanError
 from planner.model import FALSE, Goal
 from planner.plan import StoppedBy
-from planner.testing import steps_from
-from planner.testing.cases import atom_from
+from planner.testing import atom_from, steps_from
 
 
 def corridor(*extra, at="a", goal="at(r, e)", rooms="abcde"):

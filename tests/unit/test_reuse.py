@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from benchmarks.random_problems import random_problem
 from planner import Domain, Problem, Status, load, solve, validate
 from planner.errors import InputError
 from planner.lightweight import replace
@@ -19,7 +20,6 @@ from planner.model import Atom, Object
 from planner.plan import StoppedBy
 from planner.reuse.plan_cache import PlanCache, shape_of
 from planner.reuse.templates import lift
-from planner.testing import random_problem
 
 
 def courier(rooms: int, names: str = "room", goal: int = 0) -> Problem:

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from benchmarks.random_problems import ALL, key_of, random_problem, successors
 from executor.testing import (
     NOBODY,
     Crash,
@@ -41,8 +42,6 @@ from planner.model import Atom, Case, Problem
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
 from planner.solve import solve
-from planner.testing import ALL, random_problem
-from planner.testing.brute import key_of, successors
 
 
 class Robot(Entity): ...

@@ -1,4 +1,4 @@
-"""What `planner.testing` gives to authors: the plan builder, cases, brute force and transition systems."""
+"""What `planner.testing` gives to authors, and the brute-force twins of planning: states, plans, transition systems."""
 
 from __future__ import annotations
 
@@ -6,24 +6,13 @@ import sys
 from dataclasses import replace
 
 import pytest
+from brute_force import TooManyStates, brute_force, brute_force_plan, transition_system
+from random_tasks import random_task
 
+from benchmarks.random_problems import ALL, STRIPS, random_problem
 from planner.model import Action, And, Atom, DomainModel, Goal, Metric, Not, Object, Problem, Variable, When
 from planner.plan import Result, Status, Step, StoppedBy
-from planner.testing import (
-    ALL,
-    STRIPS,
-    Case,
-    TooManyStates,
-    brute_force,
-    brute_force_plan,
-    check_cases,
-    plan,
-    random_problem,
-    random_task,
-    steps_from,
-    transition_system,
-)
-from planner.testing.cases import atom_from
+from planner.testing import Case, atom_from, check_cases, plan, steps_from
 from planner.validation.validate import validate
 
 FROM, TO = Variable("?from", ("room",)), Variable("?to", ("room",))

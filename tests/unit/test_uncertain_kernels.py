@@ -7,6 +7,7 @@ import contextlib
 import pytest
 from uncertain_aims import PLAIN, UNCERTAIN, WAYS, aim_of, board_of, compiled, never
 
+from benchmarks.random_problems import random_problem
 from planner import Status, decide, evaluate
 from planner.jit import common_kernel as n
 from planner.jit import library
@@ -19,7 +20,6 @@ from planner.policies.mdp_compiled import KernelHopes, ProcessBoard
 from planner.policies.policy_mcts import FIRST_SWEEP, Mcts, simulated
 from planner.policies.policy_mcts_compiled import CompiledTrials
 from planner.policies.policy_mcts_kernel import NO_NODE
-from planner.testing import random_problem
 
 
 def reference(aim, simulations):

@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from brute_force import brute_force
 from unknown_random import random_unknown
 
 from planner import (
@@ -34,7 +35,7 @@ from planner.language.declare.syntax import parse_atom
 from planner.model import COST, TRUE
 from planner.model.unknown_facts import hidden
 from planner.plan import Supposition
-from planner.testing import brute_force, steps_from, worlds
+from planner.testing import steps_from, worlds
 
 
 class Room(Entity):

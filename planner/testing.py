@@ -1,6 +1,8 @@
-"""Cases: what a domain's author knows about a problem, checked by replaying plans and, on request, by solving.
+"""Help for those who test domains: plans that are replayed while they are written, and cases that are checked.
 
-Plans written step by step, each checked as it is written.
+plan(problem).step("move", "r2", "hall", "lab").end()                   a plan, each step applied as it is written
+check_cases([Case("one", problem, 2, ("move(r2, hall, lab)",))])        valid and invalid plans, and the optimum
+worlds(problem)                                                         the ways in which unknown facts may turn out
 """
 
 from __future__ import annotations
@@ -11,10 +13,13 @@ from dataclasses import dataclass, field
 from planner.compilations.object_creation.placeholders import for_steps
 from planner.errors import InputError
 from planner.model import Atom, Formula, Number, Problem
+from planner.model.unknown_facts import worlds
 from planner.plan import Plan, Result, Status, Step
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import validate
 from planner.validation.verdict import Verdict
+
+__all__ = ["Case", "PlanBuilder", "atom_from", "check_cases", "complaints", "plan", "steps_from", "worlds"]
 
 
 class PlanBuilder:
@@ -28,7 +33,7 @@ class PlanBuilder:
     def step(self, action: str, *arguments: str) -> PlanBuilder:
         """Append a step. Raises `AssertionError` with the reason where it cannot be applied."""
         step = Step(action, arguments)
-        self._make_room(step)
+        self._add_placeholders(step)
         if self._simulation.objection(step) is not None:
             raise AssertionError(validate(self._problem, [*self._steps, step]).reason)
         try:
@@ -39,8 +44,8 @@ class PlanBuilder:
         self._steps.append(step)
         return self
 
-    def _make_room(self, step: Step) -> None:
-        """Have a placeholder for each object that `step` creates."""
+    def _add_placeholders(self, step: Step) -> None:
+        """Add a placeholder for each object that `step` creates, and replay the steps so far."""
         problem = for_steps(self._problem, [*self._steps, step])
         if problem.objects != self._simulation.problem.objects:
             self._simulation = Simulation(problem)
@@ -125,10 +130,10 @@ def complaints(case: Case, solve: Callable[[Problem], Result] | None = None) -> 
     for number, text in enumerate(case.valid, start=1):
         verdict = validate(case.problem, steps_of(text))
         if verdict.valid:
-            worth.append(_benefit(case.problem, verdict) if wishes else verdict.cost)
+            worth.append(_net_benefit(case.problem, verdict) if wishes else verdict.cost)
         else:
             yield f"valid plan {number} is not valid: {verdict.reason}"
-    yield from _wrong_worth(case, worth, "net benefit" if wishes else "cost")
+    yield from _check_worth(case, worth, "net benefit" if wishes else "cost")
     for number, (text, reason) in enumerate(case.invalid, start=1):
         verdict = validate(case.problem, steps_of(text))
         if verdict.valid:
@@ -136,15 +141,15 @@ def complaints(case: Case, solve: Callable[[Problem], Result] | None = None) -> 
         elif reason not in verdict.reason:
             yield f"invalid plan {number} fails because {verdict.reason!r}, not because {reason!r}"
     if solve is not None:
-        yield from _wrong_answer(case, solve(case.problem))
+        yield from _check_answer(case, solve(case.problem))
 
 
-def _benefit(problem: Problem, verdict: Verdict) -> Number:
+def _net_benefit(problem: Problem, verdict: Verdict) -> Number:
     gained = sum([wish.utility or 0 for wish in problem.wishes]) - verdict.cost
     return gained - sum([wish.utility or 0 for wish in verdict.forgone])
 
 
-def _wrong_worth(case: Case, worth: list[Number], what: str) -> Iterator[str]:
+def _check_worth(case: Case, worth: list[Number], what: str) -> Iterator[str]:
     if case.optimum is None:
         if worth:
             yield f"it is said to have no plan, but one has a {what} of {min(worth)}"
@@ -154,7 +159,7 @@ def _wrong_worth(case: Case, worth: list[Number], what: str) -> Iterator[str]:
         yield f"the best {what} is said to be {case.optimum}, but the best of its valid plans has {best}"
 
 
-def _wrong_answer(case: Case, result: Result) -> Iterator[str]:
+def _check_answer(case: Case, result: Result) -> Iterator[str]:
     expected = Status.OPTIMAL if case.proved else Status.SOLVED
     expected = Status.UNSOLVABLE if case.optimum is None else expected
     what, found = ("net benefit", result.net_benefit) if case.problem.wishes else ("cost", result.cost)

@@ -3,50 +3,22 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
+from benchmarks.random_problems import StateKey, key_of, successors
 from planner.errors import ForethoughtError
-from planner.model import Atom, Number, Problem
+from planner.model import Number, Problem
 from planner.plan import Plan, Step
 from planner.semantics.constraints import Watches
 from planner.semantics.simulation import Simulation
 
 Steps = tuple[Step, ...]
-StateKey = tuple[frozenset[Atom], frozenset[Atom]]
-"""What a state is to the plan checker: its facts, and the actions that have run as far as any `after` asks."""
 
 
 class TooManyStates(ForethoughtError):
     """A problem has more reachable states than the caller wanted to look at."""
-
-
-def key_of(simulation: Simulation) -> StateKey:
-    """Return what tells the present state from all others."""
-    return simulation.facts, frozenset(simulation.history)
-
-
-def successors(simulation: Simulation) -> Iterator[tuple[Step, Simulation]]:
-    """Yield the applicable steps, in order of declaration and arguments, and what each leads to."""
-    for step in simulation.applicable():
-        after = simulation.copy()
-        after.apply(step)
-        yield step, after
-
-
-def reachable(problem: Problem) -> Iterator[Simulation]:
-    """Yield every reachable state once, breadth first."""
-    start = Simulation(problem)
-    seen, queue = {key_of(start)}, [start]
-    yield start
-    for state in queue:
-        for _, after in successors(state):
-            key = key_of(after)
-            if key not in seen:
-                seen.add(key)
-                queue.append(after)
-                yield after
 
 
 def brute_force_plan(problem: Problem, max_states: int = 10_000) -> Plan | None:

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from benchmarks.random_problems import Features, FormulaDrawer, Readable, Scope, fits, instances, random_problem
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from planner.model import TRUE, Action, Atom, Equals, Formula, Goal, Not, Predicate, Problem, TypeHierarchy, Variable
 from planner.model.formulas import conjunction, substitute
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
-from planner.testing import Features, random_problem
-from planner.testing.random_formulas import FormulaDrawer, Readable, Scope, fits, instances
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -1,4 +1,4 @@
-"""Random constraints on random problems, of all kinds, on conditions and on steps; and random soft goals."""
+"""Random problems for tests: ground, as a Hypothesis strategy, with random constraints, and with soft goals."""
 
 from __future__ import annotations
 
@@ -7,14 +7,28 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
+from hypothesis import strategies
+
+from benchmarks.random_problems import ALL, Features, FormulaDrawer, Readable, random_problem
+from planner.grounding.ground import ground
+from planner.limits import Limits
 from planner.model.actions import Constraint, ConstraintKind, Done, Happening
 from planner.model.domain import TypeHierarchy
 from planner.model.formulas import OPEN, Atom, Formula, Number
 from planner.model.problem import Goal, Problem, SoftGoal
-from planner.testing.random_formulas import Features, FormulaDrawer, Readable
 
 UTILITIES: Final[tuple[Number, ...]] = (1, 2, 5, 8, Decimal("2.5"))
 _RELATING: Final = frozenset({ConstraintKind.BEFORE, ConstraintKind.NEVER_AFTER})
+
+
+def random_task(seed: int | random.Random, features: Features = ALL):
+    """Return a random problem, ground."""
+    return ground(random_problem(seed, features), Limits())
+
+
+def problems(features: Features = ALL):
+    """Return a Hypothesis strategy for random problems."""
+    return strategies.randoms(use_true_random=False).map(lambda rng: random_problem(rng, features))
 
 
 def with_random_constraints(
