@@ -251,7 +251,8 @@ class StepEnded:
 
     The `values` of the `result` of one that is done are in working memory from now on. A failed step is `repeatable`
     where doing it once more cannot do it twice. One that is in doubt has `awaited` effects: what holds if it happened.
-    `outcome` is which of several declared ones came about, where that is known.
+    `outcome` is which of several declared ones came about, where that is known. `denied` says that the handler itself
+    reported the failure, instead of raising.
     """
 
     step: str
@@ -262,6 +263,7 @@ class StepEnded:
     repeatable: bool = True
     awaited: tuple[Note, ...] = ()
     outcome: str = ""
+    denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from executor.events.events import Note, Provenance, StepStatus
 from executor.plans.action_plan import Basis
-from planner.model import Atom
+from planner.model.actions import added
+from planner.model.domain import DomainModel
+from planner.model.formulas import Atom, Term, is_variable
 from planner.plan import Step
+from planner.semantics.conditions import Universe
 
 Key = tuple[str, tuple[str, ...]]
 """An action and its arguments."""
@@ -92,11 +96,13 @@ class Begun:
     `step` is the id of the step, `effects` are the facts that it was to change and whether they hold then. `absent` are
     those of them that a conclusive observer has seen to be missing since. `came` are those that an observer has seen to
     come about, or that another step has changed since: missing later, they are no evidence that nothing happened.
+    `denied` says that the handler itself reported that it failed.
     """
 
     step: str
     effects: Mapping[Atom, bool]
     done: bool = False
+    denied: bool = False
     absent: frozenset[Atom] = frozenset()
     came: frozenset[Atom] = frozenset()
 
@@ -116,15 +122,15 @@ class Irreversible:
         """Note that a handler is called for the ground action, which goes by the names in `alike`."""
         self._begun.update(dict.fromkeys(map(_key, alike), Begun(step, effects)))
 
-    def end(self, step: str, status: StepStatus, *, repeatable: bool) -> None:
-        """Note how step `step` ended; where it is `repeatable`, nothing came of it."""
+    def end(self, step: str, status: StepStatus, *, repeatable: bool, denied: bool) -> None:
+        """Note how step `step` ended: where it is `repeatable`, nothing came of it; `denied` is as in `Begun`."""
         for key, begun in list(self._begun.items()):
             if begun.step != step:
                 continue
             if repeatable and status in {StepStatus.FAILED, StepStatus.PENDING}:
                 del self._begun[key]
             else:
-                self._begun[key] = replace(begun, done=status.is_done, absent=frozenset())
+                self._begun[key] = replace(begun, done=status.is_done, denied=denied, absent=frozenset())
 
     def see(self, notes: Iterable[Note], by: str = "") -> None:
         """Take in `notes`: conclusive ones may show that an action has no effect.
@@ -168,9 +174,46 @@ class Irreversible:
         """Return the ground actions that no new step may take."""
         return {Step(*key) for key in self._begun}
 
+    def doubtful(self) -> dict[Atom, str]:
+        """Return the facts that a failed action may have brought about, though nobody said or saw so, with its step."""
+        doubted = [each for each in self._begun.values() if not (each.done or each.denied)]
+        return {
+            fact: each.step
+            for each in doubted
+            for fact, holds in each.effects.items()
+            if holds and fact not in each.absent - each.came
+        }
+
     def done(self) -> list[Begun]:
         """Return those that were done, each once."""
         return list({each.step: each for each in self._begun.values() if each.done}.values())
+
+
+def doubles(domain: DomainModel, universe: Universe, doubtful: Mapping[Atom, str]) -> dict[Step, str]:
+    """Return the irreversible ground actions that provide a fact of `doubtful`, each with the step named there."""
+    found: dict[Step, str] = {}
+    for action in domain.actions.values() if doubtful else ():
+        if "irreversible" not in action.tags:
+            continue
+        domains = universe.domains(action.parameters)
+        provided = [fact for effect in action.effects for fact in added(effect.provides)]
+        for pattern, (fact, step) in product(provided, doubtful.items()):
+            known = _match(pattern, fact)
+            if known is not None:
+                choices = [[known[name]] if name in known else domains[name] for name in domains]
+                found |= {Step(action.name, row): step for row in product(*choices)}
+    return found
+
+
+def _match(pattern: Atom, fact: Atom) -> dict[Term, str] | None:
+    """Return what the variables of `pattern` stand for where it is `fact`; None where it cannot be."""
+    if pattern.predicate != fact.predicate or len(pattern.args) != len(fact.args):
+        return None
+    found: dict[Term, str] = {}
+    for term, name in zip(pattern.args, fact.args, strict=True):
+        if found.setdefault(term, name) != name or not (is_variable(term) or term == name):
+            return None
+    return found
 
 
 def _key(step: Step) -> Key:

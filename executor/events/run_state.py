@@ -39,7 +39,7 @@ from executor.events.events import (
     StepStatus,
     StepWaiting,
 )
-from executor.events.failures import Failures, Irreversible, Key, Spent
+from executor.events.failures import Failures, Irreversible, Key, Spent, doubles
 from executor.events.steps import Results, StepRecord, Steps
 from executor.events.tasks import TASKS, Hierarchy
 from executor.observe.beliefs import Beliefs, is_in_place
@@ -311,7 +311,7 @@ class RunState:
             record.result = event.result
         before = self.beliefs.simulation.facts if self.kept is not None else frozenset()
         self.beliefs.take(event.facts)
-        self.irreversible.end(event.step, event.status, repeatable=event.repeatable)
+        self.irreversible.end(event.step, event.status, repeatable=event.repeatable, denied=event.denied)
         self.irreversible.see(event.facts, event.step if event.status in _RAN else "")
         if event.status is StepStatus.FAILED and record.attempts and record.plan.supposes:
             self.beliefs.take(self.beliefs.refuted(supposed(record.plan.supposes)))
@@ -414,7 +414,25 @@ class RunState:
 
         Steps of the plan that the run began with, and those of a policy, may repeat what was done without doubt.
         """
-        return self.irreversible.bars(record.step, record.id, is_new=self.purpose_of(record) != "plan")
+        is_new = self.purpose_of(record) != "plan"
+        reason = self.irreversible.bars(record.step, record.id, is_new=is_new)
+        if reason or not is_new:
+            return reason
+        other = self._doubles().get(Step(record.step.action, record.step.arguments), record.id)
+        return (
+            "" if other == record.id else f"{record.step} is irreversible, and may do again what step {other} has done"
+        )
+
+    def barred(self) -> set[Step]:
+        """Return the ground actions that no new step may take: what is irreversible and may have happened.
+
+        Among them are other irreversible actions that provide what one that failed may have provided already.
+        """
+        return self.irreversible.barred() | self._doubles().keys()
+
+    def _doubles(self) -> dict[Step, str]:
+        universe = self.beliefs.simulation.rules.universe
+        return doubles(self.problem.domain, universe, self.irreversible.doubtful())
 
     @property
     def open_questions(self) -> dict[str, Asked]:

@@ -112,14 +112,18 @@ def callable_next(
     if found.status not in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
         return []
     action = skills[0].action
-    says_that_it_failed = not (got.result.success or got.raised is not None or got.in_doubt)
     may_repeat = "irreversible" not in action.tags or not got.begun
-    vouched = bool(policy.retries) and says_that_it_failed and may_repeat
+    vouched = bool(policy.retries) and _says_that_it_failed(got) and may_repeat
     if not (is_harmless(action) or found.absent or vouched):
         return []
     calls = Counter([*record.failed, record.skill])
     retries = _retries(action, policy, got) if _matches(policy, got) else -1
     return [each for each in skills if got.crashed or not calls[each.name] or calls[each.name] <= retries]
+
+
+def _says_that_it_failed(got: Attempt) -> bool:
+    """Return whether the handler itself reported a failure; one that raised or timed out has not."""
+    return not (got.result.success or got.raised is not None or got.in_doubt)
 
 
 def _retries(action: Action, policy: ExecutionPolicy, got: Attempt) -> int:
@@ -234,7 +238,8 @@ class Aftermath:
         nothing_lost = found.absent if "irreversible" in action.tags else found.known or is_harmless(action)
         repeatable = not in_doubt and (nothing_lost or not got.begun)
         awaited = _awaited(wanted) if in_doubt else ()
-        end = StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited)
+        denied = _says_that_it_failed(got)
+        end = StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited, denied=denied)
         if others:
             self._returned(record, got, result)
             return Another(others, end)

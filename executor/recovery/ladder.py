@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from executor.background_searches import search_in_turn
-from executor.events.events import Event, ProvedImpossible, Provenance, Rung
+from executor.events.events import Event, Note, ProvedImpossible, Provenance, Rung, StepEnded, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.learning.learned_costs import Pricing
@@ -120,13 +120,17 @@ class Ladder:
         if self.state.is_undoing:
             return not meanwhile and await self.compensation.begin(about)
         await self.survey.near(failed)
+        if self.reopen_doubt():
+            return True
         if self._is_at_the_goal:
             self.replanning.skip(len(self.options.left()))
             return True
         if self.state.policy is not None:
             if meanwhile:
                 return False
-            if await self._follow(about) or (await self.survey.everywhere() and await self._follow(about)):
+            if await self._follow(about):
+                return True
+            if await self.survey.everywhere() and (self.reopen_doubt() or await self._follow(about)):
                 return True
         elif self.state.hierarchy is None and self.options.still_works(self.options.left()):
             if is_asked_by is None or self._is_spent or not await self.replanning.improve(about):
@@ -150,6 +154,19 @@ class Ladder:
             self.replanning.keep()
             return True
         return not self._is_spent and await self.following.decide_again(about)
+
+    def reopen_doubt(self) -> bool:
+        """Put irreversible steps in doubt about whose effects nobody can say anything by now; return whether any is."""
+        beliefs, found = self.state.beliefs, False
+        for begun in self.state.irreversible.done():
+            unknown = next((fact for fact in begun.effects if beliefs.holds(fact) is None), None)
+            if unknown is None:
+                continue
+            found = True
+            reason = f"it was done, but {beliefs.note(unknown).source or f'nobody can say whether {unknown} holds'}"
+            awaited = tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in begun.effects.items()])
+            self.emit(StepEnded(begun.step, StepStatus.IN_DOUBT, reason, repeatable=False, awaited=awaited))
+        return found
 
     @property
     def _is_at_the_goal(self) -> bool:

@@ -174,7 +174,7 @@ class Options:
     def never(self) -> set[Step]:
         """Return the ground actions that are not to be tried any more."""
         spent = {Step(*key) for key, each in self.state.tried.items() if _is_over(each)}
-        return spent | self.state.irreversible.barred()
+        return spent | self.state.barred()
 
     def repeats(self, steps: Iterable[Step]) -> bool:
         """Return whether `steps` would lead to trying again, in a state in which it failed, what has failed."""

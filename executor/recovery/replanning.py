@@ -220,7 +220,7 @@ class Replanning:
 
     async def anew(self, about: str) -> bool:
         """Find another plan, by whatever steps, as somebody says that it is worth another try."""
-        barred = self.state.irreversible.barred()
+        barred = self.state.barred()
         return await self._search(Rung.REPLAN, about, forbidden=barred, not_first=set())
 
     async def improve(self, about: str) -> bool:

@@ -6,7 +6,7 @@ What a run has taken, against what its plan allows: cost, seconds, and tokens.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,8 +15,6 @@ from executor.events.events import (
     TROUBLE,
     Asked,
     GoalDropped,
-    Note,
-    Provenance,
     RunEnded,
     RunStatus,
     StepEnded,
@@ -30,7 +28,7 @@ from executor.loop.step import Stepper
 from executor.plan_check.means import TOKENS
 from executor.plans.assumptions import supposed
 from executor.recovery.ladder import Ladder
-from planner.model import Atom, Number
+from planner.model import Number
 from planner.plan import exact_sum
 
 
@@ -144,7 +142,12 @@ class Supervisor:
         return [f"{fact} is otherwise than the plan supposes" for fact in dict.fromkeys(facts)]
 
     def _unattended(self) -> list[StepRecord]:
-        return [record for record in self.state.with_status(*TROUBLE) if record.id not in self._seen]
+        """Return the steps in trouble that nobody has attended to; one in doubt is attended to when it is settled."""
+        return [
+            record
+            for record in self.state.with_status(*TROUBLE)
+            if record.status is StepStatus.IN_DOUBT or record.id not in self._seen
+        ]
 
     def _new(self) -> list[StepRecord]:
         return [record for record in self._unattended() if record.id not in self._postponed]
@@ -197,7 +200,7 @@ class Supervisor:
             return None
         if trouble and not self.state.has_aim:
             return None
-        if self._reopen_doubt():
+        if self.ladder.reopen_doubt():
             return None
         self._put_back()
         if await self.ladder.climb(trouble, is_asked_by=asker):
@@ -212,21 +215,6 @@ class Supervisor:
         for record in self.state.with_status(StepStatus.WAITING):
             if "question" in (record.wait or {}):
                 self.stepper.emit(StepEnded(record.id, StepStatus.PENDING, repeatable=False))
-
-    def _reopen_doubt(self) -> bool:
-        """Put irreversible steps in doubt about whose effects observers disagree by now; return whether any is."""
-        doubtful = [each for each in self.state.irreversible.done() if self._is_unknown(each.effects)]
-        for each in doubtful:
-            unknown = next(fact for fact in each.effects if self.state.beliefs.holds(fact) is None)
-            why = self.state.beliefs.note(unknown).source or f"nobody can say whether {unknown} holds"
-            awaited = tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in each.effects.items()])
-            reason = f"it was done, but {why}"
-            self.ladder.emit(StepEnded(each.step, StepStatus.IN_DOUBT, reason, repeatable=False, awaited=awaited))
-            self._seen.discard(each.step)
-        return bool(doubtful)
-
-    def _is_unknown(self, facts: Iterable[Atom]) -> bool:
-        return any(self.state.beliefs.holds(fact) is None for fact in facts)
 
     def _pass(self, failed: Sequence[StepRecord]) -> None:
         """Go on without steps that failed."""
@@ -244,7 +232,7 @@ class Supervisor:
             return None
         if goes_on or not self.state.has_aim:
             return await self._give_up(failed)
-        return None if self._reopen_doubt() or await self.ladder.climb([]) else await self._give_up([])
+        return None if self.ladder.reopen_doubt() or await self.ladder.climb([]) else await self._give_up([])
 
     def _drop_lost_wishes(self) -> bool:
         """Give up the soft goals that do not hold, if the hard goal does; return whether there were any."""

@@ -215,6 +215,57 @@ def test_what_was_done_unseen_is_not_done_again_by_another_plan(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("failure", ["raises", "is not seen", "says that it failed"])
+def test_no_other_irreversible_action_does_what_one_that_failed_may_have_done(model, failure):
+    """The first way to pay may have paid; only where its handler says that it did not is another way taken."""
+    shop = Shop(
+        pay={"provides": ["paid"], "tags": ["irreversible"]},
+        pay_by_card={"provides": ["paid"], "tags": ["irreversible"], "cost": 3},
+    ).watch("paid", conclusive=False)
+    shop.does["pay"] = {
+        "raises": raises,
+        "is not seen": lambda: True,
+        "says that it failed": lambda: ActionResult.failed("no"),
+    }[failure]
+    outcome = shop.run(["paid"], model=model)
+    if failure == "says that it failed":
+        assert outcome.succeeded
+        assert shop.calls == ["pay", "pay_by_card"]
+    else:
+        assert not outcome.succeeded
+        assert shop.calls == ["pay"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_another_irreversible_action_is_taken_where_a_conclusive_look_saw_that_nothing_happened(model):
+    shop = Shop(
+        pay={"provides": ["paid"], "tags": ["irreversible"]},
+        pay_by_card={"provides": ["paid"], "tags": ["irreversible"], "cost": 30},
+    ).watch("paid")
+    shop.does["pay"] = raises
+    shop.world.policies["pay"] = ExecutionPolicy(retries=0)
+    outcome = shop.run(["paid"], model=model)
+    assert outcome.succeeded
+    assert shop.calls[-1] == "pay_by_card"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_observers_that_disagree_while_a_patch_is_made_bring_a_step_into_doubt(model):
+    """`ship` fails; when the run looks around, the observers of the payment disagree: no other payment is made."""
+    shop = Shop(
+        pay=PAY,
+        ship={"requires": ["paid"], "provides": ["shipped"]},
+        pay_by_card={"provides": ["paid"], "tags": ["irreversible"], "cost": 30},
+    ).watch("paid", "shipped")
+    shop.does["ship"] = lambda: ActionResult.failed("no")
+    shop.world.observer("paid")(lambda: "ship" not in shop.calls)
+    outcome = shop.run(["shipped"], model=model)
+    assert outcome.status is RunStatus.IN_DOUBT
+    assert {"pay", "pay_by_card"} & set(shop.calls) == {"pay"}
+    assert shop.calls.count("pay") == 1
+
+
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("seen", [True, False], ids=["seen before", "never seen"])
 def test_an_effect_that_was_used_up_is_no_evidence_that_nothing_happened(model, seen):
     """The ticket that the credit was used for gets lost: another one would take another payment."""

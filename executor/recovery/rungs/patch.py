@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 async def take(ladder: Ladder, about: str) -> bool:
     """Patch the plan; where that fails, look at everything and try again."""
-    return await ladder.replanning.patch(about) or (
-        await ladder.survey.everywhere() and await ladder.replanning.patch(about)
-    )
+    if await ladder.replanning.patch(about):
+        return True
+    return await ladder.survey.everywhere() and (ladder.reopen_doubt() or await ladder.replanning.patch(about))
