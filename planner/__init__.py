@@ -14,7 +14,7 @@ from planner.lightweight import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planner.compilations.determinization import expected_costs
-    from planner.compilations.object_creation.placeholders import (
+    from planner.compilations.object_creation import (
         compile_object_creation,
         created_by,
         declared_arguments,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         PlanError,
         UnsupportedError,
     )
-    from planner.explain.plan_steps import explain_plan
-    from planner.explain.unsolvable import explain_unsolvable
+    from planner.explain.plan_explanation import explain_plan
+    from planner.explain.unsolvability import explain_unsolvable
     from planner.language.declare import (
         FIXED,
         Domain,
@@ -98,10 +98,10 @@ __all__ = [
 
 _MODULES = {
     "compilations.determinization": "expected_costs",
-    "compilations.object_creation.placeholders": "compile_object_creation created_by declared_arguments for_steps",
+    "compilations.object_creation": "compile_object_creation created_by declared_arguments for_steps",
     "errors": "DeclarationError DocumentError ForethoughtError InputError NoPlan PddlError PlanError UnsupportedError",
-    "explain.plan_steps": "explain_plan",
-    "explain.unsolvable": "explain_unsolvable",
+    "explain.plan_explanation": "explain_plan",
+    "explain.unsolvability": "explain_unsolvable",
     "language.declare": "FIXED Domain Entity From Outcome When always at_most before done forbidden mandatory never "
     "never_after resolve_action sometime",
     "language.documents": "json_schema read_documents write_json write_yaml",

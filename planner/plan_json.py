@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.errors import Location, PlanError, did_you_mean
 from planner.language.declare.fields import count
 from planner.lightweight import replace

@@ -11,7 +11,7 @@ from executor.plans.execution_models import ExecutionModel
 from executor.testing import Fault, FaultKind, Observe
 from executor.testing.faults import BREAKING
 from executor.tools.step_policy import ExecutionPolicy
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.model import OPEN, Atom, Problem
 from planner.plan import Plan, Step
 from planner.semantics.simulation import Simulation

@@ -9,7 +9,7 @@ from typing import Any, Final
 from executor.agent.missing_capabilities import Missing, missing_in
 from executor.background_searches import search_in_turn, search_until_cancelled
 from executor.tools.world import World
-from planner.explain.unsolvable import unreachable_parts
+from planner.explain.unsolvability import unreachable_parts
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits
 from planner.model import FALSE, Problem

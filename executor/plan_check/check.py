@@ -24,7 +24,7 @@ from executor.plans.action_plan import REFERENCE, ActionPlan, Goals, PlanStep, t
 from executor.plans.partial_order import order_of
 from executor.tools.results import ActionResult
 from executor.tools.world import World, actions_of
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.errors import InputError
 from planner.language.declare import Domain
 from planner.language.declare.declarations import objects_of

@@ -14,7 +14,7 @@ from executor.plans.action_plan import ActionPlan, PlanStep
 from executor.plans.partial_order import edges, order_of, wanted_facts
 from executor.tools.returned_values import may_have, may_leave, promise
 from executor.tools.world import Skill, World
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.errors import InputError
 from planner.language.declare import resolve_action
 from planner.model import Action, Atom, DataParameter, Number, Outcome, Problem, When

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, Final
 
 from executor.tools.containment import attempt, text_from
-from planner.compilations.object_creation.placeholders import for_steps, with_placeholders_in_any_order
+from planner.compilations.object_creation import for_steps, with_placeholders_in_any_order
 from planner.errors import kind_of
 from planner.model import Atom, DomainModel, Problem
 from planner.model.domain import creates_objects

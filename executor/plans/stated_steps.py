@@ -12,7 +12,7 @@ from typing import Final
 
 from executor.plans.action_plan import PlanStep
 from executor.plans.assumptions import supposed
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.language.declare.fields import CodePlace, Place
 from planner.language.declare.problem import ProblemBuilder
 from planner.lightweight import replace

@@ -150,7 +150,7 @@ _HAPPENED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
 def check_tasks(plan: ActionPlan, problem: Problem, methods: HtnDomain | None) -> None:
     """Raise `PlanError` where `plan` came of tasks and does not do them."""
     from htn.verification.validate import validate
-    from planner.compilations.object_creation.placeholders import for_steps
+    from planner.compilations.object_creation import for_steps
     from planner.semantics.simulation import Simulation
 
     found = Hierarchy.of(plan, problem, methods)

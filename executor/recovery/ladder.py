@@ -24,7 +24,7 @@ from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery
 from executor.recovery.replanning import Replanning
 from executor.recovery.rungs import action_of
 from planner.errors import ForethoughtError
-from planner.explain.unsolvable import explain_unsolvable
+from planner.explain.unsolvability import explain_unsolvable
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Goal, Problem

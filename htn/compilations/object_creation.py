@@ -1,12 +1,12 @@
 """Tasks whose actions create objects, planned with placeholders for these.
 
-They are those of `planner.compilations.object_creation.placeholders`.
+They are those of `planner.compilations.object_creation`.
 
 A subtask that is such an action has what it creates as its last arguments, as steps of plans have: parameters of the
 method, which the subtasks after it can speak of.
 
 Search for tasks whose actions create objects: rounds with ever more placeholders
-(`planner.compilations.object_creation.rounds`).
+(`planner.compilations.creation_rounds`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from htn.model import HtnProblem
-from planner.compilations.object_creation.placeholders import (
+from planner.compilations.creation_rounds import Creation, Rounds, creations_by, rule_sizes
+from planner.compilations.object_creation import (
     Guards,
     compile_object_creation,
     created_types,
@@ -22,8 +23,6 @@ from planner.compilations.object_creation.placeholders import (
     in_order,
     with_placeholders_in_any_order,
 )
-from planner.compilations.object_creation.reachability import rule_sizes
-from planner.compilations.object_creation.rounds import Creation, Rounds, creations_by
 from planner.lightweight import replace
 from planner.model import Atom, Problem, TypeHierarchy
 from planner.model.domain import creates_objects
@@ -61,7 +60,7 @@ def named_by(problem: HtnProblem, steps: Iterable[Step]) -> HtnProblem:
 def with_enough(problem: HtnProblem) -> HtnProblem:
     """Return `problem` with placeholders enough for relaxed reachability; as it is if nothing creates.
 
-    See `planner.compilations.object_creation.reachability.with_enough`; methods are rules, too.
+    See `planner.compilations.creation_rounds.with_enough`; methods are rules, too.
     """
     if not creates_objects(problem.classical.domain):
         return problem

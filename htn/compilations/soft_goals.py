@@ -14,9 +14,9 @@ from collections.abc import Collection
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from htn.plan import Decomposition, Node
 from htn.verification.validate import validate
-from planner.compilations.compilation import Compilation, same_steps
-from planner.compilations.constraints import compile_constraints as compile_classical_constraints
+from planner.compilations import Compilation, same_steps
 from planner.compilations.soft_goals import Wishing, forgone, granted, with_spending
+from planner.compilations.trajectory_constraints import compile_constraints as compile_classical_constraints
 from planner.lightweight import Final, replace
 from planner.model import COST, Action, Atom, Goal, Metric
 from planner.options import Solve, SolveOptions

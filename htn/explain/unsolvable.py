@@ -16,7 +16,7 @@ from htn.explain.impossible_tasks import Reach, _part, _proved
 from htn.explain.observed_dead_ends import FirstChoices, PossibleChoices, observed
 from htn.explain.report import Attempt, DeadEnd, Failure, Lack, WhyNot
 from htn.model import HtnProblem
-from planner.compilations.constraints import MARK
+from planner.compilations.trajectory_constraints import MARK
 from planner.explain.conflicts import Kind, conflicts
 from planner.garbage_collection import collector_paused
 from planner.lightweight import Final, replace

@@ -27,8 +27,8 @@ from planner.lightweight import replace
 from planner.model import TRUE, Atom, Equals, Formula, Not, Term, Variable, is_variable
 from planner.model.formulas import conjunction, conjuncts, free_variables
 from planner.plan import Plan, Step
-from planner.unified_planning.incoming import Incoming, Reading
-from planner.unified_planning.incoming.formulas import FormulaReader, Names, model_name
+from planner.unified_planning.formula_reader import FormulaReader, Names, model_name
+from planner.unified_planning.problem_reader import Incoming, Reading
 from planner.validation.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -247,8 +247,8 @@ class HtnIncoming:
 def from_unified_planning(source: HierarchicalProblem) -> HtnIncoming:
     """Return `source` as a hierarchical problem, with plans mapped both ways.
 
-    Raises `UnsupportedError` as `planner.unified_planning.incoming.from_unified_planning` does, and for orders in time
-    that are none of subtasks; `InputError` where parts of `source` contradict each other.
+    Raises `UnsupportedError` as `planner.unified_planning.problem_reader.from_unified_planning` does, and for orders in
+    time that are none of subtasks; `InputError` where parts of `source` contradict each other.
     """
     return _Reading(source).result()
 

@@ -23,8 +23,8 @@ from htn.model import HtnDomain, HtnProblem, Method, Network, sealed
 from htn.plan import Decomposition
 from htn.unified_planning.plans import instances_of, tree_from, with_costs
 from planner.compilations.adl import compile_adl
-from planner.compilations.constraints import compile_constraints
 from planner.compilations.cost_tables import with_tables
+from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import PlanError
 from planner.language.pddl.names import Names, Renaming, legal
 from planner.language.pddl.sections import free_name
@@ -33,9 +33,9 @@ from planner.limits import Limits
 from planner.model import TRUE, Action, Atom, Equals, Formula, Problem, Term, TypeHierarchy, Variable
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Plan, Step
+from planner.unified_planning.formula_writer import Scope
 from planner.unified_planning.jobs import bare
-from planner.unified_planning.outgoing.formulas import Scope
-from planner.unified_planning.outgoing.problem import Writing, prepared
+from planner.unified_planning.problem_writer import Writing, prepared
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment
@@ -240,7 +240,7 @@ def to_unified_planning(
 ) -> HtnOutgoing:
     """Return `problem` as one of unified-planning, in the given or the global environment, with the way back for plans.
 
-    Raises as `planner.unified_planning.outgoing.problem.to_unified_planning` does.
+    Raises as `planner.unified_planning.problem_writer.to_unified_planning` does.
     """
     limits = limits or Limits()
     classical = with_tables(compile_adl(problem.classical).problem, limits)

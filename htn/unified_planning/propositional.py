@@ -21,8 +21,8 @@ from planner.limits import Limits
 from planner.model import Atom
 from planner.model.formulas import conjunction
 from planner.plan import Plan
-from planner.unified_planning.outgoing.forms import GoalUnreachableError
-from planner.unified_planning.outgoing.propositional import ACTION_LIMIT, Case, Cases, condition_of, propositional
+from planner.unified_planning.engine_forms import GoalUnreachableError
+from planner.unified_planning.propositional_form import ACTION_LIMIT, Case, Cases, condition_of, propositional
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment

@@ -127,7 +127,7 @@ def without_creation(source: Source, number: int) -> Source:
     if isinstance(source, DomainModel):
         message = f"actions of '{source.name}' create objects, which stand among the objects of a problem"
         raise InputError(message, hint="name a problem")
-    from planner.compilations.object_creation.placeholders import compile_object_creation
+    from planner.compilations.object_creation import compile_object_creation
 
     tell(f"up to {number} new objects of each type are written; plans that create more are lost")
     compiled: Problem = compile_object_creation(source, number).problem

@@ -85,7 +85,7 @@ def show_declarations(problem: Problem) -> None:
 
 def show_plan(plan: Plan) -> bool:
     """Show the plan, why each step is there, and that it holds; return whether the validator agrees."""
-    from planner.explain.plan_steps import explain_plan
+    from planner.explain.plan_explanation import explain_plan
     from planner.validation.validate import validate
 
     give(str(plan))
@@ -100,7 +100,7 @@ def show_plan(plan: Plan) -> bool:
 
 def show_what_is_needed(plan: Plan) -> bool:
     """Take away an action that the problem cannot do without, and show why it then has no plan, if there is one."""
-    from planner.explain.unsolvable import explain_unsolvable
+    from planner.explain.unsolvability import explain_unsolvable
     from planner.solve import solve
 
     for name in dict.fromkeys(step.action for step in plan.steps):

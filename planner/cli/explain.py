@@ -101,7 +101,7 @@ def solved(problem: AnyProblem, limits: Limits) -> Result:
 
 def explained(plan: Plan, limits: Limits) -> str:
     """Return why each step of a valid plan is there; raises `LimitReached`."""
-    from planner.explain.plan_steps import explain_plan
+    from planner.explain.plan_explanation import explain_plan
 
     if not isinstance(plan.problem, Problem):
         return str(service_of(plan.problem).explain_plan(plan.problem, plan, limits))
@@ -110,7 +110,7 @@ def explained(plan: Plan, limits: Limits) -> str:
 
 def reasons(problem: AnyProblem, limits: Limits) -> str:
     """Return why there is no plan, which is proved, and what would give one, in as much time again as `limits` had."""
-    from planner.explain.unsolvable import explain_unsolvable
+    from planner.explain.unsolvability import explain_unsolvable
 
     again = Limits(limits.time_limit, limits.memory_limit)
     if not isinstance(problem, Problem):

@@ -1,1 +1,24 @@
-"""Compilations."""
+"""Compilations: each turns a problem into one without some construct, and maps the plans back (Nebel, 2000)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.lightweight import Any, dataclass, replace
+from planner.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """A compiled `problem`; `map_back` turns each of its plans into a plan of the declared problem.
+
+    The problem is unsolvable only if the declared one is, and a plan maps back to one that is charged no more.
+    """
+
+    problem: Any
+    map_back: Callable[[Plan], Plan]
+
+
+def same_steps(compiled: Any, declared: Any) -> Compilation:
+    """Return a compilation whose plans have the steps that plans of the `declared` problem have."""
+    return Compilation(compiled, lambda plan: replace(plan, problem=declared))

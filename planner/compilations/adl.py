@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.compilations.compilation import Compilation, same_steps
+from planner.compilations import Compilation, same_steps
 from planner.lightweight import dataclass, replace
 from planner.model.actions import Action, Literal, When, deleted
 from planner.model.domain import DomainModel, Predicate, TypeHierarchy, kept_with_domain

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.relevance import relevant_part
+from planner.compilations.lifted_relevance import relevant_part
 from planner.errors import PlanError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits

@@ -29,7 +29,7 @@ def create_objects(problem: Problem, options: SolveOptions, answer: Solve) -> Re
     """Plan with placeholders for the objects that actions create."""
     if not creates_objects(problem.domain):
         return None
-    from planner.compilations.object_creation.rounds import solve_with_creation
+    from planner.compilations.creation_rounds import solve_with_creation
 
     return solve_with_creation(problem, options, answer)
 
@@ -69,7 +69,7 @@ def suppose_unknown_facts(problem: Problem, options: SolveOptions, answer: Solve
     """Plan on suppositions about unknown facts."""
     if not problem.unknown:
         return None
-    from planner.compilations.contingent.assumptions import solve_with_unknown
+    from planner.compilations.contingent.assumption_based_planning import solve_with_unknown
 
     check_names(options)
     return solve_with_unknown(problem, options, answer)

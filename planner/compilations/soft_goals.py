@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from planner.compilations import Compilation
 from planner.compilations.adl import compile_adl, with_items
-from planner.compilations.compilation import Compilation
-from planner.compilations.constraints import MARK, compile_constraints
-from planner.compilations.relevance import relevant_part
+from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.trajectory_constraints import MARK, compile_constraints
 from planner.lightweight import TYPE_CHECKING, Any, Final, replace
 from planner.model.actions import Action, Literal, added
 from planner.model.domain import Predicate

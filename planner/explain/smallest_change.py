@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from planner.compilations.normal_form import Conjunction, negation_normal
 from planner.errors import UnsupportedError
-from planner.explain.assumptions import (
+from planner.explain.excuses import (
     PRICE,
     UNNAMED,
     Assumption,

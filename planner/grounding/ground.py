@@ -16,9 +16,9 @@ from itertools import chain, pairwise, repeat
 from operator import itemgetter, lt
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.constraints import compile_constraints
+from planner.compilations.lifted_relevance import relevant_part
 from planner.compilations.normal_form import NormalProblem, narrowed, normalise
-from planner.compilations.relevance import relevant_part
+from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError
 from planner.garbage_collection import collector_paused
 from planner.grounding.action_tables import ActionTable, Column, common_resolution, cost_picker

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from planner.compilations.creation_rounds import with_enough
 from planner.compilations.determinization import Way, determinise
 from planner.compilations.normal_form import NormalProblem, normalise
-from planner.compilations.object_creation.placeholders import for_steps
-from planner.compilations.object_creation.reachability import with_enough
+from planner.compilations.object_creation import for_steps
 from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
 from planner.language.declare.fields import plain
 from planner.lightweight import Final, replace

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, cast
 
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.lightweight import dataclass
 from planner.model import Atom, Literal, Not, Problem
 from planner.partial_order.read_write_sets import Access, Patterns, accesses

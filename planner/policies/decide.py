@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
 
-from planner.compilations.constraints import constraint_of
+from planner.compilations.trajectory_constraints import constraint_of
 from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.garbage_collection import collector_paused
 from planner.lightweight import Any, Final, cast

@@ -15,8 +15,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from decimal import Decimal
 from functools import cached_property
 
-from planner.compilations.constraints import MARK, compile_constraints, is_monitor
 from planner.compilations.determinization import ROUNDING, Way, chances, determinise, relevant
+from planner.compilations.trajectory_constraints import MARK, compile_constraints, is_monitor
 from planner.garbage_collection import collector_paused
 from planner.grounding.ground import ground_adl
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from planner.compilations.constraints import is_monitor
+from planner.compilations.trajectory_constraints import is_monitor
 from planner.model import Atom, Not, Problem
 from planner.policies.lao_star import Check
 from planner.policies.markov_decision_process import Graph, Option, Process

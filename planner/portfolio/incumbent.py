@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection
 from decimal import Context, Decimal
 
-from planner.compilations.constraints import constraint_of
+from planner.compilations.trajectory_constraints import constraint_of
 from planner.garbage_collection import collector_paused
 from planner.lightweight import TYPE_CHECKING, Final, replace
 from planner.limits import Finishing, LimitReached, Limits

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from planner.compilations.contingent.assumptions import CARELESS, IN_NO_CASE, Supposing, supposing, surprise
+from planner.compilations.contingent.assumption_based_planning import (
+    CARELESS,
+    IN_NO_CASE,
+    Supposing,
+    supposing,
+    surprise,
+)
 from planner.compilations.contingent.knowledge import translation
 from planner.lightweight import Any, Final, replace
 from planner.limits import Limits

@@ -11,9 +11,9 @@ import threading
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.constraints import compile_constraints
-from planner.compilations.relevance import relevant_part
+from planner.compilations.lifted_relevance import relevant_part
 from planner.compilations.soft_goals import moving, staged
+from planner.compilations.trajectory_constraints import compile_constraints
 from planner.lightweight import dataclass, replace
 from planner.limits import Finishing, Limits, check_limits
 from planner.model import Action, Number, Problem

@@ -19,9 +19,9 @@ from decimal import Decimal
 from heapq import nsmallest
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.constraints import compile_constraints
-from planner.compilations.relevance import relevant_part
+from planner.compilations.lifted_relevance import relevant_part
 from planner.compilations.soft_goals import moving, staged
+from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError, PlanError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Finishing, LimitReached, Limits, check_limits

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.garbage_collection import collector_paused
 from planner.grounding.ground import ground
 from planner.heuristics.relaxation import AXIOM, Explore, RelaxedTask, explorer, relax

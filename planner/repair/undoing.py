@@ -11,9 +11,9 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.constraints import compile_constraints
-from planner.compilations.relevance import relevant_part
+from planner.compilations.lifted_relevance import relevant_part
 from planner.compilations.soft_goals import forgone, granted, granted_by, granting, staged
+from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Finishing, Limits, check_limits

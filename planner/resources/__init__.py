@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.lightweight import replace
 from planner.model import Number, Problem
 from planner.plan import Plan, exact_sum

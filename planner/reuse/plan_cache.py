@@ -18,7 +18,7 @@ from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
-from planner.compilations.relevance import relevant_part
+from planner.compilations.lifted_relevance import relevant_part
 from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.model import Action, Atom, Constraint, DomainModel, Formula, Number, Problem
 from planner.model.actions import CostFunction, CostTerm, Done

@@ -70,7 +70,7 @@ def expanded(problem: Problem, steps: Iterable[Step]) -> Problem:
     """Return `problem` with placeholders for what `steps` create, if its actions create anything."""
     if not creates_objects(problem.domain):
         return problem
-    from planner.compilations.object_creation.placeholders import for_steps
+    from planner.compilations.object_creation import for_steps
 
     return for_steps(problem, steps)
 

@@ -32,7 +32,7 @@ from decimal import Decimal
 from heapq import heapify, heappop, heappush
 from operator import le
 
-from planner.compilations.constraints import is_monitor
+from planner.compilations.trajectory_constraints import is_monitor
 from planner.grounding.action_tables import common_resolution
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics.relaxation import relax

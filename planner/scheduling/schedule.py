@@ -5,7 +5,7 @@ Steps that need not wait for each other run at once, as many as there are: nothi
 
 from __future__ import annotations
 
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.errors import UnsupportedError
 from planner.lightweight import dataclass
 from planner.model import Number, Problem

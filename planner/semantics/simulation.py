@@ -204,7 +204,7 @@ class Rules:
         if len(step.arguments) != len(action.parameters):
             return f"{action.signature} takes {len(action.parameters)} arguments, not {len(step.arguments)}"
         if action.creates:
-            where = "planner.compilations.object_creation.placeholders"
+            where = "planner.compilations.object_creation"
             return f"it creates objects: {where}.for_steps gives the problem placeholders for them"
         for parameter, argument in zip(action.parameters, step.arguments, strict=True):
             if argument not in self.universe:

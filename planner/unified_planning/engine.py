@@ -33,8 +33,8 @@ from planner.errors import InputError, UnsupportedError
 from planner.plan import Plan as Plan_outcomes
 from planner.plan import Progress, Result, Status, StoppedBy
 from planner.solve import solve
-from planner.unified_planning.incoming import AnyIncoming, from_unified_planning
 from planner.unified_planning.problem_features import SUPPORTED, features
+from planner.unified_planning.problem_reader import AnyIncoming, from_unified_planning
 from planner.validation.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from unified_planning.model import Problem
     from unified_planning.plans import Plan
 
-    from planner.unified_planning.incoming import AnyIncoming
+    from planner.unified_planning.problem_reader import AnyIncoming
 
 _WITHOUT_PLAN: Final = {
     StoppedBy.TIME: Outcome.TIMEOUT,

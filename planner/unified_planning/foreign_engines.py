@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.constraints import compile_constraints
 from planner.compilations.cost_tables import with_tables
+from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import EngineError, InputError, UnsupportedError, did_you_mean
 from planner.limits import GIB, LimitReached, Limits
 from planner.model import Metric, Problem
@@ -37,7 +37,7 @@ from planner.problem_kinds import AnyProblem, OtherProblem, service_of
 from planner.semantics.simulation import Simulation
 from planner.subprocesses import command, environment
 from planner.unified_planning.jobs import Answer, EngineOutcome, Job, bare
-from planner.unified_planning.outgoing.problem import refuse
+from planner.unified_planning.problem_writer import refuse
 from planner.validation.validate import validate
 
 COMPLETE: Final = frozenset({"fast-downward", "fast-downward-opt", "symk", "symk-opt"})
@@ -137,7 +137,7 @@ def run(job: Job, limits: Limits) -> Answer:
 
 def _start(directory: Path, output: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        command("planner.unified_planning.worker", str(directory)),
+        command("planner.unified_planning.engine_worker", str(directory)),
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,

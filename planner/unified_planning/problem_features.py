@@ -52,7 +52,7 @@ SUPPORTED: Final = frozenset(
         "UNIVERSAL_CONDITIONS",
     }
 )
-"""The features of the problems that `planner.unified_planning.incoming` reads.
+"""The features of the problems that `planner.unified_planning.problem_reader` reads.
 
 Numbers occur in costs only, where they are static: numeric fluents elsewhere make unified-planning name `INT_FLUENTS`
 or `REAL_FLUENTS`, which are not among these.

@@ -4,7 +4,7 @@ It shares no code with normalisation, grounding or search, so that a mistake the
 facts in indexed tables (`state`), conditions are evaluated by joins (`conditions`, `solver`), derived predicates by
 stratified fixed points (`strata`, `world`), effects as declared (`effects`), and constraints as things happen
 (`constraints`). Only where actions create objects does it begin with what search begins with, too:
-`planner.compilations.object_creation.placeholders` states such a problem as one with placeholders, which here may be
+`planner.compilations.object_creation` states such a problem as one with placeholders, which here may be
 taken in any order.
 
 A plan that is applied step by step, with a verdict where it breaks and at its end.
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, PlanError, UnsupportedError, kind_of
 from planner.lightweight import Any, replace
 from planner.model import COST, Atom, Constraint, Formula, Number, Problem, SoftGoal

@@ -11,9 +11,9 @@ from random_tasks import with_random_constraints, with_random_wishes
 from benchmarks.random_problems import ALL, random_problem
 from planner import Status, load, solve, validate
 from planner.compilations.adl import compile_adl
-from planner.compilations.constraints import compile_constraints
-from planner.compilations.object_creation.placeholders import compile_object_creation
+from planner.compilations.object_creation import compile_object_creation
 from planner.compilations.soft_goals import compile_wishes
+from planner.compilations.trajectory_constraints import compile_constraints
 from planner.options import ANY_PLAN
 from planner.solve import answer
 

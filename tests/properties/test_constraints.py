@@ -14,7 +14,7 @@ from random_tasks import with_random_constraints
 from benchmarks.random_problems import ALL, random_problem
 from planner import Domain, Status, Step, solve, validate
 from planner.compilations import constraints
-from planner.compilations.constraints import compile_constraints
+from planner.compilations.trajectory_constraints import compile_constraints
 from planner.model import And, Atom, Constraint, ConstraintKind, Done, Not, Or
 from planner.semantics.simulation import Simulation
 

@@ -12,10 +12,10 @@ from random_tasks import problems
 
 from benchmarks.random_problems import Features, instances
 from planner.compilations.normal_form import normalise
-from planner.explain.assumptions import Items
-from planner.explain.plan_steps import explain_plan
+from planner.explain.excuses import Items
+from planner.explain.plan_explanation import explain_plan
 from planner.explain.smallest_change import Change
-from planner.explain.unsolvable import Diagnosis, explain_unsolvable
+from planner.explain.unsolvability import Diagnosis, explain_unsolvable
 from planner.limits import Limits
 from planner.model import COST, Goal, Problem
 from planner.model.formulas import atoms_in, conjuncts

@@ -14,9 +14,9 @@ from htn import problem_kind
 from htn.verification.validate import validate
 from planner.plan import Status
 from planner.solve import solve
-from planner.unified_planning.incoming import from_unified_planning
-from planner.unified_planning.outgoing.forms import GoalUnreachableError
-from planner.unified_planning.outgoing.problem import to_unified_planning
+from planner.unified_planning.engine_forms import GoalUnreachableError
+from planner.unified_planning.problem_reader import from_unified_planning
+from planner.unified_planning.problem_writer import to_unified_planning
 
 KINDS = {
     "partial": PARTIAL,

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.random_problems import random_problem
-from planner.compilations.relevance import relevant_part
+from planner.compilations.lifted_relevance import relevant_part
 from planner.grounding.ground import ground, plain_task
 from planner.limits import Limits
 from planner.model import Action, And, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable

@@ -27,8 +27,8 @@ from planner import (
     undo,
     validate,
 )
-from planner.compilations.constraints import compile_constraints
-from planner.compilations.relevance import relevant_part
+from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.trajectory_constraints import compile_constraints
 from planner.grounding.ground import ground
 from planner.limits import Limits
 from planner.model import Atom, Constraint, ConstraintKind, Done, Not, Or

@@ -3,7 +3,7 @@
 import pytest
 
 from planner import Domain, solve, validate
-from planner.compilations.object_creation.rounds import fewest_creations
+from planner.compilations.creation_rounds import fewest_creations
 from planner.plan import Status
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from planner import load, solve
-from planner.explain.plan_steps import explain_plan
-from planner.explain.unsolvable import explain_unsolvable
+from planner.explain.plan_explanation import explain_plan
+from planner.explain.unsolvability import explain_unsolvable
 from planner.language.loading.python_files import GROUP, shipped_names
 from planner.limits import Limits
 from planner.lint.check import check_domain, check_problem

@@ -35,9 +35,8 @@ from planner.model import OPEN, Atom, CostFunction, Equals, Exists, Metric, When
 from planner.model import Not as Negation
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
-from planner.unified_planning.incoming import from_unified_planning
-from planner.unified_planning.incoming.problem import Incoming
 from planner.unified_planning.problem_features import SUPPORTED, in_words
+from planner.unified_planning.problem_reader import Incoming, from_unified_planning
 
 
 class Shop:

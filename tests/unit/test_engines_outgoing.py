@@ -16,10 +16,10 @@ from planner.model.formulas import FALSE, TRUE, And, Atom, Exists, Forall, Imply
 from planner.model.problem import Goal, Metric, Problem, SoftGoal
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
-from planner.unified_planning.incoming import from_unified_planning
-from planner.unified_planning.outgoing.forms import width
-from planner.unified_planning.outgoing.problem import tabulate, to_unified_planning
-from planner.unified_planning.outgoing.propositional import propositional
+from planner.unified_planning.engine_forms import width
+from planner.unified_planning.problem_reader import from_unified_planning
+from planner.unified_planning.problem_writer import tabulate, to_unified_planning
+from planner.unified_planning.propositional_form import propositional
 from planner.validation.validate import validate
 
 
@@ -238,6 +238,6 @@ def test_width_counts_what_is_multiplied_out(formula, conjunctions) -> None:
 
 
 def test_long_tables_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr("planner.unified_planning.outgoing.problem.TABLE_LIMIT", 1)
+    monkeypatch.setattr("planner.unified_planning.problem_writer.TABLE_LIMIT", 1)
     with pytest.raises(UnsupportedError, match="a table of 2 entries"):
         tabulate(errand(cost=(Atom("toll", ("?from",)), 1)))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from planner.errors import PlanError
-from planner.explain.plan_steps import PlanExplanation, Service, explain_plan
+from planner.explain.plan_explanation import PlanExplanation, Service, explain_plan
 from planner.language.declare import Domain, mandatory, never
 from planner.model import Problem
 from planner.plan import Plan, Step

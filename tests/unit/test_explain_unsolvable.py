@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from planner.explain.assumptions import DEAREST, PRICE, STEPS, fewest
+from planner.explain.excuses import DEAREST, PRICE, STEPS, fewest
 from planner.explain.unreachable_goals import Cause
-from planner.explain.unsolvable import Diagnosis, explain_unsolvable
+from planner.explain.unsolvability import Diagnosis, explain_unsolvable
 from planner.language.declare import Domain, When, forbidden, sometime
 from planner.language.loading.load import load
 from planner.limits import Limits

@@ -50,7 +50,7 @@ from planner.plan import Status, StoppedBy
 from planner.solve import solve
 from planner.unified_planning import problem_features, register
 from planner.unified_planning.engine import validated
-from planner.unified_planning.incoming import from_unified_planning
+from planner.unified_planning.problem_reader import from_unified_planning
 from planner.validation.verdict import Verdict
 
 

@@ -10,7 +10,7 @@ import pytest
 from executor import Executor, RunStatus, World
 from executor.agent.foreign_plans.repair import RepairStatus, repaired
 from planner.errors import InputError
-from planner.explain.plan_steps import explain_plan
+from planner.explain.plan_explanation import explain_plan
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.plans import read_plan, write_plan
 from planner.model import Problem

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from planner import Domain, When
-from planner.compilations.relevance import relevant_part
+from planner.compilations.lifted_relevance import relevant_part
 from planner.lightweight import replace
 from planner.model import DomainModel, Problem
 from planner.model.domain import kept_with_domain

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from executor.agent.foreign_plans.formats import Said, calls_in, resolve
 from executor.tools.world import actions_of
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.compilations.soft_goals import valued
 from planner.errors import InputError, kind_of
 from planner.language.declare import Domain

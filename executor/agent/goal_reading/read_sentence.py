@@ -132,7 +132,7 @@ async def _choice(
 
 def attainable(problem: Problem) -> list[Atom]:
     """Return the facts that do not hold in `problem` and that its actions may bring about, by predicate."""
-    from planner.explain.unsolvable import unreachable_parts
+    from planner.explain.unsolvability import unreachable_parts
 
     domain, holds = problem.domain, set(problem.initial)
     provided = {
@@ -329,6 +329,6 @@ class _Judge:
 
 def unreachable_in(problem: Problem) -> tuple[Unreachable, ...]:
     """Return the parts of the goal that nothing gives; none where that takes too long to find out."""
-    from planner.explain.unsolvable import unreachable_parts
+    from planner.explain.unsolvability import unreachable_parts
 
     return unreachable_parts(problem, Limits(SECONDS))

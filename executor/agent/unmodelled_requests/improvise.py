@@ -26,7 +26,7 @@ from executor.language_model.checked_answers import ROUNDS, TIMEOUT, answered
 from executor.language_model.protocol import Answer, LanguageModel, Meter, Origin, Part, Purpose, Request
 from executor.plans.action_plan import texts_of
 from planner.errors import InputError, did_you_mean, with_article
-from planner.explain.unsolvable import unreachable_parts
+from planner.explain.unsolvability import unreachable_parts
 from planner.language.declare import resolve_action
 from planner.language.declare.action_names import folded
 from planner.lightweight import dataclass, field, replace

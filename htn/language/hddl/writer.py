@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from htn.compilations.methods_from_actions import as_htn, derived_methods
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
-from planner.compilations.object_creation.placeholders import refuse_creation
+from planner.compilations.object_creation import refuse_creation
 from planner.errors import UnsupportedError
 from planner.language.pddl.names import RESERVED, Names, Renaming, distinct, legal, variables_of
 from planner.language.pddl.sections import free_name

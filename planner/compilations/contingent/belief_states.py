@@ -16,7 +16,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from fractions import Fraction
 from itertools import chain, product
 
-from planner.compilations.contingent.assumptions import supposing
+from planner.compilations.contingent.assumption_based_planning import supposing
 from planner.compilations.contingent.knowledge import (
     CAREFUL,
     Translation,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.relevance import relevant_part
+from planner.compilations.lifted_relevance import relevant_part
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, Literal, When
 from planner.model.domain import Axiom, DomainModel, Predicate

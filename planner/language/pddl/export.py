@@ -15,7 +15,7 @@ from typing import Literal
 
 from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import in_integers, with_tables, without_costs, without_needless_costs
-from planner.compilations.object_creation.placeholders import refuse_creation
+from planner.compilations.object_creation import refuse_creation
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import PlanError, UnsupportedError
 from planner.language.pddl.names import Names, renamed
@@ -150,7 +150,7 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     suffice for grounding.
     """
     from planner.compilations.adl import compile_adl
-    from planner.compilations.constraints import compile_constraints
+    from planner.compilations.trajectory_constraints import compile_constraints
 
     refuse_creation(problem.domain, "in PDDL")
     hard = all(each.utility is None for each in problem.constraints)

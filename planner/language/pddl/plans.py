@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, Location, PlanError
 from planner.language.pddl.names import Names
 from planner.language.pddl.syntax import counted, nearest, quote

@@ -17,10 +17,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from planner.compilations import Compilation, same_steps
 from planner.compilations.adl import compile_adl
-from planner.compilations.compilation import Compilation, same_steps
+from planner.compilations.lifted_regression import Objects, Regression, both, either, opposite, variables_in
 from planner.compilations.normal_form import negation_normal
-from planner.compilations.regression import Objects, Regression, both, either, opposite, variables_in
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening, Literal, When, added, deleted
 from planner.model.domain import Predicate

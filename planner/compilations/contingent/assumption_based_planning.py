@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 
-from planner.compilations.compilation import Compilation
+from planner.compilations import Compilation
 from planner.compilations.contingent.knowledge import Translation, affected, filled, mentions, renamed, translation
 from planner.compilations.soft_goals import valued
 from planner.lightweight import Final, dataclass, field, replace

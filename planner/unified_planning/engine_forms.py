@@ -24,11 +24,11 @@ from planner.model import And, Formula, Imply, Not, Or, Problem
 from planner.model.formulas import children
 from planner.plan import Step
 from planner.problem_kinds import AnyProblem, OtherProblem, service_of
+from planner.unified_planning.formula_writer import bottom_up
 from planner.unified_planning.jobs import Answer, EngineOutcome
-from planner.unified_planning.outgoing.formulas import bottom_up
-from planner.unified_planning.outgoing.problem import Outgoing, to_unified_planning
-from planner.unified_planning.outgoing.propositional import propositional
 from planner.unified_planning.problem_features import in_words
+from planner.unified_planning.problem_writer import Outgoing, to_unified_planning
+from planner.unified_planning.propositional_form import propositional
 
 if TYPE_CHECKING:
     import unified_planning.model as up

@@ -1,7 +1,7 @@
 """The process in which an engine runs: it reads a job, hands it to the engine, and writes down what came of it.
 
 An engine may be a library that knows no time limit, prints what it likes, or crashes; here it can be stopped, and none
-of that reaches the caller. Run as `python -m planner.unified_planning.worker DIRECTORY`.
+of that reaches the caller. Run as `python -m planner.unified_planning.engine_worker DIRECTORY`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.model import Problem
 from planner.unified_planning.jobs import Answer, EngineOutcome, Job
 
 if TYPE_CHECKING:
-    from planner.unified_planning.outgoing.forms import Form
+    from planner.unified_planning.engine_forms import Form
 
 LAST_WORDS: Final = 2_000
 """How many characters of an engine's output are kept to explain its failure."""
@@ -54,7 +54,7 @@ def _answer(job: Job, directory: Path) -> Answer:
 
 
 def _work(job: Job, directory: Path, limits: Limits) -> Answer:
-    from planner.unified_planning.outgoing.forms import TAKE_AXIOMS, GoalUnreachableError, form_for, solve_text
+    from planner.unified_planning.engine_forms import TAKE_AXIOMS, GoalUnreachableError, form_for, solve_text
 
     factory = _factory(job)
     os.chdir(directory)  # engines leave files where they run
@@ -115,8 +115,8 @@ def _unknown(name: str, factory: Any) -> Answer:
 
 def _takers(job: Job) -> tuple[str, ...]:
     """Return the installed engines that take the problem of `job` as it is written."""
-    from planner.unified_planning.outgoing.forms import METRIC, TAKE_AXIOMS, offered
-    from planner.unified_planning.outgoing.problem import to_unified_planning
+    from planner.unified_planning.engine_forms import METRIC, TAKE_AXIOMS, offered
+    from planner.unified_planning.problem_writer import to_unified_planning
 
     factory = _factory(job)
     if isinstance(job.problem, Problem) and job.problem.domain.axioms:

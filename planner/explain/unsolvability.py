@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from planner.compilations.creation_rounds import LARGEST_RULE, with_enough
 from planner.compilations.normal_form import normalise
-from planner.compilations.object_creation.placeholders import compile_object_creation
-from planner.compilations.object_creation.reachability import LARGEST_RULE, with_enough
+from planner.compilations.object_creation import compile_object_creation
 from planner.compilations.soft_goals import with_spending
 from planner.explain.conflicts import Conflict, conflicts
 from planner.explain.near_misses import Relaxed

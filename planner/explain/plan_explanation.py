@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from planner.compilations.object_creation.placeholders import for_steps
+from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, kind_of
 from planner.explain.near_misses import readable
 from planner.lightweight import replace

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, islice, pairwise
 
-from planner.compilations.compilation import Compilation, same_steps
+from planner.compilations import Compilation, same_steps
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.model.actions import Action, CostFunction, CostTerm, Literal, When

@@ -20,8 +20,8 @@ import unified_planning.model as up
 from unified_planning.environment import get_environment
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.constraints import compile_constraints
 from planner.compilations.cost_tables import in_integers, with_tables
+from planner.compilations.trajectory_constraints import compile_constraints
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.names import Names, renamed
@@ -32,7 +32,7 @@ from planner.model.formulas import TRUE, And, Atom, Formula, Number, Term, Varia
 from planner.model.problem import Metric, Problem
 from planner.plan import Step, exact_sum
 from planner.problem_kinds import AnyProblem, OtherProblem, service_of
-from planner.unified_planning.outgoing.formulas import FormulaWriter, Scope, Types, bottom_up
+from planner.unified_planning.formula_writer import FormulaWriter, Scope, Types, bottom_up
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment

@@ -1,1 +1,0 @@
-"""Problems of the model as problems of unified-planning, in the form that an engine takes."""
