@@ -9,41 +9,11 @@ from typing import Final, NamedTuple
 
 from htn.search.relaxed_composition_kernel import Demands, composition
 from htn.search.task_stack_kernel import EMPTY, Hierarchy, Stacks, unfolded
-from planner.heuristics.relaxation_kernel import Achievers, Reachable
-from planner.jit.common_kernel import (
-    CELLS,
-    COUNTERS,
-    EVALUATIONS,
-    EXHAUSTED,
-    EXPANSIONS,
-    FOUND,
-    FULL,
-    GENERATED,
-    GOAL_STATE,
-    GRAIN,
-    INFINITE,
-    LIMIT,
-    LOWEST,
-    NESTED,
-    NOTHING,
-    PAUSED,
-    PENDING,
-    PLACES,
-    REOPEN,
-    STATES,
-    TRIED,
-    WIDEST,
-    WORK,
-    Exploration,
-    Index,
-    Registry,
-    Relaxed,
-    Space,
-    Words,
-    entry,
-    kernel,
-)
-from planner.task.packed_states_kernel import apply, holds, number_of
+from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
+from planner.task.packed_states_kernel import Space, apply, holds
+from planner.task.state_registry_kernel import Registry, number_of
 
 EAGER: Final = 0
 DEFERRED: Final = 1
@@ -103,18 +73,18 @@ def decompose(
     estimate of their parent, and those by methods of its relaxed plan come first), or not at all (`BLIND`). Returns
     `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan.
     """
-    number[WORK] = 0
+    number[slot.WORK] = 0
     words, actions = len(room.state), len(space.actions.cost)
-    while number[WORK] < work:
+    while number[slot.WORK] < work:
         if not _has_room(number, registry, stacks, places, waiting, words):
             return FULL
-        if number[PENDING] < 0 and not _take(number, stacks, places, waiting):
+        if number[slot.PENDING] < 0 and not _take(number, stacks, places, waiting):
             return EXHAUSTED
-        parent = number[PENDING] + 0
+        parent = number[slot.PENDING] + 0
         if kind == DEFERRED and not _is_open(
             number, space, hierarchy, demands, registry, stacks, places, relaxed, room, achievers, reachable, parent
         ):
-            number[PENDING] = -1
+            number[slot.PENDING] = -1
             continue
         child = _next_child(number, space, hierarchy, registry, stacks, places, words)
         place = _followed(number, space, hierarchy, registry, stacks, places, words, child)
@@ -122,7 +92,7 @@ def decompose(
             continue
         if places.key.state[2 * place + 1] == EMPTY:
             if holds(space.goal, 0, registry.state, places.key.state[2 * place] * words):
-                number[GOAL_STATE] = place
+                number[slot.GOAL_STATE] = place
                 return FOUND
         elif kind != EAGER:
             helps = kind == BLIND or _helps(number, places, achievers, child, actions)
@@ -138,7 +108,7 @@ def decompose(
 def _helps(number: Words, places: Places, achievers: Achievers, child: int, actions: int) -> bool:
     """Return whether `child` was reached by a method of the last relaxed plan, or by an action."""
     move = places.move[child]
-    return move == NOTHING or achievers.planned[actions + move] == number[EVALUATIONS]
+    return move == NOTHING or achievers.planned[actions + move] == number[slot.EVALUATIONS]
 
 
 @kernel
@@ -158,10 +128,10 @@ def _is_open(
 ) -> bool:
     """Estimate `place`, unless that was done; return whether it may lead to a plan."""
     if places.estimate[place] == UNKNOWN:
-        number[EVALUATIONS] += 1
-        number[WORK] += 2 * len(relaxed.cost) + 20
+        number[slot.EVALUATIONS] += 1
+        number[slot.WORK] += 2 * len(relaxed.cost) + 20
         plan, state, cell = (
-            number[EVALUATIONS] + 0,
+            number[slot.EVALUATIONS] + 0,
             places.key.state[2 * place] + 0,
             places.key.state[2 * place + 1] + 0,
         )
@@ -181,15 +151,15 @@ def _has_room(
     words: int,
 ) -> bool:
     """Return whether one more child can be reached and followed, whatever comes of it."""
-    states, reached = number[STATES] + CHAIN + 1, number[PLACES] + CHAIN + 2
-    cells = number[CELLS] + (CHAIN + 2) * (number[WIDEST] + 1)
+    states, reached = number[slot.STATES] + CHAIN + 1, number[slot.PLACES] + CHAIN + 2
+    cells = number[slot.CELLS] + (CHAIN + 2) * (number[slot.WIDEST] + 1)
     return (
         _fits(registry, states, words)
         and _fits(places.key, reached, 2)
         and _fits(stacks.cells, cells, 2)
         and reached < len(places.parent)
         and cells < len(stacks.least)
-        and number[COUNTERS] < len(waiting.next)
+        and number[slot.COUNTERS] < len(waiting.next)
     )
 
 
@@ -204,20 +174,20 @@ def _put(
     past: int, future: int, number: Words, places: Places, waiting: Waiting, place: int, estimate: int, worse: int
 ) -> None:
     """Let `place` wait, among those with the same key before what is `worse`; there must be room for an entry."""
-    key = (past * places.cost[place] + future * estimate) // number[GRAIN]
+    key = (past * places.cost[place] + future * estimate) // number[slot.GRAIN]
     bucket = min(2 * key + worse, len(waiting.first) - 1)
-    entry = number[COUNTERS] + 0
-    number[COUNTERS] = entry + 1
+    entry = number[slot.COUNTERS] + 0
+    number[slot.COUNTERS] = entry + 1
     waiting.place[entry] = place
     waiting.next[entry] = waiting.first[bucket]
     waiting.first[bucket] = entry
-    number[LOWEST] = min(number[LOWEST], bucket)
+    number[slot.LOWEST] = min(number[slot.LOWEST], bucket)
 
 
 @kernel
 def _take(number: Words, stacks: Stacks, places: Places, waiting: Waiting) -> bool:
     """Make the next place that waits the one whose moves are tried; return whether there is one."""
-    bucket = number[LOWEST] + 0
+    bucket = number[slot.LOWEST] + 0
     while bucket < len(waiting.first):
         entry = waiting.first[bucket] + 0
         if entry == NOTHING:
@@ -226,14 +196,14 @@ def _take(number: Words, stacks: Stacks, places: Places, waiting: Waiting) -> bo
         waiting.first[bucket] = waiting.next[entry]
         place = waiting.place[entry] + 0
         cell = places.key.state[2 * place + 1]
-        if not places.closed[place] and places.cost[place] + stacks.least[cell] < number[LIMIT]:
+        if not places.closed[place] and places.cost[place] + stacks.least[cell] < number[slot.LIMIT]:
             places.closed[place] = 1
-            number[EXPANSIONS] += 1
-            number[PENDING] = place
-            number[TRIED] = 0
-            number[LOWEST] = bucket
+            number[slot.EXPANSIONS] += 1
+            number[slot.PENDING] = place
+            number[slot.TRIED] = 0
+            number[slot.LOWEST] = bucket
             return True
-    number[LOWEST] = bucket
+    number[slot.LOWEST] = bucket
     return False
 
 
@@ -248,23 +218,23 @@ def _next_child(
     words: int,
 ) -> int:
     """Try the next move of the place that is pending; return the place that it leads to, -1 if there is no news."""
-    place = number[PENDING] + 0
+    place = number[slot.PENDING] + 0
     state, cell = places.key.state[2 * place] + 0, places.key.state[2 * place + 1] + 0
     task, rest = stacks.cells.state[2 * cell] + 0, stacks.cells.state[2 * cell + 1] + 0
-    number[WORK] += 20
+    number[slot.WORK] += 20
     actions = len(space.actions.cost)
     if task < actions:
-        number[PENDING] = -1
+        number[slot.PENDING] = -1
         return _done(number, space, hierarchy, registry, places, words, place, task, rest)
     first, last = hierarchy.method_start[task - actions] + 0, hierarchy.method_start[task - actions + 1] - 1
-    while first + number[TRIED] <= last:
-        method = hierarchy.method[last - number[TRIED]] + 0  # the latest comes first when they wait
-        number[TRIED] += 1
+    while first + number[slot.TRIED] <= last:
+        method = hierarchy.method[last - number[slot.TRIED]] + 0  # the latest comes first when they wait
+        number[slot.TRIED] += 1
         if holds(hierarchy.possible, method, registry.state, state * words):
             after = unfolded(number, stacks, hierarchy, method, rest)
-            if number[NESTED] or not _recurs(stacks, places, place, after):
+            if number[slot.NESTED] or not _recurs(stacks, places, place, after):
                 return _reached(number, places, place, method, state, after, places.cost[place] + 0)
-    number[PENDING] = -1
+    number[slot.PENDING] = -1
     return -1
 
 
@@ -288,12 +258,12 @@ def _followed(
         if place < 0:
             return -1
         state, cell = places.key.state[2 * place] + 0, places.key.state[2 * place + 1] + 0
-        if places.cost[place] + stacks.least[cell] >= number[LIMIT]:
+        if places.cost[place] + stacks.least[cell] >= number[slot.LIMIT]:
             return -1
         if cell == EMPTY:
             return place
         task, rest = stacks.cells.state[2 * cell] + 0, stacks.cells.state[2 * cell + 1] + 0
-        number[WORK] += 10
+        number[slot.WORK] += 10
         if task < actions:
             after = _done(number, space, hierarchy, registry, places, words, place, task, rest)
         else:
@@ -337,7 +307,7 @@ def _only_method(number: Words, hierarchy: Hierarchy, registry: Registry, base: 
     found = -1
     for index in range(hierarchy.method_start[compound], hierarchy.method_start[compound + 1]):
         method = hierarchy.method[index] + 0
-        number[WORK] += 2
+        number[slot.WORK] += 2
         if holds(hierarchy.possible, method, registry.state, base):
             if found >= 0:
                 return NOTHING
@@ -361,10 +331,10 @@ def _done(
     state = places.key.state[2 * place] + 0
     if not holds(hierarchy.required, action, registry.state, state * words):
         return -1
-    apply(space, action, registry.state, state * words, number[STATES] * words, words)
-    after = number_of(registry, number[STATES], words)
-    if after == number[STATES]:
-        number[STATES] += 1
+    apply(space, action, registry.state, state * words, number[slot.STATES] * words, words)
+    after = number_of(registry, number[slot.STATES], words)
+    if after == number[slot.STATES]:
+        number[slot.STATES] += 1
     cost = places.cost[place] + space.actions.cost[action]
     return _reached(number, places, place, NOTHING, after, rest, cost)
 
@@ -372,15 +342,15 @@ def _done(
 @kernel
 def _reached(number: Words, places: Places, parent: int, move: int, state: int, cell: int, cost: int) -> int:
     """Return the place of `state` and `cell`, reached from `parent` at `cost`; -1 if that is no news."""
-    count = number[PLACES] + 0
+    count = number[slot.PLACES] + 0
     places.key.state[2 * count] = state
     places.key.state[2 * count + 1] = cell
     place = number_of(places.key, count, 2)
     if place == count:
-        number[PLACES] = count + 1
-        number[GENERATED] += 1
+        number[slot.PLACES] = count + 1
+        number[slot.GENERATED] += 1
         places.estimate[place] = UNKNOWN
-    elif cost >= places.cost[place] or not number[REOPEN]:
+    elif cost >= places.cost[place] or not number[slot.REOPEN]:
         return -1
     places.parent[place] = parent
     places.move[place] = move

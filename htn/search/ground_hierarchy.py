@@ -14,11 +14,13 @@ from htn.search.relaxed_composition import Relaxation, relaxation
 from htn.search.relaxed_composition_kernel import Demands
 from htn.search.task_stack_kernel import Hierarchy
 from planner.heuristics.relaxation_compiled import room_for
+from planner.heuristics.relaxation_kernel import Exploration, Relaxed
 from planner.jit.arrays import assignments, conditions, hollow, index, inverse, words, zeros
-from planner.jit.common_kernel import INFINITE, Changes, Conditions, Exploration, Relaxed, Space, Tree
-from planner.jit.containers_kernel import Lists, Places
+from planner.jit.common_kernel import INFINITE
+from planner.jit.containers_kernel import Lists
 from planner.jit.library import Call
 from planner.task.ground_task import Task
+from planner.task.packed_states_kernel import Changes, Conditions, Places, Space, Tree
 from planner.task.packed_task_compiled import Effects, emptied, first_state, packed, variables_of
 
 
@@ -52,7 +54,7 @@ class Board:
     def _emptied(self, variable_of: list[int]) -> set[int]:
         """Return the variables that actions may leave without a value."""
         arrays, vague = self._arrays, index([0]) * (max(variable_of, default=0) + 1)
-        self.entries["emptied"](arrays.adds, arrays.deletes, index(variable_of), vague)
+        self.entries["mark_emptied_variables"](arrays.adds, arrays.deletes, index(variable_of), vague)
         found = {variable for variable, is_vague in enumerate(vague) if is_vague}
         effects = [effect for each in arrays.conditional.values() for effect in each]
         return found | emptied([(effect.adds, effect.deletes) for effect in effects], variable_of)

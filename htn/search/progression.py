@@ -9,13 +9,15 @@ from htn.search.decomposition_kernel import BLIND, CHAIN, EAGER, UNKNOWN, Places
 from htn.search.ground_hierarchy import Board
 from htn.search.search_guide import Guide, blind
 from htn.search.task_stack_kernel import Stacks
-from planner.jit import common_kernel as n
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, lengthened, words, zeros
-from planner.jit.common_kernel import NOTHING, Registry, Space
+from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, NOTHING
 from planner.jit.library import Call
 from planner.lightweight import dataclass
 from planner.search.compiled_driver import MOST_COST, WORK, Accounts, first_registry, with_table
 from planner.search.search_run import Ending, Run, Steps
+from planner.task.packed_states_kernel import Space
+from planner.task.state_registry_kernel import Registry
 
 KEYS: Final = 1 << 16
 """Buckets for places that wait."""
@@ -60,28 +62,28 @@ class Progression:
         room: int = 1024,
     ) -> None:
         self._board, self._past, self._future, self._kind = board, past, future, kind
-        self._number = zeros(n.HOW_MANY)
+        self._number = zeros(slot.HOW_MANY)
         if part is not None:
             self._guide, self._space, self._initial, tasks = part.guide, part.space, part.state, part.tasks
-            self._number[n.EVALUATIONS] = part.evaluations
+            self._number[slot.EVALUATIONS] = part.evaluations
         else:
             root = board.ground.root
             assert root is not None
             self._guide = blind(board) if kind == BLIND else Guide.of(board, board.costs if past else None, own)
             self._space, self._initial, tasks = board.space, board.initial, [root]
-        self._number[n.PENDING] = -1
-        self._number[n.REOPEN] = past
-        self._number[n.NESTED] = nested
-        self._number[n.STATES] = 1
-        self._number[n.GRAIN] = max(1, past * max(board.costs, default=1) // 16)
-        self._number[n.WIDEST] = board.widest
+        self._number[slot.PENDING] = -1
+        self._number[slot.REOPEN] = past
+        self._number[slot.NESTED] = nested
+        self._number[slot.STATES] = 1
+        self._number[slot.GRAIN] = max(1, past * max(board.costs, default=1) // 16)
+        self._number[slot.WIDEST] = board.widest
         self._begin(tasks, room)
 
     def _begin(self, tasks: list[int], room: int) -> None:
         board, number = self._board, self._number
         room = max(room, len(tasks))
         states = room + CHAIN + 4
-        most = room + (CHAIN + 2) * (number[n.WIDEST] + 1) + 4
+        most = room + (CHAIN + 2) * (number[slot.WIDEST] + 1) + 4
         self._registry = first_registry(self._initial, states, board.entries)
         self._stacks = Stacks(first_registry([NO_TASK, 0], most, board.entries), zeros(most), index([0]) * most)
         key = Registry(zeros(2 * states), empty_index(1 << (2 * states).bit_length()))
@@ -94,39 +96,39 @@ class Progression:
             cells.state[2 * cell], cells.state[2 * cell + 1] = task, cell - 1
             least[cell] = least[cell - 1] + board.least[task]
             depth[cell] = cell
-        board.entries["enter_all"](cells, len(tasks) + 1, 2)
-        number[n.CELLS] = len(tasks) + 1
+        board.entries["rehash_states"](cells, len(tasks) + 1, 2)
+        number[slot.CELLS] = len(tasks) + 1
         key.state[0], key.state[1] = 0, len(tasks)
-        board.entries["enter_all"](key, 1, 2)
-        number[n.PLACES] = 1
-        number[n.COUNTERS] = 1
+        board.entries["rehash_states"](key, 1, 2)
+        number[slot.PLACES] = 1
+        number[slot.COUNTERS] = 1
         self._waiting.first[0] = 0
 
     def steps(self, run: Run, *, first: bool = False) -> Steps:
         """Search for plans cheaper than `run.limit`, and report their moves; the `first` one may be the last."""
         number = self._number
-        accounts = Accounts(run, number, evaluated=number[n.EVALUATIONS])
+        accounts = Accounts(run, number, evaluated=number[slot.EVALUATIONS])
         while True:
-            number[n.LIMIT] = min(run.limit, MOST_COST)
+            number[slot.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call()
             accounts.settle(self._registry, self._stacks, self._places, self._waiting)
-            if outcome == n.FOUND:
-                place = number[n.GOAL_STATE]
+            if outcome == FOUND:
+                place = number[slot.GOAL_STATE]
                 run.found(self._moves(place), self._places.cost[place])
                 if first:
                     return Ending.FIRST_PLAN
-            if outcome == n.EXHAUSTED and not self._proves(run):
+            if outcome == EXHAUSTED and not self._proves(run):
                 return Ending.INCOMPLETE
-            if outcome == n.EXHAUSTED:
+            if outcome == EXHAUSTED:
                 run.proved(run.limit)
                 return Ending.EXHAUSTED
-            if outcome == n.FULL:
+            if outcome == FULL:
                 self._grow()
             yield
 
     def _proves(self, run: Run) -> bool:
         """Return whether nothing is left when this search ends: greedy ones look for no cheaper way to a place."""
-        thorough = self._number[n.NESTED] and (self._past > 0 or run.plan is None)
+        thorough = self._number[slot.NESTED] and (self._past > 0 or run.plan is None)
         return bool(self._board.ground.is_ordered and thorough)
 
     def _call(self) -> int:
@@ -163,20 +165,20 @@ class Progression:
         """Make room for one more child, whatever comes of it."""
         number, width, entries = self._number, self._board.packed.words, self._board.entries
         states, places, cells = _needed(number)
-        self._registry = _with_room(self._registry, number[n.STATES], states, width, entries)
-        key = _with_room(self._places.key, number[n.PLACES], places, 2, entries)
+        self._registry = _with_room(self._registry, number[slot.STATES], states, width, entries)
+        key = _with_room(self._places.key, number[slot.PLACES], places, 2, entries)
         self._places = _longer(self._places._replace(key=key), places)
-        stacked = _with_room(self._stacks.cells, number[n.CELLS], cells, 2, entries)
+        stacked = _with_room(self._stacks.cells, number[slot.CELLS], cells, 2, entries)
         self._stacks = _longer(self._stacks._replace(cells=stacked), cells)
-        if number[n.COUNTERS] + 1 >= len(self._waiting.next):
-            length = len(lengthened(self._waiting.next, number[n.COUNTERS] + 2))
+        if number[slot.COUNTERS] + 1 >= len(self._waiting.next):
+            length = len(lengthened(self._waiting.next, number[slot.COUNTERS] + 2))
             lengthened(self._waiting.place, length)
 
 
 def _needed(number: array[int]) -> tuple[int, int, int]:
     """Return for how many states, places and cells there must be room."""
-    cells = number[n.CELLS] + (CHAIN + 2) * (number[n.WIDEST] + 1) + 1
-    return number[n.STATES] + CHAIN + 2, number[n.PLACES] + CHAIN + 3, cells
+    cells = number[slot.CELLS] + (CHAIN + 2) * (number[slot.WIDEST] + 1) + 1
+    return number[slot.STATES] + CHAIN + 2, number[slot.PLACES] + CHAIN + 3, cells
 
 
 def _with_room(registry: Registry, count: int, needed: int, width: int, entries: dict[str, Call]) -> Registry:

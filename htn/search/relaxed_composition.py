@@ -10,8 +10,9 @@ from htn.grounding.ground import Arrays
 from htn.search.relaxed_composition_kernel import LOWEST, OWNER, Demands, Progress
 from htn.search.relaxed_operators_kernel import NEEDS, Library, Needs
 from planner.heuristics.relaxation_compiled import facts_of_zero
+from planner.heuristics.relaxation_kernel import Relaxed
 from planner.jit.arrays import Entries, empty_index, extend, flat, index, inverse, room, selected, words, zeros
-from planner.jit.common_kernel import NOTHING, Relaxed
+from planner.jit.common_kernel import NOTHING
 from planner.jit.containers_kernel import Lists
 from planner.lightweight import dataclass
 from planner.task.ground_task import Task

@@ -16,9 +16,20 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from htn.search.task_stack_kernel import EMPTY, Hierarchy, Stacks
-from planner.heuristics.relaxation_kernel import REACHED, Achievers, Reachable, achieve, extracted, move, want
-from planner.jit.common_kernel import INFINITE, NOTHING, Exploration, Index, Relaxed, Space, Words, entry, kernel
+from planner.heuristics.relaxation_kernel import (
+    REACHED,
+    Achievers,
+    Exploration,
+    Reachable,
+    Relaxed,
+    achieve,
+    extract_plan,
+    load_state,
+    want_fact,
+)
+from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, entry, kernel
 from planner.jit.containers_kernel import Lists
+from planner.task.packed_states_kernel import Space
 
 BITS: Final = 20
 """So many bits say how many preconditions an operator waits for; those above are its cost and that of the others."""
@@ -153,7 +164,7 @@ def composition(
     while cell != EMPTY:
         task = stacks.cells.state[2 * cell] + 0
         before = count
-        count = want(room, achievers, done + task, count, plan)
+        count = want_fact(room, achievers, done + task, count, plan)
         if count == before:
             again += hierarchy.least[task]
         else:
@@ -182,11 +193,11 @@ def compose(
     """Return the size of a relaxed plan for so many `tasks` and then `facts` of `wanted`, `INFINITE` for a dead end."""
     count, roots, done = 0, 0, hierarchy.done[0] + 0
     for index in range(tasks):
-        count = want(room, achievers, done + wanted[index], count, plan)
+        count = want_fact(room, achievers, done + wanted[index], count, plan)
         roots = _mark(demands, demands.component[wanted[index]] + 0, plan, roots)
     _demand(relaxed, room, achievers, reachable, space, demands, state, 0, roots, plan)
     for index in range(tasks, tasks + facts):
-        count = want(room, achievers, wanted[index] + 0, count, plan)
+        count = want_fact(room, achievers, wanted[index] + 0, count, plan)
     return _rest(relaxed, room, achievers, reachable, demands, count, plan, 0)
 
 
@@ -228,7 +239,7 @@ def _demand(
     demands.many[OWNER] = demands.own[0]
     if not known:
         _let_in(room, demands, roots, plan)
-    move(relaxed, room, space.coding, state, base)
+    load_state(relaxed, room, space.coding, state, base)
     begin_again(relaxed, room, achievers, reachable, demands.progress)
 
 
@@ -285,11 +296,11 @@ def _rest(
     """Return the size of a relaxed plan for the `count` facts in the queue, and the goal; and what is done `again`."""
     goal = len(relaxed.cost) - 1
     for index in range(relaxed.precondition_start[goal], relaxed.precondition_start[goal + 1]):
-        count = want(room, achievers, relaxed.precondition[index] + 0, count, plan)
+        count = want_fact(room, achievers, relaxed.precondition[index] + 0, count, plan)
     missing = 0
     for place in range(count):
         if room.looked[achievers.queue[place]] != REACHED:
             missing += 1
     if go_on(relaxed, room, achievers, reachable, demands.progress, missing, plan):
         return INFINITE
-    return extracted(relaxed, room, achievers, count, plan) + again
+    return extract_plan(relaxed, room, achievers, count, plan) + again

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from htn.search.ground_hierarchy import Board
 from htn.search.relaxed_composition_kernel import Demands
 from planner.heuristics.relaxation_compiled import achievers, reachable
-from planner.heuristics.relaxation_kernel import Achievers, Reachable
+from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed
 from planner.jit.arrays import hollow, zeros
-from planner.jit.common_kernel import Exploration, Relaxed
 from planner.lightweight import dataclass
 
 

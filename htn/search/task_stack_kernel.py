@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from planner.jit.common_kernel import CELLS, Conditions, Index, Registry, Words, kernel
-from planner.task.packed_states_kernel import number_of
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import Index, Words, kernel
+from planner.task.packed_states_kernel import Conditions
+from planner.task.state_registry_kernel import Registry, number_of
 
 EMPTY = 0
 """The cell in which nothing is left to do."""
@@ -47,7 +49,7 @@ class Stacks(NamedTuple):
 @kernel
 def pushed(number: Words, stacks: Stacks, least: Words, task: int, rest: int) -> int:
     """Return the cell of `task` and then the cell `rest`; there must be room for one more."""
-    count = number[CELLS]
+    count = number[slot.CELLS]
     cells = stacks.cells
     cells.state[2 * count] = task
     cells.state[2 * count + 1] = rest
@@ -55,7 +57,7 @@ def pushed(number: Words, stacks: Stacks, least: Words, task: int, rest: int) ->
     if cell == count:
         stacks.least[cell] = stacks.least[rest] + least[task]
         stacks.depth[cell] = stacks.depth[rest] + 1
-        number[CELLS] = count + 1
+        number[slot.CELLS] = count + 1
     return cell
 
 

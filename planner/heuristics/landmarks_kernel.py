@@ -31,7 +31,7 @@ class Milestones(NamedTuple):
 
 
 @kernel
-def accept(
+def accept_milestones(
     milestones: Milestones, accepted: Words, parent: int, child: int, state: Words, base: int, merge: int
 ) -> None:
     """Write to `accepted[child:]` what is accepted in the state at `state[base]`, reached from that of `parent`.
@@ -52,7 +52,7 @@ def accept(
 
 @entry
 @kernel
-def accept_first(milestones: Milestones, accepted: Words, state: Words) -> int:
+def accept_initial(milestones: Milestones, accepted: Words, state: Words) -> int:
     """Write to `accepted` what holds in the initial state, which is the first in `state`; returns 0."""
     for number in range(len(milestones.goal)):
         if _is_reached(milestones, number, state, 0):
@@ -82,19 +82,19 @@ def _is_accepted(accepted: Words, base: int, number: int) -> bool:
 
 
 @kernel
-def count(milestones: Milestones, accepted: Words, base: int, state: Words, place: int) -> int:
+def count_open(milestones: Milestones, accepted: Words, base: int, state: Words, place: int) -> int:
     """Return how many milestones are not accepted, or needed again, in the state at `state[place]`."""
     total = 0
     for number in range(len(milestones.goal)):
         if not _is_accepted(accepted, base, number) or (
-            not _is_reached(milestones, number, state, place) and _wanted(milestones, accepted, base, number)
+            not _is_reached(milestones, number, state, place) and _is_needed_again(milestones, accepted, base, number)
         ):
             total += 1
     return total
 
 
 @kernel
-def _wanted(milestones: Milestones, accepted: Words, base: int, number: int) -> bool:
+def _is_needed_again(milestones: Milestones, accepted: Words, base: int, number: int) -> bool:
     """Return whether an accepted milestone that does not hold is needed again."""
     if milestones.goal[number]:
         return True

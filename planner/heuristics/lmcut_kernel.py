@@ -7,29 +7,38 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.heuristics.relaxation_kernel import begin, fire, fire_ready, h_max, reach
-from planner.jit.common_kernel import (
-    EVALUATIONS,
-    INFINITE,
-    LANDMARKS,
-    LIMIT,
-    LONGEST,
-    MEMBERS,
-    MOVED,
-    NOTHING,
-    REFERENCES,
-    WORK,
-    Coding,
+from planner.heuristics.relaxation_kernel import (
     Exploration,
-    Landmarks,
-    Nodes,
-    Registry,
     Relaxed,
-    Words,
-    entry,
-    kernel,
+    begin_exploration,
+    clear_levels,
+    fire,
+    fire_ready,
+    h_max,
+    pop_level,
+    reach,
 )
-from planner.jit.containers_kernel import forget, pop_level
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, entry, kernel
+from planner.task.packed_states_kernel import Coding
+from planner.task.state_registry_kernel import MOVED, Nodes, Registry
+
+
+class Landmarks(NamedTuple):
+    """LM-cut's landmarks: number i is worth `worth[i]` and consists of the actions of its list.
+
+    Those of state s are `reference[of[s]:of[s] + many[s]]`, worth `kept[s]` together. `lost` is room for a number for
+    each action.
+    """
+
+    worth: Words
+    start: Index
+    member: Index
+    reference: Index
+    of: Words
+    many: Index
+    kept: Words
+    lost: Words
 
 
 @kernel
@@ -47,46 +56,48 @@ def lm_cut(
 
     It inherits the landmarks of its parent. The estimate may be too low where it reaches what is left of the limit.
     """
-    begin(relaxed, room, coding, registry.state, state * len(room.state))
-    landmarks.of[state] = number[REFERENCES]
+    begin_exploration(relaxed, room, coding, registry.state, state * len(room.state))
+    landmarks.of[state] = number[slot.REFERENCES]
     total = 0
     if nodes.parent[state] != NOTHING and nodes.action[state] < MOVED:
-        total = _inherit(relaxed, room, landmarks, number, nodes.parent[state], nodes.action[state])
-    limit = number[LIMIT] - nodes.cost[state]
+        total = _inherit_landmarks(relaxed, room, landmarks, number, nodes.parent[state], nodes.action[state])
+    limit = number[slot.LIMIT] - nodes.cost[state]
     value, goal = room.value, len(room.value) - 1
     fire_ready(relaxed, room)
     reach(relaxed, room)
     kept = total
     while 0 < value[goal] < INFINITE and total < limit:
-        landmark = number[LANDMARKS]
-        worth = _cut(relaxed, room, landmarks, number, _zone(relaxed, room))
+        landmark = number[slot.LANDMARKS]
+        worth = _cut(relaxed, room, landmarks, number, _mark_zone(relaxed, room))
         total += worth
-        if _note(landmarks, number, landmark, worth):
+        if _keep_landmark(landmarks, number, landmark, worth):
             kept += worth
-        _charge_again(relaxed, room, landmarks, landmark, worth)
+        _charge_landmark(relaxed, room, landmarks, landmark, worth)
         _reach_again(relaxed, room)
-        number[WORK] += len(relaxed.cost)
-    forget(room)
-    landmarks.many[state] = number[REFERENCES] - landmarks.of[state]
+        number[slot.WORK] += len(relaxed.cost)
+    clear_levels(room)
+    landmarks.many[state] = number[slot.REFERENCES] - landmarks.of[state]
     landmarks.kept[state] = kept
-    number[LONGEST] = max(number[LONGEST], landmarks.many[state])
+    number[slot.LONGEST] = max(number[slot.LONGEST], landmarks.many[state])
     return INFINITE if value[goal] >= INFINITE else total
 
 
 @kernel
-def _inherit(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Words, parent: int, action: int) -> int:
+def _inherit_landmarks(
+    relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Words, parent: int, action: int
+) -> int:
     """Take over the parent's landmarks without `action`, and charge them; return what they are worth."""
     total = 0
     first = landmarks.of[parent]
     for index in range(first, first + landmarks.many[parent]):
         landmark = landmarks.reference[index]
         if not _contains(landmarks, landmark, action):
-            landmarks.reference[number[REFERENCES]] = landmark
-            number[REFERENCES] += 1
+            landmarks.reference[number[slot.REFERENCES]] = landmark
+            number[slot.REFERENCES] += 1
             worth = landmarks.worth[landmark]
             total += worth
             for member in range(landmarks.start[landmark], landmarks.start[landmark + 1]):
-                _charge(relaxed, room, landmarks.member[member], worth)
+                _reduce_price(relaxed, room, landmarks.member[member], worth)
     return total
 
 
@@ -99,45 +110,45 @@ def _contains(landmarks: Landmarks, landmark: int, action: int) -> bool:
 
 
 @kernel
-def _charge(relaxed: Relaxed, room: Exploration, action: int, worth: int) -> None:
+def _reduce_price(relaxed: Relaxed, room: Exploration, action: int, worth: int) -> None:
     for index in range(relaxed.operator_start[action], relaxed.operator_start[action + 1]):
         room.price[relaxed.operator[index]] -= worth
 
 
 @kernel
-def _charge_again(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, landmark: int, worth: int) -> None:
+def _charge_landmark(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, landmark: int, worth: int) -> None:
     """Charge the members of a landmark, and queue what they achieve more cheaply now."""
     for member in range(landmarks.start[landmark], landmarks.start[landmark + 1]):
         action = landmarks.member[member]
         room.marked[action] = 0
-        _charge(relaxed, room, action, worth)
+        _reduce_price(relaxed, room, action, worth)
         for index in range(relaxed.operator_start[action], relaxed.operator_start[action + 1]):
             operator = relaxed.operator[index]
             if not room.missing[operator]:
-                room.supporter[operator] = _dearest(relaxed, room, operator)  # it may have become cheaper just now
+                room.supporter[operator] = _find_dearest(relaxed, room, operator)  # it may have become cheaper just now
                 fire(relaxed, room, operator, room.value[room.supporter[operator]] + room.price[operator])
 
 
 @kernel
-def _note(landmarks: Landmarks, number: Words, landmark: int, worth: int) -> bool:
+def _keep_landmark(landmarks: Landmarks, number: Words, landmark: int, worth: int) -> bool:
     """Keep a landmark for successors, where there is room; return whether it is kept."""
     full = (
         landmark + 2 >= len(landmarks.start)
-        or number[REFERENCES] >= len(landmarks.reference)
+        or number[slot.REFERENCES] >= len(landmarks.reference)
         or landmarks.start[landmark + 1] + len(landmarks.lost) > len(landmarks.member)
     )
     if full:
         return False
     landmarks.worth[landmark] = worth
-    landmarks.reference[number[REFERENCES]] = landmark
-    number[REFERENCES] += 1
-    number[LANDMARKS] = landmark + 1
-    number[MEMBERS] = landmarks.start[landmark + 1]
+    landmarks.reference[number[slot.REFERENCES]] = landmark
+    number[slot.REFERENCES] += 1
+    number[slot.LANDMARKS] = landmark + 1
+    number[slot.MEMBERS] = landmarks.start[landmark + 1]
     return True
 
 
 @kernel
-def _dearest(relaxed: Relaxed, room: Exploration, operator: int) -> int:
+def _find_dearest(relaxed: Relaxed, room: Exploration, operator: int) -> int:
     """Return the dearest precondition of `operator`, or -1 where one is in the zone."""
     dearest, price = -1, -1
     for index in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
@@ -150,7 +161,7 @@ def _dearest(relaxed: Relaxed, room: Exploration, operator: int) -> int:
 
 
 @kernel
-def _zone(relaxed: Relaxed, room: Exploration) -> int:
+def _mark_zone(relaxed: Relaxed, room: Exploration) -> int:
     """Mark the goal zone: the goal, and the dearest precondition of each free operator that leads into it.
 
     Its facts are written to `room.queue`; returns how many there are.
@@ -164,7 +175,7 @@ def _zone(relaxed: Relaxed, room: Exploration) -> int:
         for index in range(relaxed.added_start[fact], relaxed.added_start[fact + 1]):
             operator = relaxed.added[index]
             if not room.price[operator]:
-                dearest = _dearest(relaxed, room, operator)
+                dearest = _find_dearest(relaxed, room, operator)
                 if dearest >= 0:
                     room.zone[dearest] = 1
                     room.queue[count] = dearest
@@ -176,13 +187,13 @@ def _zone(relaxed: Relaxed, room: Exploration) -> int:
 def _cut(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Words, count: int) -> int:
     """Write the actions that enter the zone of `count` facts as a landmark; unmark the zone; return its worth."""
     worth = INFINITE
-    landmark = number[LANDMARKS]
-    end = number[MEMBERS]
+    landmark = number[slot.LANDMARKS]
+    end = number[slot.MEMBERS]
     for position in range(count):
         fact = room.queue[position]
         for index in range(relaxed.added_start[fact], relaxed.added_start[fact + 1]):
             operator = relaxed.added[index]
-            if room.price[operator] and _dearest(relaxed, room, operator) >= 0:
+            if room.price[operator] and _find_dearest(relaxed, room, operator) >= 0:
                 worth = min(worth, room.price[operator])
                 action = relaxed.action[operator]
                 if not room.marked[action]:
@@ -235,12 +246,12 @@ class Guess(NamedTuple):
 
 @entry
 @kernel
-def hoped(
+def estimate_state(
     kind: int, number: Words, relaxed: Relaxed, room: Exploration, guess: Guess, coding: Coding, state: Words, base: int
 ) -> int:
     """Return the estimate `kind` for the state at `state[base]`, `INFINITE` for a dead end."""
-    number[EVALUATIONS] += 1
-    number[WORK] += len(relaxed.cost) + 20
+    number[slot.EVALUATIONS] += 1
+    number[slot.WORK] += len(relaxed.cost) + 20
     if kind == BLIND:
         return 0
     if kind == H_MAX:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from planner.heuristics.relaxation import AXIOM, RelaxedTask
-from planner.heuristics.relaxation_kernel import Achievers, Reachable
+from planner.heuristics.relaxation_kernel import LEVELS, Achievers, Exploration, Reachable, Relaxed
 from planner.jit.arrays import empty_index, flat, index, words, zeros
-from planner.jit.common_kernel import NOTHING, Exploration, Relaxed
-from planner.jit.containers_kernel import LEVELS
+from planner.jit.common_kernel import NOTHING
 from planner.task.packed_task_compiled import Packing
 
 VALUES: Final = 1 << 12

@@ -1,28 +1,137 @@
 """Delete relaxation by kernels: h_max (Bonet and Geffner, 2001), and h_FF (Hoffmann and Nebel, 2001).
 
 h_FF extracts its relaxed plan from h_add's achievers (Keyder and Geffner, 2008). The readable twin is `relaxation`.
+
+Facts wait in a level queue: levels, each a circular list, so that a fact changes its level in constant time. Item f is
+fact f, and item `facts + l` stands for level l. A level has as many values as `level[SHIFT]` bits can tell apart, and
+the last has all greater ones; a level with several values is searched for the least.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.jit.common_kernel import INFINITE, NOTHING, Coding, Exploration, Index, Relaxed, Words, kernel
-from planner.jit.containers_kernel import forget, pop_level, push_level
-from planner.task.packed_states_kernel import LOW_BITS, MULTIPLIER
+from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
+from planner.task.packed_states_kernel import Coding
+from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER
+
+
+class Relaxed(NamedTuple):
+    """The delete relaxation: operators with preconditions and effects, and the operators that facts lead to.
+
+    The last two facts are `start`, which always holds, and the goal; see `planner.heuristics.relaxation`.
+    """
+
+    precondition_start: Index
+    precondition: Index
+    effect_start: Index
+    effect: Index
+    needed_start: Index
+    needed: Index
+    added_start: Index
+    added: Index
+    cost: Words
+    action: Index
+    operator_start: Index
+    operator: Index
+
+
+class Exploration(NamedTuple):
+    """Room for explorations of the relaxation.
+
+    What the last one started from: `state` is packed, `at_first` counts for each operator the preconditions that did
+    not hold in it. By operator: `missing` preconditions, `price` (what is left of its cost), `supporter`. By fact:
+    `value`, whether it was `looked` into, whether it is in the `zone`; `following` and `previous` are those that wait,
+    by `level` (`following` is `NOTHING` for a fact that does not wait). `queue` is
+    room for facts, `marked` for a mark on each action.
+    """
+
+    state: Words
+    at_first: Index
+    missing: Index
+    price: Words
+    supporter: Index
+    value: Words
+    looked: Words
+    following: Index
+    previous: Index
+    level: Words
+    zone: Words
+    queue: Index
+    marked: Words
+
+
+LEVELS: Final = 1024
+LOWEST: Final = 0
+"""Where in `Exploration.level` it stands below which level no fact waits."""
+SHIFT: Final = 1
+"""Where it stands how far values are shifted to be levels."""
 
 
 @kernel
-def begin(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
+def push_level(room: Exploration, fact: int) -> None:
+    """Let `fact` wait where its (lowered) value belongs, whether or not it waits already."""
+    if room.following[fact] != NOTHING:
+        _unlink(room, fact)
+    level = min(room.value[fact] >> room.level[SHIFT], LEVELS - 1)
+    room.level[LOWEST] = min(level, room.level[LOWEST])
+    head = len(room.value) + level
+    after = room.following[head] + 0
+    room.following[head], room.previous[fact] = fact, head
+    room.following[fact], room.previous[after] = after, fact
+
+
+@kernel
+def _unlink(room: Exploration, fact: int) -> None:
+    before, after = room.previous[fact] + 0, room.following[fact] + 0
+    room.following[before], room.previous[after] = after, before
+    room.following[fact] = NOTHING
+
+
+@kernel
+def pop_level(room: Exploration, limit: int) -> int:
+    """Take out and return the fact with the least value, `NOTHING` if none waits with a value below `limit`."""
+    facts, level = len(room.value), room.level[LOWEST] + 0
+    last = min(limit >> room.level[SHIFT], LEVELS - 1)
+    while level <= last and room.following[facts + level] == facts + level:
+        level += 1
+    room.level[LOWEST] = level
+    if level > last:
+        return NOTHING
+    least = room.following[facts + level] + 0
+    if room.level[SHIFT] or level == LEVELS - 1:
+        other = room.following[least] + 0
+        while other < facts:
+            if room.value[other] < room.value[least]:
+                least = other
+            other = room.following[other] + 0
+    if room.value[least] >= limit:
+        return NOTHING
+    _unlink(room, least)
+    return least
+
+
+@kernel
+def clear_levels(room: Exploration) -> None:
+    """Empty the queue."""
+    facts = len(room.value)
+    for head in range(facts + room.level[LOWEST], facts + LEVELS):
+        while room.following[head] != head:
+            _unlink(room, room.following[head])
+    room.level[LOWEST] = LEVELS
+
+
+@kernel
+def begin_exploration(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
     """Prepare `room` for the state at `state[base]`: its facts have the value 0, all others `INFINITE`."""
-    move(relaxed, room, coding, state, base)
+    load_state(relaxed, room, coding, state, base)
     for operator in range(len(relaxed.cost)):
         room.missing[operator] = room.at_first[operator]
         room.price[operator] = relaxed.cost[operator]
 
 
 @kernel
-def move(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
+def load_state(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
     """Take the facts of the state at `state[base]` instead of those of the last one.
 
     States that are estimated one after the other are mostly alike: only where they differ are preconditions counted.
@@ -31,8 +140,8 @@ def move(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base
         word, shift, mask = coding.word[variable], coding.shift[variable], coding.mask[variable]
         before, now = room.state[word] >> shift & mask, state[base + word] >> shift & mask
         if before != now:
-            _count(relaxed, room, coding.fact[coding.first[variable] + before], 1)
-            _count(relaxed, room, coding.fact[coding.first[variable] + now], -1)
+            _count_preconditions(relaxed, room, coding.fact[coding.first[variable] + before], 1)
+            _count_preconditions(relaxed, room, coding.fact[coding.first[variable] + now], -1)
     for word in range(len(room.state)):
         room.state[word] = state[base + word]
     for fact in range(len(room.value)):
@@ -50,7 +159,7 @@ def move(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base
 
 
 @kernel
-def _count(relaxed: Relaxed, room: Exploration, fact: int, difference: int) -> None:
+def _count_preconditions(relaxed: Relaxed, room: Exploration, fact: int, difference: int) -> None:
     if fact != NOTHING:
         for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
             room.at_first[relaxed.needed[index]] += difference
@@ -94,17 +203,21 @@ def reach(relaxed: Relaxed, room: Exploration) -> None:
 @kernel
 def h_max(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> int:
     """Return the h_max value of the state at `state[base]`, `INFINITE` for a dead end."""
-    begin(relaxed, room, coding, state, base)
+    begin_exploration(relaxed, room, coding, state, base)
     fire_ready(relaxed, room)
     reach(relaxed, room)
-    forget(room)
+    clear_levels(room)
     return room.value[len(room.value) - 1]
 
 
 DEAR: Final = 1 << 58
 """The greatest value of what can be reached: sums of sums may go beyond what a word can hold."""
+
+
 GIVEN: Final = 1
 """What `looked` says of facts that hold from the start."""
+
+
 REACHED: Final = 2
 
 
@@ -149,17 +262,17 @@ def relaxed_plan(
     Its actions are marked as those of plan number `plan`, which must be greater than all before. Among equally good
     achievers, the number `seed` decides; for odd ones, the last operator of those that can be applied at once.
     """
-    begin(relaxed, room, coding, state, base)
+    begin_exploration(relaxed, room, coding, state, base)
     goal = len(room.value) - 1
-    want(room, achievers, goal, 0, plan)
+    want_fact(room, achievers, goal, 0, plan)
     explore(relaxed, room, achievers, reachable, 1, plan, seed)
     if room.value[goal] == INFINITE:
         return INFINITE
-    return extracted(relaxed, room, achievers, 1, plan)
+    return extract_plan(relaxed, room, achievers, 1, plan)
 
 
 @kernel
-def want(room: Exploration, achievers: Achievers, fact: int, count: int, plan: int) -> int:
+def want_fact(room: Exploration, achievers: Achievers, fact: int, count: int, plan: int) -> int:
     """Let plan number `plan` have to reach `fact`, after `count` others; return how many facts these are now."""
     if achievers.wanted[fact] == plan or room.looked[fact] == GIVEN:
         return count
@@ -245,7 +358,7 @@ def achieve(
 
 
 @kernel
-def extracted(relaxed: Relaxed, room: Exploration, achievers: Achievers, count: int, plan: int) -> int:
+def extract_plan(relaxed: Relaxed, room: Exploration, achievers: Achievers, count: int, plan: int) -> int:
     """Mark what the `count` facts in the queue want, from achiever to achiever; return the cost, each paid once."""
     planned = achievers.planned
     done, total = 0, 0
@@ -257,5 +370,5 @@ def extracted(relaxed: Relaxed, room: Exploration, achievers: Achievers, count: 
             planned[action] = plan
             total += relaxed.cost[operator]
         for index in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
-            count = want(room, achievers, relaxed.precondition[index], count, plan)
+            count = want_fact(room, achievers, relaxed.precondition[index], count, plan)
     return total

@@ -1,6 +1,7 @@
 """Machine code for kernels: made once with numba, kept in a cache, and loaded in milliseconds.
 
-    common_kernel      how kernels are declared, and the arrays that they share
+    common_kernel      how kernels are declared, and the kinds of arrays
+    slots_kernel       places of the numbers that searches keep between two calls
     containers_kernel  lists, heaps and queues in arrays
     arrays             making and lengthening arrays
     build              compiles all kernels, in a process of its own

@@ -8,8 +8,9 @@ from functools import cache
 from itertools import accumulate, chain
 from typing import Any, Final, TypeAlias, get_type_hints
 
-from planner.jit.common_kernel import NOTHING, Changes, Conditions
-from planner.jit.containers_kernel import Lists, Places
+from planner.jit.common_kernel import NOTHING
+from planner.jit.containers_kernel import Lists
+from planner.task.packed_states_kernel import Changes, Conditions, Places
 
 PIECE: Final = 1 << 16
 
@@ -113,7 +114,7 @@ def extend(lists: Lists, more: Lists) -> None:
 def inverse(lists: Lists, many: int, entries: Entries) -> Lists:
     """Return for each number below `many` the lists that have it."""
     made = room(many, len(lists.item))
-    entries["inverted"](lists, made)
+    entries["invert_lists"](lists, made)
     return made
 
 
@@ -126,7 +127,7 @@ def selected(lists: Lists, which: array[int], name: array[int], entries: Entries
     """Return those of the `lists` that are asked for, by the `name` of each item; what has none is left out."""
     start = lists.start
     made = room(len(which), sum([start[each + 1] - start[each] for each in which]))
-    del made.item[entries["chosen"](lists, which, name, made) :]
+    del made.item[entries["select_lists"](lists, which, name, made) :]
     return made
 
 
@@ -139,7 +140,7 @@ def conditions(lists: Lists, places: Places, entries: Entries) -> Conditions:
     """Return the conditions that all facts of each list hold."""
     most = len(lists.item)
     made = Conditions(index([0]) * len(lists.start), index([0]) * most, words([0]) * most, words([0]) * most)
-    count = entries["tested"](lists, places, made)
+    count = entries["pack_conditions"](lists, places, made)
     return Conditions(made.start, made.word[:count], made.mask[:count], made.bits[:count])
 
 
@@ -148,6 +149,6 @@ def assignments(needs: Lists, adds: Lists, deletes: Lists, places: Places, entri
     actions, most = len(adds.start) - 1, len(adds.item) + len(deletes.item)
     made = Changes(index([0]) * (actions + 1), index([0]) * most, words([0]) * most, words([0]) * most)
     unsure = room(actions, len(deletes.item))
-    count = entries["assigned"](needs, adds, deletes, places, made, unsure)
+    count = entries["pack_assignments"](needs, adds, deletes, places, made, unsure)
     del unsure.item[unsure.start[-1] :]
     return Changes(made.start, made.word[:count], made.keep[:count], made.put[:count]), unsure

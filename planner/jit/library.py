@@ -31,7 +31,7 @@ from planner.jit.trusted_files import Untrusted, contents, opened_file, opened_f
 from planner.policies import policy_mcts_kernel, value_iteration_kernel
 from planner.pruning import disambiguation_kernel, h2_kernel, simplex_kernel
 from planner.search import astar_kernel, best_first_width_kernel, lazy_best_first_kernel, mcts_kernel
-from planner.task import packed_states_kernel
+from planner.task import packed_states_kernel, state_registry_kernel
 from planner.topk import exploration_kernel
 
 Call = Callable[..., int]
@@ -63,6 +63,7 @@ KERNELS: Final = (
     policy_mcts_kernel,
     projections_kernel,
     simplex_kernel,
+    state_registry_kernel,
     value_iteration_kernel,
 )
 """The modules that declare the entries of `planner`; they import all other kernels."""

@@ -10,12 +10,12 @@ from math import lcm
 from typing import Any, Final
 
 from planner.heuristics import lmcut_kernel as kinds
-from planner.heuristics.lmcut_kernel import Guess
+from planner.heuristics.lmcut_kernel import Guess, Landmarks
 from planner.heuristics.relaxation import relax
 from planner.heuristics.relaxation_compiled import exploration, missing_at_first, packed_relaxation, prices
-from planner.jit import common_kernel as n
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, reals, words, zeros
-from planner.jit.common_kernel import INFINITE, NOTHING, Landmarks, Nodes, Registry
+from planner.jit.common_kernel import INFINITE, NOTHING
 from planner.jit.library import Call
 from planner.limits import never
 from planner.model import COST
@@ -28,6 +28,7 @@ from planner.policies.policy_mcts_kernel import NO_NODE
 from planner.policies.value_iteration import FAR
 from planner.task.ground_task import INFINITY, State, facts_of
 from planner.task.packed_task_compiled import Packing, conjunctions, first_state, packed_space, packed_tree, packing
+from planner.task.state_registry_kernel import Nodes, Registry
 
 KINDS: Final = {"blind": kinds.BLIND, "hmax": kinds.H_MAX, "lmcut": kinds.LM_CUT}
 
@@ -60,15 +61,15 @@ class ProcessBoard:
         self.number = self._numbers()
 
     def _numbers(self) -> array[int]:
-        process, number = self.aim.process, zeros(n.HOW_MANY)
-        number[n.LIMIT] = INFINITE
-        number[n.PENDING] = NO_NODE
-        number[n.KIND] = KINDS[guide(process.task)]
-        number[n.BUDGETS] = len(process.purse.names)
-        number[n.LUCKY] = int(COST in process.purse.names)
-        number[n.REWARDS] = self.aim.rewards
-        number[n.WIDE] = WIDE
-        number[n.MOST_BRANCHES] = max([len(choice.branches) for choice in process.choices], default=1)
+        process, number = self.aim.process, zeros(slot.HOW_MANY)
+        number[slot.LIMIT] = INFINITE
+        number[slot.PENDING] = NO_NODE
+        number[slot.KIND] = KINDS[guide(process.task)]
+        number[slot.BUDGETS] = len(process.purse.names)
+        number[slot.LUCKY] = int(COST in process.purse.names)
+        number[slot.REWARDS] = self.aim.rewards
+        number[slot.WIDE] = WIDE
+        number[slot.MOST_BRANCHES] = max([len(choice.branches) for choice in process.choices], default=1)
         return number
 
     def pack(self, state: State) -> array[int]:
@@ -150,5 +151,5 @@ class KernelHopes:
     def _hoped(self, costs: array[int], state: State) -> int:
         board = self.board
         relaxed, number = board.relaxed._replace(cost=costs), board.number
-        coding, hoped = board.space.coding, board.entries["hoped"]
-        return hoped(number[n.KIND], number, relaxed, board.room, board.guess, coding, board.pack(state), 0)
+        coding, hoped = board.space.coding, board.entries["estimate_state"]
+        return hoped(number[slot.KIND], number, relaxed, board.room, board.guess, coding, board.pack(state), 0)

@@ -7,36 +7,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.heuristics.lmcut_kernel import Guess, hoped
-from planner.jit.common_kernel import (
-    BRANCHES,
-    BUDGETS,
-    EXPANSIONS,
-    INFINITE,
-    KIND,
-    LUCKY,
-    MOST_BRANCHES,
-    NODES,
-    NOTHING,
-    OPTIONS,
-    REWARDS,
-    STATES,
-    WIDE,
-    WIDENED,
-    WORK,
-    Conditions,
-    Exploration,
-    Index,
-    Reals,
-    Registry,
-    Relaxed,
-    Space,
-    Tree,
-    Words,
-    kernel,
-)
+from planner.heuristics.lmcut_kernel import Guess, estimate_state
+from planner.heuristics.relaxation_kernel import Exploration, Relaxed
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import INFINITE, NOTHING, Index, Reals, Words, kernel
 from planner.search.open_lists_kernel import drawn
-from planner.task.packed_states_kernel import applicable, apply, holds, number_of
+from planner.task.packed_states_kernel import Conditions, Space, Tree, apply, find_applicable, holds
+from planner.task.state_registry_kernel import Registry, number_of
 
 PENALTY: Final = 0
 """Places in `Aims.number`: what giving up costs, below 0 where success comes first."""
@@ -143,14 +120,14 @@ def has_room(
     number: Words, registry: Registry, met: Met, rows: Registry, outlook: Outlook, options: Options, choices: int
 ) -> bool:
     """Return whether a node can be looked into, whatever comes of it."""
-    new = number[WIDE] * number[MOST_BRANCHES] + 2
+    new = number[slot.WIDE] * number[slot.MOST_BRANCHES] + 2
     return (
-        number[STATES] + new < len(met.expected)
-        and 2 * (number[STATES] + new) <= len(registry.table)
-        and number[NODES] + new < len(outlook.seen)
-        and 2 * (number[NODES] + new) <= len(rows.table)
-        and number[OPTIONS] + choices <= len(options.choice)
-        and number[BRANCHES] + new <= len(options.share)
+        number[slot.STATES] + new < len(met.expected)
+        and 2 * (number[slot.STATES] + new) <= len(registry.table)
+        and number[slot.NODES] + new < len(outlook.seen)
+        and 2 * (number[slot.NODES] + new) <= len(rows.table)
+        and number[slot.OPTIONS] + choices <= len(options.choice)
+        and number[slot.BRANCHES] + new <= len(options.share)
     )
 
 
@@ -173,14 +150,14 @@ def estimate(
     met.gain[which] = 0.0
     met.expected[which], met.luckiest[which] = 0, 0
     if met.reached[which]:
-        if number[REWARDS] > 1:
+        if number[slot.REWARDS] > 1:
             met.gain[which] = _utility(aims, state, base)
         return
-    for lucky in range(1 + number[LUCKY]):
-        if number[LUCKY]:
+    for lucky in range(1 + number[slot.LUCKY]):
+        if number[slot.LUCKY]:
             for operator in range(len(relaxed.cost)):
                 relaxed.cost[operator] = prices.lucky[operator] if lucky else prices.average[operator]
-        value = hoped(number[KIND], number, relaxed, room, guess, space.coding, state, base)
+        value = estimate_state(number[slot.KIND], number, relaxed, room, guess, space.coding, state, base)
         if lucky:
             met.luckiest[which] = value
         else:
@@ -201,11 +178,11 @@ def _utility(aims: Aims, state: Words, base: int) -> float:
 @kernel
 def enter(number: Words, aims: Aims, met: Met, rows: Words, outlook: Outlook, node: int) -> None:
     """Find out what is to be known of a new node: what it is worth to end in it, and what may be hoped for."""
-    parts, row = number[REWARDS] + 1, node * (1 + number[BUDGETS])
+    parts, row = number[slot.REWARDS] + 1, node * (1 + number[slot.BUDGETS])
     state, base, last = rows[row] + 0, node * parts, node * parts + parts - 1
     over = met.reached[state] == 1 and (parts < 3 or met.gain[state] >= aims.number[GAIN])
     if not met.reached[state]:
-        over = met.expected[state] == INFINITE or (number[LUCKY] != 0 and met.luckiest[state] > rows[row + 1])
+        over = met.expected[state] == INFINITE or (number[slot.LUCKY] != 0 and met.luckiest[state] > rows[row + 1])
     if parts > 1:
         outlook.stop[base], outlook.hope[base] = float(met.reached[state]), 1.0
     if parts > 2:
@@ -238,13 +215,13 @@ def look(
     node: int,
 ) -> None:
     """Write the choices of `node` to `choice`: in ascending order, or in a random one where there are many."""
-    many = applicable(tree, state, rows[node * (1 + number[BUDGETS])] * words, found, stack)
-    first = number[OPTIONS] + 0
-    number[OPTIONS] = first + many
-    number[EXPANSIONS] += 1
+    many = find_applicable(tree, state, rows[node * (1 + number[slot.BUDGETS])] * words, found, stack)
+    first = number[slot.OPTIONS] + 0
+    number[slot.OPTIONS] = first + many
+    number[slot.EXPANSIONS] += 1
     outlook.first[node], outlook.total[node], outlook.inside[node] = first, many, 1
     _sort(found, many)
-    if many > number[WIDE]:
+    if many > number[slot.WIDE]:
         for last in range(many - 1, 0, -1):
             place = drawn(number, last + 1)
             other = found[last] + 0
@@ -281,7 +258,7 @@ def widen(
     node: int,
 ) -> None:
     """Give `node` options for some of the choices that wait."""
-    end = min(outlook.made[node] + number[WIDE], outlook.total[node])
+    end = min(outlook.made[node] + number[slot.WIDE], outlook.total[node])
     for place in range(outlook.made[node], end):
         choice = options.choice[outlook.first[node] + place] + 0
         if _can_pay(number, choices.amount, rows.state, node, choice):
@@ -290,12 +267,12 @@ def widen(
                 outlook.many[node] += 1
     outlook.made[node] = end
     if end < outlook.total[node]:
-        number[WIDENED] = 1
+        number[slot.WIDENED] = 1
 
 
 @kernel
 def _can_pay(number: Words, amount: Words, rows: Words, node: int, choice: int) -> bool:
-    budgets = number[BUDGETS] + 0
+    budgets = number[slot.BUDGETS] + 0
     for budget in range(budgets):
         if rows[node * (1 + budgets) + 1 + budget] < amount[choice * budgets + budget]:
             return False
@@ -316,7 +293,7 @@ def _branch(
     option: int,
 ) -> bool:
     """Make `choice` an `option` of `node`; return False where it always comes to nothing."""
-    start = number[BRANCHES] + 0
+    start = number[slot.BRANCHES] + 0
     end = start
     for index in range(choices.start[choice], choices.start[choice + 1]):
         action = choices.action[index] + 0
@@ -328,10 +305,10 @@ def _branch(
             options.node[end], options.share[end] = after, 0.0
             end += 1
         options.share[place] += choices.share[index]
-        number[WORK] += 40
+        number[slot.WORK] += 40
     if end == start + 1 and options.node[start] == node:
         return False
-    number[BRANCHES] = end
+    number[slot.BRANCHES] = end
     options.choice[option], options.cost[option], options.pulls[option] = choice, choices.cost[choice], 0
     options.start[option], options.end[option] = start, end
     return True
@@ -350,16 +327,16 @@ def _follow(
     action: int,
 ) -> int:
     """Return the node that `choice` leads to from `node` if it comes out as `action`."""
-    budgets = number[BUDGETS] + 0
-    before, row = node * (1 + budgets), number[NODES] * (1 + budgets)
+    budgets = number[slot.BUDGETS] + 0
+    before, row = node * (1 + budgets), number[slot.NODES] * (1 + budgets)
     state = rows.state[before] + 0
     if action != NOTHING:
-        apply(space, action, registry.state, state * words, number[STATES] * words, words)
-        state = number_of(registry, number[STATES], words)
-        number[STATES] = max(number[STATES], state + 1)
+        apply(space, action, registry.state, state * words, number[slot.STATES] * words, words)
+        state = number_of(registry, number[slot.STATES], words)
+        number[slot.STATES] = max(number[slot.STATES], state + 1)
     rows.state[row] = state
     for budget in range(budgets):
         rows.state[row + 1 + budget] = rows.state[before + 1 + budget] - amount[choice * budgets + budget]
-    after = number_of(rows, number[NODES], 1 + budgets)
-    number[NODES] = max(number[NODES], after + 1)
+    after = number_of(rows, number[slot.NODES], 1 + budgets)
+    number[slot.NODES] = max(number[slot.NODES], after + 1)
     return after

@@ -7,8 +7,9 @@ import time
 from itertools import islice
 from typing import Any, Final
 
-from planner.jit import common_kernel as n
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, lengthened, reals, zeros
+from planner.jit.common_kernel import DONE, EXHAUSTED, FULL
 from planner.policies import value_iteration_kernel as kernel
 from planner.policies.lao_star import Bounds, Check
 from planner.policies.markov_decision_process import OPEN, STOP, Graph, Left, Option
@@ -31,7 +32,7 @@ class CompiledTrials:
     def __init__(self, board: ProcessBoard, seed: int, *, work: int = WORK, room: int = 1024) -> None:
         self.board, self._work = board, work
         self.number = board.number
-        self.number[n.RANDOM] = seed & LOW_BITS
+        self.number[slot.RANDOM] = seed & LOW_BITS
         left = board.aim.process.purse.full
         self.registry = first_registry(board.initial, room, board.entries)
         self.met = Met(zeros(room), zeros(room), empty_index(room), _floats(room))
@@ -58,12 +59,12 @@ class CompiledTrials:
         self._sweep = FIRST_SWEEP
         self.hoped: list[float] = []
         """What the initial node may be worth at best, once that was computed."""
-        self.number[n.STATES] = self.number[n.NODES] = 1
+        self.number[slot.STATES] = self.number[slot.NODES] = 1
 
     @property
     def simulations(self) -> int:
         """How many simulations were made."""
-        return self.number[n.SIMULATIONS]
+        return self.number[slot.SIMULATIONS]
 
     @property
     def values(self) -> list[float]:
@@ -73,22 +74,22 @@ class CompiledTrials:
     @property
     def is_settled(self) -> bool:
         """Whether the values of the initial node are exact."""
-        return bool(self.number[n.ENTERED]) and bool(self.outlook.settled[ROOT])
+        return bool(self.number[slot.ENTERED]) and bool(self.outlook.settled[ROOT])
 
     def simulate(self, simulations: int | None, check: Check) -> None:
         """Go on until so many simulations were made in all, or all is settled; `check` raises to give up."""
         number, limit = self.number, MOST if simulations is None else simulations
         while True:
-            number[n.MOST_SIMULATIONS] = min(limit, self._sweep)
+            number[slot.MOST_SIMULATIONS] = min(limit, self._sweep)
             outcome = self._call()
             check()
-            if outcome == n.FULL:
+            if outcome == FULL:
                 self._grow()
-            elif outcome in (n.DONE, n.EXHAUSTED):
-                if number[n.SIMULATIONS] == self._sweep:
+            elif outcome in (DONE, EXHAUSTED):
+                if number[slot.SIMULATIONS] == self._sweep:
                     self.sweep(check)
                     self._sweep += self._sweep // 2
-                if self.is_settled or number[n.SIMULATIONS] >= limit:
+                if self.is_settled or number[slot.SIMULATIONS] >= limit:
                     return
 
     def _call(self) -> int:
@@ -121,7 +122,7 @@ class CompiledTrials:
             self._ask(kernel.SETTLE)
             while not self._ask(kernel.DOUBT):
                 check()
-        outlook, nodes = self.outlook, self.number[n.NODES]
+        outlook, nodes = self.outlook, self.number[slot.NODES]
         if any(made < total for made, total in zip(outlook.made[:nodes], outlook.total[:nodes], strict=True)):
             self._solve(kernel.LIKELY, check)
 
@@ -155,20 +156,20 @@ class CompiledTrials:
     def _grow(self) -> None:
         """Lengthen what is short."""
         number, board, outlook = self.number, self.board, self.outlook
-        new = number[n.WIDE] * number[n.MOST_BRANCHES] + 3
-        states, nodes = number[n.STATES] + new, number[n.NODES] + new
-        words, row, parts = board.packed.words, 1 + number[n.BUDGETS], board.aim.rewards + 1
+        new = number[slot.WIDE] * number[slot.MOST_BRANCHES] + 3
+        states, nodes = number[slot.STATES] + new, number[slot.NODES] + new
+        words, row, parts = board.packed.words, 1 + number[slot.BUDGETS], board.aim.rewards + 1
         length = _all(self.met, states)
         _all([self.registry.state], length * words)
-        self.registry = with_table(self.registry, number[n.STATES], states, words, board.entries)
+        self.registry = with_table(self.registry, number[slot.STATES], states, words, board.entries)
         length = _all(outlook[3:], nodes)
         _all(outlook[:3], length * parts)
         _all([self.rows.state], length * row)
-        self.rows = with_table(self.rows, number[n.NODES], nodes, row, board.entries)
+        self.rows = with_table(self.rows, number[slot.NODES], nodes, row, board.entries)
         _all([self._arms.path, *self._swept[:3]], length)
-        length = _all(self.options[:5], number[n.OPTIONS] + len(board.found))
+        length = _all(self.options[:5], number[slot.OPTIONS] + len(board.found))
         _all([self._swept.option], length)
-        _all(self.options[5:], number[n.BRANCHES] + new)
+        _all(self.options[5:], number[slot.BRANCHES] + new)
 
 
 def _floats(length: int) -> Any:
@@ -249,7 +250,7 @@ class _Explored:
 
     def __init__(self, graph: Graph, search: CompiledTrials) -> None:
         self._process, self._search = graph.process, search
-        self._width = 1 + search.number[n.BUDGETS]
+        self._width = 1 + search.number[slot.BUDGETS]
 
     def options(self, node: int, number: dict[int, int]) -> list[Option]:
         """Return to stop, and the best option; or hope where nobody has looked. What is met gets a new `number`."""

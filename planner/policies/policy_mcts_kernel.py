@@ -6,34 +6,9 @@ from math import sqrt
 from typing import Final, NamedTuple
 
 from planner.heuristics.lmcut_kernel import Guess
-from planner.jit.common_kernel import (
-    DEPTH,
-    DONE,
-    ENTERED,
-    ESTIMATED,
-    EXHAUSTED,
-    FRESH,
-    FULL,
-    MOST_SIMULATIONS,
-    NODES,
-    PAUSED,
-    PENDING,
-    REWARDS,
-    SIMULATIONS,
-    STAGE,
-    STATES,
-    WIDE,
-    WORK,
-    Exploration,
-    Index,
-    Reals,
-    Registry,
-    Relaxed,
-    Space,
-    Words,
-    entry,
-    kernel,
-)
+from planner.heuristics.relaxation_kernel import Exploration, Relaxed
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import DONE, EXHAUSTED, FULL, PAUSED, Index, Reals, Words, entry, kernel
 from planner.policies.mdp_kernel import (
     Aims,
     Choices,
@@ -50,6 +25,8 @@ from planner.policies.mdp_kernel import (
 from planner.policies.value_iteration_kernel import back_up, is_done, is_tied, worth
 from planner.search.mcts_kernel import Bandit, curiosity, logarithm
 from planner.search.open_lists_kernel import drawn
+from planner.task.packed_states_kernel import Space
+from planner.task.state_registry_kernel import Registry
 
 ROOT: Final = 0
 NO_NODE: Final = -1
@@ -103,70 +80,70 @@ def trials(
     for all nodes of the tree. All nodes that there are were entered when it returns: whoever gives up reads them.
     """
     words = len(room.state)
-    number[WORK] = 0
-    while number[WORK] < work or number[ENTERED] < number[NODES]:
-        node = number[PENDING] + 0
-        if number[ESTIMATED] < number[STATES]:
-            state = number[ESTIMATED] + 0
+    number[slot.WORK] = 0
+    while number[slot.WORK] < work or number[slot.ENTERED] < number[slot.NODES]:
+        node = number[slot.PENDING] + 0
+        if number[slot.ESTIMATED] < number[slot.STATES]:
+            state = number[slot.ESTIMATED] + 0
             estimate(number, space, registry.state, aims, met, relaxed, prices, room, guess, state)
-            number[ESTIMATED] += 1
-        elif number[ENTERED] < number[NODES]:
-            enter(number, aims, met, rows.state, outlook, number[ENTERED] + 0)
-            number[ENTERED] += 1
+            number[slot.ESTIMATED] += 1
+        elif number[slot.ENTERED] < number[slot.NODES]:
+            enter(number, aims, met, rows.state, outlook, number[slot.ENTERED] + 0)
+            number[slot.ENTERED] += 1
         elif not has_room(number, registry, met, rows, outlook, options, len(found)):
             return FULL
         elif node == NO_NODE:
             if outlook.settled[ROOT]:
                 return EXHAUSTED
-            if number[SIMULATIONS] >= number[MOST_SIMULATIONS]:
+            if number[slot.SIMULATIONS] >= number[slot.MOST_SIMULATIONS]:
                 return DONE
-            number[SIMULATIONS] += 1
-            number[PENDING], number[STAGE], number[DEPTH] = ROOT, ARRIVED, 0
-        elif number[STAGE] == ARRIVED:
+            number[slot.SIMULATIONS] += 1
+            number[slot.PENDING], number[slot.STAGE], number[slot.DEPTH] = ROOT, ARRIVED, 0
+        elif number[slot.STAGE] == ARRIVED:
             if _arrives(number, outlook, arms.path, node):
                 look(number, space.tree, registry.state, rows.state, outlook, options.choice, words, found, stack, node)
-            number[STAGE] = WIDENING if _is_narrow(number, outlook, node) else LOOKED
-        elif number[STAGE] == WIDENING:
+            number[slot.STAGE] = WIDENING if _is_narrow(number, outlook, node) else LOOKED
+        elif number[slot.STAGE] == WIDENING:
             widen(number, space, choices, registry, rows, outlook, options, words, node)
-            number[STAGE] = LOOKED
+            number[slot.STAGE] = LOOKED
         elif not _select(number, outlook, options, arms, bandit, node):
-            for depth in range(number[DEPTH] - 1, -1, -1):
+            for depth in range(number[slot.DEPTH] - 1, -1, -1):
                 back_up(number, outlook, options, arms.worth, arms.path[depth] + 0)
-            number[PENDING] = NO_NODE
+            number[slot.PENDING] = NO_NODE
     return PAUSED
 
 
 @kernel
 def _arrives(number: Words, outlook: Outlook, path: Index, node: int) -> bool:
     """Note that the simulation comes by; return whether nobody has looked into `node`."""
-    path[number[DEPTH]] = node
-    number[DEPTH] += 1
-    outlook.seen[node] = number[SIMULATIONS]
+    path[number[slot.DEPTH]] = node
+    number[slot.DEPTH] += 1
+    outlook.seen[node] = number[slot.SIMULATIONS]
     outlook.visits[node] += 1
-    number[FRESH] = 1 - outlook.inside[node]
-    return number[FRESH] != 0
+    number[slot.FRESH] = 1 - outlook.inside[node]
+    return number[slot.FRESH] != 0
 
 
 @kernel
 def _is_narrow(number: Words, outlook: Outlook, node: int) -> bool:
     """Return whether `node` is to have more options."""
-    most = number[WIDE] * int(sqrt(float(outlook.visits[node])))
-    return outlook.made[node] < outlook.total[node] and (number[FRESH] != 0 or outlook.many[node] < most)
+    most = number[slot.WIDE] * int(sqrt(float(outlook.visits[node])))
+    return outlook.made[node] < outlook.total[node] and (number[slot.FRESH] != 0 or outlook.many[node] < most)
 
 
 @kernel
 def _select(number: Words, outlook: Outlook, options: Options, arms: Arms, bandit: Bandit, node: int) -> bool:
     """Take an option, and let chance say what comes of it; return whether there is something to be learnt."""
-    parts, many = number[REWARDS] + 1, 0
+    parts, many = number[slot.REWARDS] + 1, 0
     for option in range(outlook.first[node], outlook.first[node] + outlook.many[node]):
         if not is_done(outlook.settled, options, node, option):
             for part in range(parts):
                 arms.worth[many * parts + part] = worth(parts, outlook.value, options, part, node, option)
             arms.option[many] = option
             many += 1
-    number[WORK] += 8 * parts * (1 + outlook.many[node])
+    number[slot.WORK] += 8 * parts * (1 + outlook.many[node])
     if not many:
-        number[STAGE] = WIDENING
+        number[slot.STAGE] = WIDENING
         return outlook.made[node] < outlook.total[node]
     _weigh(parts, arms, many)
     wide, chosen, least = logarithm(bandit, outlook.visits[node]), 0, 0.0
@@ -223,10 +200,10 @@ def _go_on(number: Words, outlook: Outlook, options: Options, node: int, option:
             chance -= options.share[branch]
             if chance < 0.0:
                 break
-    if outlook.seen[after] == number[SIMULATIONS]:
+    if outlook.seen[after] == number[slot.SIMULATIONS]:
         return False
-    parts = number[REWARDS] + 1
-    if number[FRESH] and outlook.hope[after * parts + parts - 1] >= outlook.hope[node * parts + parts - 1]:
+    parts = number[slot.REWARDS] + 1
+    if number[slot.FRESH] and outlook.hope[after * parts + parts - 1] >= outlook.hope[node * parts + parts - 1]:
         return False
-    number[PENDING], number[STAGE] = after, ARRIVED
+    number[slot.PENDING], number[slot.STAGE] = after, ARRIVED
     return True

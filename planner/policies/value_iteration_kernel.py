@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.jit.common_kernel import NODES, REWARDS, WIDENED, WORK, Index, Reals, Words, entry, kernel
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import Index, Reals, Words, entry, kernel
 from planner.policies.mdp_kernel import Options, Outlook
 
 TIE: Final = 1e-9
@@ -60,7 +61,7 @@ def back_up(number: Words, outlook: Outlook, options: Options, worths: Reals, no
 
     Where no values are worse than the truth, it is also settled if its best option is. `worths` is room for two.
     """
-    parts, many = number[REWARDS] + 1, outlook.many[node] + 0
+    parts, many = number[slot.REWARDS] + 1, outlook.many[node] + 0
     base, waits = node * parts, outlook.made[node] < outlook.total[node]
     for part in range(parts):
         worths[part] = outlook.stop[base + part]
@@ -82,8 +83,8 @@ def back_up(number: Words, outlook: Outlook, options: Options, worths: Reals, no
             outlook.best[node] = 1 + place if place >= 0 else 1 + many
     for part in range(parts):
         outlook.value[base + part] = worths[part]
-    outlook.settled[node] = 1 if not waits and (all_known or (known and not number[WIDENED])) else 0
-    number[WORK] += 4 * parts * (1 + many)
+    outlook.settled[node] = 1 if not waits and (all_known or (known and not number[slot.WIDENED])) else 0
+    number[slot.WORK] += 4 * parts * (1 + many)
 
 
 HOPEFUL: Final = 0
@@ -128,8 +129,8 @@ class Swept(NamedTuple):
 @kernel
 def sweep(asked: int, part: int, mode: int, number: Words, outlook: Outlook, options: Options, swept: Swept) -> int:
     """Do what is `asked` to all nodes that are swept, the latest first; returns 1 or 0."""
-    rest, cost = 1, number[REWARDS] + 0
-    for node in range(number[NODES] - 1, -1, -1):
+    rest, cost = 1, number[slot.REWARDS] + 0
+    for node in range(number[slot.NODES] - 1, -1, -1):
         if asked == BEGIN:
             _begin(mode, cost, outlook, swept, node)
         elif not swept.node[node]:

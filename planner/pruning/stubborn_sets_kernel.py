@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.jit.common_kernel import APPLICABLE, PRUNED, PRUNES, SETS, STUBBORN, WORK, Index, Words, kernel
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import Index, Words, kernel
 
 FEW: Final = 1_000
 """States after which it is seen whether pruning pays, ..."""
@@ -49,20 +50,20 @@ class Stubborn(NamedTuple):
 
 
 @kernel
-def prune(stubborn: Stubborn, number: Words, state: Words, base: int, found: Index, count: int) -> int:
+def prune_applicable(stubborn: Stubborn, number: Words, state: Words, base: int, found: Index, count: int) -> int:
     """Leave those of the first `count` actions of `found` that are stubborn; return how many there are.
 
     `found` has all actions that can be applied in the state at `state[base]`. It stops for good (`number[PRUNES]` is 0)
     when too few were left out.
     """
-    if number[PRUNES] == 0:
+    if number[slot.PRUNES] == 0:
         return count
-    before, least = number[SETS] + 0, count + 0
+    before, least = number[slot.SETS] + 0, count + 0
     for place in range(len(stubborn.goal)):
         fact = stubborn.goal[place] + 0
         if least < 2 or _has(stubborn, fact, state, base):
             continue
-        size = _closure(stubborn, number, fact, state, base, least)
+        size = _close_set(stubborn, number, fact, state, base, least)
         if size < least:
             least = 0
             for index in range(count):
@@ -72,45 +73,45 @@ def prune(stubborn: Stubborn, number: Words, state: Words, base: int, found: Ind
     if least < count:
         for index in range(least):
             found[index] = stubborn.best[index]
-    number[WORK] += (number[SETS] - before) // 2
-    number[PRUNED] += 1
-    number[APPLICABLE] += count
-    number[STUBBORN] += least
-    lasts = number[PRUNED] >= FEW or number[SETS] >= MUCH
-    if lasts and PART * number[STUBBORN] > (PART - 1) * number[APPLICABLE]:
-        number[PRUNES] = 0
+    number[slot.WORK] += (number[slot.SETS] - before) // 2
+    number[slot.PRUNED] += 1
+    number[slot.APPLICABLE] += count
+    number[slot.STUBBORN] += least
+    lasts = number[slot.PRUNED] >= FEW or number[slot.SETS] >= MUCH
+    if lasts and PART * number[slot.STUBBORN] > (PART - 1) * number[slot.APPLICABLE]:
+        number[slot.PRUNES] = 0
     return least
 
 
 @kernel
-def _closure(stubborn: Stubborn, number: Words, goal: int, state: Words, base: int, most: int) -> int:
+def _close_set(stubborn: Stubborn, number: Words, goal: int, state: Words, base: int, most: int) -> int:
     """Make the stubborn set that begins with what adds the fact `goal`; return how many of it can be applied.
 
     It is given up when there are `most`.
     """
     stubborn.round[0] += 1
     first, applicable = 0, 0
-    last = _enter(stubborn, number, stubborn.adding_start, stubborn.adding, goal, 0)
+    last = _add_actions(stubborn, number, stubborn.adding_start, stubborn.adding, goal, 0)
     stubborn.provided[goal] = stubborn.round[0]
     while first < last:
         action = stubborn.waiting[first] + 0
         first += 1
-        fact = _missing(stubborn, action, state, base)
+        fact = _find_missing(stubborn, action, state, base)
         if fact == NONE:
             applicable += 1
             if applicable == most:
                 return most
-            last = _enter(stubborn, number, stubborn.interfering_start, stubborn.interfering, action, last)
+            last = _add_actions(stubborn, number, stubborn.interfering_start, stubborn.interfering, action, last)
         elif fact != PROVIDED:
             stubborn.provided[fact] = stubborn.round[0]
-            last = _enter(stubborn, number, stubborn.adding_start, stubborn.adding, fact, last)
+            last = _add_actions(stubborn, number, stubborn.adding_start, stubborn.adding, fact, last)
     return applicable
 
 
 @kernel
-def _enter(stubborn: Stubborn, number: Words, start: Index, item: Index, which: int, last: int) -> int:
+def _add_actions(stubborn: Stubborn, number: Words, start: Index, item: Index, which: int, last: int) -> int:
     """Let the actions of list `which` that are not in the set yet wait behind the first `last`; return how many do."""
-    number[SETS] += _length(start, which) + 4
+    number[slot.SETS] += _list_length(start, which) + 4
     for index in range(start[which], start[which + 1]):
         action = item[index]
         if stubborn.inside[action] != stubborn.round[0]:
@@ -121,7 +122,7 @@ def _enter(stubborn: Stubborn, number: Words, start: Index, item: Index, which: 
 
 
 @kernel
-def _missing(stubborn: Stubborn, action: int, state: Words, base: int) -> int:
+def _find_missing(stubborn: Stubborn, action: int, state: Words, base: int) -> int:
     """Return the missing precondition of `action` that the fewest actions add.
 
     It is `NONE` where none is missing, and `PROVIDED` where the set has all that add one of them already.
@@ -132,14 +133,14 @@ def _missing(stubborn: Stubborn, action: int, state: Words, base: int) -> int:
         if not _has(stubborn, fact, state, base):
             if stubborn.provided[fact] == stubborn.round[0]:
                 return PROVIDED
-            many = _length(stubborn.adding_start, fact)
+            many = _list_length(stubborn.adding_start, fact)
             if found == NONE or many < fewest:
                 found, fewest = fact, many
     return found
 
 
 @kernel
-def _length(start: Index, which: int) -> int:
+def _list_length(start: Index, which: int) -> int:
     """Return how long list `which` is."""
     return (start[which + 1] + 0) - (start[which] + 0)
 

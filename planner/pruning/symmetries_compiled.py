@@ -7,12 +7,12 @@ from itertools import accumulate
 from typing import Final
 
 from planner.jit.arrays import flat, hollow, index, words, zeros
-from planner.jit.common_kernel import NOTHING, Space, Words
+from planner.jit.common_kernel import NOTHING, Words
 from planner.limits import never
 from planner.pruning.symmetries import Moved, Structure, interchanges
 from planner.pruning.symmetries_kernel import Symmetries, lessens, permute
 from planner.task.ground_task import Task
-from planner.task.packed_states_kernel import apply
+from planner.task.packed_states_kernel import Space, apply
 from planner.task.packed_task_compiled import Packing
 
 MOST_ACTIONS: Final = 25_000

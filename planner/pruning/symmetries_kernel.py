@@ -29,7 +29,7 @@ class Symmetries(NamedTuple):
 
 
 @kernel
-def stand_in(symmetries: Symmetries, state: Words, base: int) -> int:
+def canonicalize(symmetries: Symmetries, state: Words, base: int) -> int:
     """Make the state at `state[base]` the least that steps downhill lead to, in place; return 1 if it has changed.
 
     A step is a symmetry that makes it less; of two states, the first variable in which they differ tells which is less.

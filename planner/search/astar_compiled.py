@@ -8,16 +8,20 @@ from typing import Any, Final
 
 from planner.heuristics.abstractions.cost_partitioning_compiled import Partitions
 from planner.heuristics.abstractions.cost_partitioning_kernel import Tables
-from planner.jit import common_kernel as n
+from planner.heuristics.lmcut_kernel import Landmarks
+from planner.heuristics.relaxation_kernel import Exploration, Relaxed
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, hollow, index, lengthened, zeros
-from planner.jit.common_kernel import CLOSED, MOVED, NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
+from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, NOTHING
 from planner.lightweight import dataclass
 from planner.pruning.stubborn_sets_kernel import FEW, Stubborn
 from planner.pruning.symmetries_compiled import NONE, Orbits
 from planner.search import astar_kernel as kernel
 from planner.search.compiled_driver import MOST_COST, WORK, Accounts, first_registry, were_cut_off, with_table
+from planner.search.open_lists_kernel import Open
 from planner.search.search_run import Ending, Pauses, Run, Steps
 from planner.search.task_compiled import Board
+from planner.task.state_registry_kernel import CLOSED, MOVED, Nodes, Registry
 
 KINDS: Final = {
     "blind": kernel.BLIND,
@@ -79,11 +83,11 @@ class CompiledAstar:
         self._stubborn: Stubborn = hollow(Stubborn)
         self._orbits: Orbits | None = None
         self._spent, self._next = 0, FIRST_RENEWAL
-        self._number = zeros(n.HOW_MANY)
-        self._number[n.FREE] = NOTHING
-        self._number[n.PENDING] = -1
-        self._number[n.MAX_COST] = max(board.costs, default=0)
-        self._number[n.UNTIL] = MOST_COST
+        self._number = zeros(slot.HOW_MANY)
+        self._number[slot.FREE] = NOTHING
+        self._number[slot.PENDING] = -1
+        self._number[slot.MAX_COST] = max(board.costs, default=0)
+        self._number[slot.UNTIL] = MOST_COST
         self._memory = self._first_memory(room)
 
     def _first_memory(self, room: int) -> Memory:
@@ -104,8 +108,8 @@ class CompiledAstar:
                 zeros(states),
                 zeros(board.actions),
             )
-        self._number[n.STATES] = 1
-        self._number[n.PENDING] = 0
+        self._number[slot.STATES] = 1
+        self._number[slot.PENDING] = 0
         return Memory(registry, nodes, waiting, landmarks)
 
     def steps(self, run: Run) -> Steps:
@@ -114,21 +118,21 @@ class CompiledAstar:
         partitions = yield from self._prepared()
         self._prune()
         while True:
-            number[n.LIMIT] = min(run.limit, MOST_COST)
+            number[slot.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call()
             self._weigh_sets()
             memory = self._memory
             held = partitions.held if partitions else []
             accounts.settle(memory.registry, memory.nodes, memory.waiting, memory.landmarks, self._tables, *held)
-            if outcome == n.FOUND:
-                run.found(self._plan(), number[n.CURRENT_F])
-            if outcome == n.EXHAUSTED and were_cut_off(run, memory.nodes.cost):
+            if outcome == FOUND:
+                run.found(self._plan(), number[slot.CURRENT_F])
+            if outcome == EXHAUSTED and were_cut_off(run, memory.nodes.cost):
                 return Ending.INCOMPLETE
-            if outcome in (n.FOUND, n.EXHAUSTED):
+            if outcome in (FOUND, EXHAUSTED):
                 run.proved(run.limit)
                 return Ending.EXHAUSTED
-            run.proved(number[n.CURRENT_F])
-            if outcome == n.FULL and not self._grow():
+            run.proved(number[slot.CURRENT_F])
+            if outcome == FULL and not self._grow():
                 return Ending.INCOMPLETE
             yield
             if partitions is not None:
@@ -149,7 +153,7 @@ class CompiledAstar:
         tables = self._board.tables
         if self._kind >= kernel.LM_CUT and tables is not None and tables is not self._tables:
             self._kind, self._tables, run.by = kernel.BOTH, tables, BOTH
-            self._board.entries["reconsider"](self._memory.nodes, self._number[n.STATES], 0)
+            self._board.entries["reconsider"](self._memory.nodes, self._number[slot.STATES], 0)
 
     def _prune(self) -> None:
         """Let states stand for others, and actions be left out that are not in a stubborn set, where that is sound."""
@@ -158,30 +162,34 @@ class CompiledAstar:
             self._orbits = orbits
         if self._board.stubborn is not None:
             self._stubborn = self._board.stubborn
-            self._number[n.PRUNES] = 1
+            self._number[slot.PRUNES] = 1
 
     def _weigh_sets(self) -> None:
         """Without estimates, states are cheap: go on with stubborn sets where they leave out half of the actions."""
         number = self._number
-        if self._kind == kernel.BLIND and 2 * number[n.STUBBORN] > number[n.APPLICABLE] and number[n.PRUNED] >= FEW:
-            number[n.PRUNES] = 0
+        if (
+            self._kind == kernel.BLIND
+            and 2 * number[slot.STUBBORN] > number[slot.APPLICABLE]
+            and number[slot.PRUNED] >= FEW
+        ):
+            number[slot.PRUNES] = 0
 
     def _renew(self, partitions: Partitions) -> Pauses:
         """From time to time, find better abstractions for states that wait, and estimate these again."""
-        self._spent += self._number[n.WORK]
+        self._spent += self._number[slot.WORK]
         if self._spent < self._next:
             return
         work, self._spent, self._next = self._next // RENEWING, 0, 2 * self._next
         if (yield from partitions.renew(self._some_states(), work)):
             self._tables = self._board.tables = partitions.tables
             stages = self._memory.nodes
-            self._board.entries["reconsider"](stages, self._number[n.STATES], int(self._kind == kernel.SCP))
+            self._board.entries["reconsider"](stages, self._number[slot.STATES], int(self._kind == kernel.SCP))
 
     def _some_states(self) -> list[Sequence[int]]:
         """Return states at random that were not expanded."""
         words, memory = self._board.packed.words, self._memory
         draw = random.Random(self._next)
-        chosen = draw.sample(range(self._number[n.STATES]), min(LOOKED_AT, self._number[n.STATES]))
+        chosen = draw.sample(range(self._number[slot.STATES]), min(LOOKED_AT, self._number[slot.STATES]))
         waiting = [state for state in chosen if memory.nodes.stage[state] != CLOSED][:MOST_SAMPLES]
         return [memory.registry.state[state * words : (state + 1) * words] for state in waiting]
 
@@ -206,7 +214,7 @@ class CompiledAstar:
         )
 
     def _plan(self) -> list[int]:
-        nodes, state = self._memory.nodes, self._number[n.GOAL_STATE]
+        nodes, state = self._memory.nodes, self._number[slot.GOAL_STATE]
         actions: list[int] = []
         while nodes.parent[state] != NOTHING:
             actions.append(nodes.action[state] & ~MOVED)
@@ -216,7 +224,7 @@ class CompiledAstar:
 
     def _grow(self) -> bool:
         """Lengthen what is short; return whether that was possible."""
-        states = self._number[n.STATES] + self._board.actions + 1
+        states = self._number[slot.STATES] + self._board.actions + 1
         if states > self._most_states or not self._grow_open():
             return False
         self._grow_states(states)
@@ -226,7 +234,7 @@ class CompiledAstar:
 
     def _grow_states(self, states: int) -> None:
         """Make room for so many states."""
-        memory, many = self._memory, self._number[n.STATES]
+        memory, many = self._memory, self._number[slot.STATES]
         if states > len(memory.nodes.parent):
             memory.nodes = _all(memory.nodes, states)
             length, words = len(memory.nodes.parent), self._board.packed.words
@@ -240,14 +248,14 @@ class CompiledAstar:
 
     def _grow_open(self) -> bool:
         number, memory = self._number, self._memory
-        waiting, entries = memory.waiting, number[n.COUNTERS] + self._board.actions + 1
+        waiting, entries = memory.waiting, number[slot.COUNTERS] + self._board.actions + 1
         if entries > len(waiting.state):
             waiting = waiting._replace(state=lengthened(waiting.state, entries), next=lengthened(waiting.next, entries))
-        pending, f, h = number[n.PENDING], number[n.HIGHEST_F], 0
+        pending, f, h = number[slot.PENDING], number[slot.HIGHEST_F], 0
         if pending >= 0:
             h = memory.nodes.bound[pending]
             f = max(f, memory.nodes.cost[pending] + h)
-        buckets = f - number[n.BASE_F] + number[n.MAX_COST] + 2
+        buckets = f - number[slot.BASE_F] + number[slot.MAX_COST] + 2
         if max(buckets, h) > MOST_BUCKETS:
             return False
         if buckets > len(waiting.by_f):
@@ -260,12 +268,12 @@ class CompiledAstar:
     def _grow_landmarks(self) -> None:
         number, old, most = self._number, self._memory.landmarks, self._board.actions + 1
         changed: dict[str, Any] = {}
-        if number[n.LANDMARKS] + kernel.SPARE >= len(old.start):
-            needed = number[n.LANDMARKS] + kernel.SPARE + 1
+        if number[slot.LANDMARKS] + kernel.SPARE >= len(old.start):
+            needed = number[slot.LANDMARKS] + kernel.SPARE + 1
             changed |= {"start": lengthened(old.start, needed), "worth": lengthened(old.worth, needed)}
-        if number[n.MEMBERS] + 2 * most > len(old.member):
-            changed["member"] = lengthened(old.member, number[n.MEMBERS] + 2 * most)
-        needed = number[n.REFERENCES] + number[n.LONGEST] + kernel.SPARE
+        if number[slot.MEMBERS] + 2 * most > len(old.member):
+            changed["member"] = lengthened(old.member, number[slot.MEMBERS] + 2 * most)
+        needed = number[slot.REFERENCES] + number[slot.LONGEST] + kernel.SPARE
         if needed > len(old.reference):
             changed["reference"] = lengthened(old.reference, needed)
         self._memory.landmarks = old._replace(**changed)

@@ -5,54 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from planner.heuristics.abstractions.cost_partitioning_kernel import Tables, scp
-from planner.heuristics.lmcut_kernel import lm_cut
-from planner.heuristics.relaxation_kernel import h_max
-from planner.jit.common_kernel import (
-    BASE_F,
-    CLOSED,
-    COUNTERS,
-    CURRENT_F,
-    EVALUATED,
-    EVALUATIONS,
-    EXHAUSTED,
-    EXPANSIONS,
-    FOUND,
-    FULL,
-    GENERATED,
-    GOAL_STATE,
-    HIGHEST_F,
-    INFINITE,
-    LANDMARKS,
-    LIMIT,
-    LONGEST,
-    LOOKED_UP,
-    MAX_COST,
-    MEMBERS,
-    MOVED,
-    PASSED,
-    PAUSED,
-    PENDING,
-    REFERENCES,
-    STATES,
-    UNTIL,
-    WAITING,
-    WORK,
-    Exploration,
-    Index,
-    Landmarks,
-    Nodes,
-    Open,
-    Registry,
-    Relaxed,
-    Space,
-    Words,
-    entry,
-    kernel,
-)
-from planner.pruning.stubborn_sets_kernel import Stubborn, prune
-from planner.pruning.symmetries_kernel import Symmetries, stand_in
-from planner.search.open_lists_kernel import put, take
-from planner.task.packed_states_kernel import applicable, apply, holds, is_useless, number_of
+from planner.heuristics.lmcut_kernel import Landmarks, lm_cut
+from planner.heuristics.relaxation_kernel import Exploration, Relaxed, h_max
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, PASSED, PAUSED, Index, Words, entry, kernel
+from planner.pruning.stubborn_sets_kernel import Stubborn, prune_applicable
+from planner.pruning.symmetries_kernel import Symmetries, canonicalize
+from planner.search.open_lists_kernel import Open, put, take
+from planner.task.packed_states_kernel import Space, apply, find_applicable, holds, is_useless
+from planner.task.state_registry_kernel import CLOSED, EVALUATED, LOOKED_UP, MOVED, WAITING, Nodes, Registry, number_of
 
 BLIND: Final = 0
 H_MAX: Final = 1
@@ -90,30 +51,30 @@ def astar(
     tree.
     """
     words = len(room.state)
-    number[WORK] = 0
-    while number[WORK] < work:
+    number[slot.WORK] = 0
+    while number[slot.WORK] < work:
         if not _has_room(kind, number, registry, nodes, waiting, landmarks, len(found)):
             return FULL
-        if number[PENDING] >= 0:
-            state = number[PENDING] + 0
-            number[PENDING] = -1
+        if number[slot.PENDING] >= 0:
+            state = number[slot.PENDING] + 0
+            number[slot.PENDING] = -1
             put(waiting, number, nodes.cost[state] + nodes.bound[state], nodes.bound[state], state)
         state = take(waiting, number, nodes)
-        if state < 0 or number[CURRENT_F] >= number[LIMIT]:
+        if state < 0 or number[slot.CURRENT_F] >= number[slot.LIMIT]:
             return EXHAUSTED
-        if number[CURRENT_F] > number[UNTIL]:
-            number[PENDING] = state
+        if number[slot.CURRENT_F] > number[slot.UNTIL]:
+            number[slot.PENDING] = state
             return PASSED
         if nodes.stage[state] == CLOSED:
             continue
         if nodes.stage[state] in (WAITING, LOOKED_UP) and kind != BLIND:
             _estimate(kind, number, space, registry, nodes, relaxed, room, landmarks, tables, state)
         elif holds(space.goal, 0, registry.state, state * words):
-            number[GOAL_STATE] = state
+            number[slot.GOAL_STATE] = state
             return FOUND
         else:
-            count = applicable(space.tree, registry.state, state * words, found, stack)
-            count = prune(stubborn, number, registry.state, state * words, found, count)
+            count = find_applicable(space.tree, registry.state, state * words, found, stack)
+            count = prune_applicable(stubborn, number, registry.state, state * words, found, count)
             _expand(kind, number, space, symmetries, registry, nodes, waiting, landmarks, state, found, count)
     return PAUSED
 
@@ -142,21 +103,21 @@ def _estimate(
     state: int,
 ) -> None:
     """Estimate `state`, and let it wait again, unless a plan through it would be too dear."""
-    number[EVALUATIONS] += 1
+    number[slot.EVALUATIONS] += 1
     looked_up = kind == BOTH and nodes.stage[state] == WAITING
     nodes.stage[state] = LOOKED_UP if looked_up else EVALUATED
     if kind == SCP or looked_up:
-        number[WORK] += 4 * len(tables.lookup.start) + 2 * len(tables.part) + 20
+        number[slot.WORK] += 4 * len(tables.lookup.start) + 2 * len(tables.part) + 20
         value = scp(tables, registry.state, state * len(room.state))
     elif kind == H_MAX:
-        number[WORK] += len(relaxed.cost) + 20
+        number[slot.WORK] += len(relaxed.cost) + 20
         value = h_max(relaxed, room, space.coding, registry.state, state * len(room.state))
     else:
-        number[WORK] += len(relaxed.cost) + 20
+        number[slot.WORK] += len(relaxed.cost) + 20
         value = lm_cut(relaxed, room, space.coding, landmarks, registry, nodes, number, state)
     nodes.bound[state] = max(nodes.bound[state], value)
-    if nodes.cost[state] + nodes.bound[state] < number[LIMIT]:
-        number[PENDING] = state
+    if nodes.cost[state] + nodes.bound[state] < number[slot.LIMIT]:
+        number[slot.PENDING] = state
 
 
 @kernel
@@ -174,21 +135,21 @@ def _expand(
     count: int,
 ) -> None:
     """Reach the successors of `state` by the first `count` actions of `found`."""
-    number[WORK] += (20 + len(symmetries.start)) * count + 20
-    number[EXPANSIONS] += 1
+    number[slot.WORK] += (20 + len(symmetries.start)) * count + 20
+    number[slot.EXPANSIONS] += 1
     nodes.stage[state] = CLOSED
     words = len(registry.state) // len(nodes.parent)
     if kind >= LM_CUT:
         _lose(landmarks, state, 1)
     for index in range(count):
         action = found[index]
-        apply(space, action, registry.state, state * words, number[STATES] * words, words)
-        moved = stand_in(symmetries, registry.state, number[STATES] * words)
-        child = number_of(registry, number[STATES], words)
+        apply(space, action, registry.state, state * words, number[slot.STATES] * words, words)
+        moved = canonicalize(symmetries, registry.state, number[slot.STATES] * words)
+        child = number_of(registry, number[slot.STATES], words)
         bound = nodes.bound[state] - space.actions.cost[action]
         if kind >= LM_CUT:
             bound = max(bound, landmarks.kept[state] - landmarks.lost[action])
-        if child == number[STATES] and is_useless(space, registry.state, child * words):
+        if child == number[slot.STATES] and is_useless(space, registry.state, child * words):
             bound = INFINITE
         _reached(
             number,
@@ -215,23 +176,23 @@ def _has_room(
     most: int,
 ) -> bool:
     """Return whether the next state can be estimated and expanded, with `most` successors, whatever comes of it."""
-    pending, reach = number[PENDING], number[MAX_COST] + 1
-    h, f = 0, number[HIGHEST_F]
+    pending, reach = number[slot.PENDING], number[slot.MAX_COST] + 1
+    h, f = 0, number[slot.HIGHEST_F]
     if pending >= 0:
         h = nodes.bound[pending] + 0
         f = max(f, nodes.cost[pending] + h)
     return (
-        number[STATES] + most <= len(nodes.parent)
-        and 2 * (number[STATES] + most) <= len(registry.table)
-        and number[COUNTERS] + most <= len(waiting.state)
-        and f - number[BASE_F] + reach < len(waiting.by_f)
+        number[slot.STATES] + most <= len(nodes.parent)
+        and 2 * (number[slot.STATES] + most) <= len(registry.table)
+        and number[slot.COUNTERS] + most <= len(waiting.state)
+        and f - number[slot.BASE_F] + reach < len(waiting.by_f)
         and h < len(waiting.by_h)
         and (
             kind < LM_CUT
             or (
-                number[LANDMARKS] + SPARE < len(landmarks.start)
-                and number[MEMBERS] + 2 * most <= len(landmarks.member)
-                and number[REFERENCES] + number[LONGEST] + SPARE <= len(landmarks.reference)
+                number[slot.LANDMARKS] + SPARE < len(landmarks.start)
+                and number[slot.MEMBERS] + 2 * most <= len(landmarks.member)
+                and number[slot.REFERENCES] + number[slot.LONGEST] + SPARE <= len(landmarks.reference)
             )
         )
     )
@@ -242,9 +203,9 @@ def _reached(
     number: Words, nodes: Nodes, waiting: Open, parent: int, action: int, child: int, cost: int, bound: int
 ) -> None:
     """Note that `child` is reached from `parent` by `action` at `cost`, and let it wait if that is news."""
-    if child == number[STATES]:
-        number[STATES] += 1
-        number[GENERATED] += 1
+    if child == number[slot.STATES]:
+        number[slot.STATES] += 1
+        number[slot.GENERATED] += 1
         nodes.stage[child] = WAITING
         nodes.bound[child] = max(0, bound)
     elif cost < nodes.cost[child]:
@@ -256,7 +217,7 @@ def _reached(
     nodes.parent[child] = parent
     nodes.action[child] = action
     nodes.cost[child] = cost
-    if cost + nodes.bound[child] < number[LIMIT]:
+    if cost + nodes.bound[child] < number[slot.LIMIT]:
         put(waiting, number, cost + nodes.bound[child], nodes.bound[child], child)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from planner.heuristics.search_guide_compiled import Guide
-from planner.jit import common_kernel as n
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, lengthened, words, zeros
+from planner.jit.common_kernel import FULL
 from planner.search.best_first_width_kernel import NOVEL, Facts, Frontier
 from planner.search.compiled_driver import WORK, Accounts, States
 from planner.search.search_run import Ending, Run, Steps
@@ -21,8 +22,8 @@ class CompiledWidth:
 
     def __init__(self, guide: Guide, *, work: int = WORK, room: int = 1024, seen: int = SEEN) -> None:
         self._guide, self._work = guide.fresh(), work
-        number = self._number = zeros(n.HOW_MANY)
-        number[n.STATES] = 1
+        number = self._number = zeros(slot.HOW_MANY)
+        number[slot.STATES] = 1
         self._states = States(self._guide, room + 2)
         length = room + 2
         buckets = empty_index(NOVEL * (len(guide.milestones.goal) + 1))
@@ -56,9 +57,9 @@ class CompiledWidth:
         while True:
             outcome = self._call()
             accounts.settle(states.registry, states.reached, self._frontier)
-            if (ending := states.ending(outcome, number[n.GOAL_STATE], run)) is not None:
+            if (ending := states.ending(outcome, number[slot.GOAL_STATE], run)) is not None:
                 return ending
-            if outcome == n.FULL:
+            if outcome == FULL:
                 self._grow()
             yield
 
@@ -84,12 +85,12 @@ class CompiledWidth:
     def _grow(self) -> None:
         """Lengthen what is short."""
         number, frontier = self._number, self._frontier
-        self._states.grow(number[n.STATES], number[n.STATES] + 2)
+        self._states.grow(number[slot.STATES], number[slot.STATES] + 2)
         length = len(self._states.reached.parent)
         for each in (frontier.next, frontier.origin, frontier.made, frontier.left):
             if length > len(each):
                 lengthened(each, length)
-        if number[n.TYPES] + 2 >= len(frontier.plan_start):
-            lengthened(frontier.plan_start, number[n.TYPES] + 3)
-        if number[n.EDGES] + self._guide.board.relaxation.size > len(frontier.fact):
-            lengthened(frontier.fact, number[n.EDGES] + self._guide.board.relaxation.size)
+        if number[slot.TYPES] + 2 >= len(frontier.plan_start):
+            lengthened(frontier.plan_start, number[slot.TYPES] + 3)
+        if number[slot.EDGES] + self._guide.board.relaxation.size > len(frontier.fact):
+            lengthened(frontier.fact, number[slot.EDGES] + self._guide.board.relaxation.size)

@@ -11,40 +11,14 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.heuristics.landmarks_kernel import BITS, Milestones, accept, count
-from planner.heuristics.relaxation_kernel import GIVEN, Achievers, Reachable, relaxed_plan
-from planner.jit.common_kernel import (
-    EDGES,
-    EVALUATIONS,
-    EXHAUSTED,
-    EXPANSIONS,
-    FOUND,
-    FULL,
-    GENERATED,
-    GOAL_STATE,
-    INFINITE,
-    LOWEST,
-    MANY,
-    NOTHING,
-    PAUSED,
-    PENDING,
-    STATES,
-    TRIED,
-    TYPES,
-    WORK,
-    Coding,
-    Exploration,
-    Index,
-    Registry,
-    Relaxed,
-    Space,
-    Words,
-    entry,
-    kernel,
-)
-from planner.jit.containers_kernel import append
+from planner.heuristics.landmarks_kernel import BITS, Milestones, accept_milestones, count_open
+from planner.heuristics.relaxation_kernel import GIVEN, Achievers, Exploration, Reachable, Relaxed, relaxed_plan
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
+from planner.jit.containers_kernel import append_item
 from planner.search.lazy_best_first_kernel import Reached
-from planner.task.packed_states_kernel import LOW_BITS, MULTIPLIER, applicable, apply, holds, number_of
+from planner.task.packed_states_kernel import Coding, Space, apply, find_applicable, holds
+from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Registry, number_of
 
 
 @kernel
@@ -143,37 +117,37 @@ def width(
     `found` has room for all actions and is kept between calls, `stack` has room for all nodes of the tree.
     """
     words = len(room.state)
-    number[WORK] = 0
-    while number[WORK] < work:
+    number[slot.WORK] = 0
+    while number[slot.WORK] < work:
         if not _has_room(number, registry, reached, frontier, len(facts.word)):
             return FULL
-        if number[TRIED] == number[MANY]:
+        if number[slot.TRIED] == number[slot.MANY]:
             state = _take(frontier, number)
             if state < 0:
                 return EXHAUSTED
-            number[PENDING] = state
-            number[TRIED] = 0
-            number[MANY] = applicable(space.tree, registry.state, state * words, found, stack)
-            number[EXPANSIONS] += 1
-            number[WORK] += 20
+            number[slot.PENDING] = state
+            number[slot.TRIED] = 0
+            number[slot.MANY] = find_applicable(space.tree, registry.state, state * words, found, stack)
+            number[slot.EXPANSIONS] += 1
+            number[slot.WORK] += 20
             continue
-        state = number[PENDING] + 0
-        child = _follow(number, space, registry, reached, milestones, state, found[number[TRIED]])
-        number[TRIED] += 1
-        number[WORK] += 40
+        state = number[slot.PENDING] + 0
+        child = _follow(number, space, registry, reached, milestones, state, found[number[slot.TRIED]])
+        number[slot.TRIED] += 1
+        number[slot.WORK] += 40
         if child < 0:
             continue
         if holds(space.goal, 0, registry.state, child * words):
-            number[GOAL_STATE] = child
+            number[slot.GOAL_STATE] = child
             return FOUND
         _aim(facts, registry, reached, frontier, milestones, state, child)
         if frontier.left[child] < frontier.left[state]:
-            plan = number[EVALUATIONS] + 1
+            plan = number[slot.EVALUATIONS] + 1
             cost = relaxed_plan(
                 relaxed, room, achievers, reachable, space.coding, registry.state, child * words, plan, 0
             )
-            number[EVALUATIONS] = plan
-            number[WORK] += 2 * len(relaxed.cost)
+            number[slot.EVALUATIONS] = plan
+            number[slot.WORK] += 2 * len(relaxed.cost)
             if cost == INFINITE:
                 continue
             _remember(number, frontier, achievers, room, plan, child)
@@ -184,20 +158,20 @@ def width(
 @kernel
 def _has_room(number: Words, registry: Registry, reached: Reached, frontier: Frontier, facts: int) -> bool:
     return (
-        number[STATES] + 1 < len(reached.parent)
-        and 2 * (number[STATES] + 1) <= len(registry.table)
-        and number[TYPES] + 2 < len(frontier.plan_start)
-        and number[EDGES] + facts <= len(frontier.fact)
+        number[slot.STATES] + 1 < len(reached.parent)
+        and 2 * (number[slot.STATES] + 1) <= len(registry.table)
+        and number[slot.TYPES] + 2 < len(frontier.plan_start)
+        and number[slot.EDGES] + facts <= len(frontier.fact)
     )
 
 
 @kernel
 def _take(frontier: Frontier, number: Words) -> int:
     """Take out the first state of the best bucket; -1 where none waits."""
-    bucket = number[LOWEST] + 0
+    bucket = number[slot.LOWEST] + 0
     while bucket < len(frontier.first) and frontier.first[bucket] == NOTHING:
         bucket += 1
-    number[LOWEST] = bucket
+    number[slot.LOWEST] = bucket
     if bucket == len(frontier.first):
         return -1
     state = frontier.first[bucket] + 0
@@ -217,17 +191,17 @@ def _follow(
 ) -> int:
     """Return the state that `action` leads to, if it is new, or else -1."""
     words = len(registry.state) // len(reached.parent)
-    apply(space, action, registry.state, parent * words, number[STATES] * words, words)
-    child = number_of(registry, number[STATES], words)
-    if child < number[STATES]:
+    apply(space, action, registry.state, parent * words, number[slot.STATES] * words, words)
+    child = number_of(registry, number[slot.STATES], words)
+    if child < number[slot.STATES]:
         return -1
-    number[STATES] += 1
-    number[GENERATED] += 1
+    number[slot.STATES] += 1
+    number[slot.GENERATED] += 1
     reached.parent[child] = parent
     reached.action[child] = action
     reached.cost[child] = reached.cost[parent] + space.actions.cost[action]
     many = len(reached.accepted) // len(reached.parent)
-    accept(milestones, reached.accepted, parent * many, child * many, registry.state, child * words, 0)
+    accept_milestones(milestones, reached.accepted, parent * many, child * many, registry.state, child * words, 0)
     return child
 
 
@@ -243,7 +217,7 @@ def _aim(
 ) -> None:
     """Find out what is left for `child`, and what it has made true of the relaxed plan of `parent`."""
     many, words = len(reached.accepted) // len(reached.parent), len(registry.state) // len(reached.parent)
-    frontier.left[child] = count(milestones, reached.accepted, child * many, registry.state, child * words)
+    frontier.left[child] = count_open(milestones, reached.accepted, child * many, registry.state, child * words)
     origin = frontier.origin[parent] + 0
     frontier.origin[child] = origin
     made, first = frontier.made[parent] + 0, frontier.plan_start[origin] + 0
@@ -261,15 +235,15 @@ def _remember(
     number: Words, frontier: Frontier, achievers: Achievers, room: Exploration, plan: int, child: int
 ) -> None:
     """Let `child` count from the facts that its relaxed plan makes true: keep them as a new list."""
-    end = number[EDGES] + 0
+    end = number[slot.EDGES] + 0
     for fact in range(len(achievers.wanted) - 2):
         if achievers.wanted[fact] == plan and room.looked[fact] != GIVEN:
             frontier.fact[end] = fact
             end += 1
-    number[EDGES] = end
-    number[TYPES] += 1
-    frontier.plan_start[number[TYPES] + 1] = end
-    frontier.origin[child] = number[TYPES]
+    number[slot.EDGES] = end
+    number[slot.TYPES] += 1
+    frontier.plan_start[number[slot.TYPES] + 1] = end
+    frontier.origin[child] = number[slot.TYPES]
     frontier.made[child] = 0
 
 
@@ -284,7 +258,7 @@ def _judge(
         ones += 1
     left = frontier.left[child] + 0
     new = novelty(frontier.seen, space.coding, left * 64 + ones, registry.state, parent * words, child * words)
-    number[WORK] += 6 * len(space.coding.word)
+    number[slot.WORK] += 6 * len(space.coding.word)
     bucket = min((new - 1) * (len(frontier.first) // NOVEL) + left, len(frontier.first) - 1)
-    append(frontier.first, frontier.last, frontier.next, bucket, child)
-    number[LOWEST] = min(number[LOWEST], bucket)
+    append_item(frontier.first, frontier.last, frontier.next, bucket, child)
+    number[slot.LOWEST] = min(number[slot.LOWEST], bucket)

@@ -6,13 +6,14 @@ from array import array
 from typing import Any, Final
 
 from planner.heuristics.search_guide_compiled import Guide
-from planner.jit import common_kernel as n
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, lengthened, size, zeros
-from planner.jit.common_kernel import NOTHING, Registry
+from planner.jit.common_kernel import EXHAUSTED, FOUND, NOTHING
 from planner.jit.library import Call
 from planner.lightweight import dataclass
 from planner.search.lazy_best_first_kernel import Reached
 from planner.search.search_run import Ending, Run
+from planner.task.state_registry_kernel import Registry
 
 WORK: Final = 4_000_000
 """Steps of inner loops between two pauses: about 10 ms."""
@@ -43,10 +44,10 @@ class Accounts:
         """Bring `run` up to date; `records` are those that grow with the states."""
         number = self.number
         counts = {
-            "evaluated": number[n.EVALUATIONS],
-            "expanded": number[n.EXPANSIONS],
-            "generated": number[n.GENERATED],
-            "stored": number[n.STATES],
+            "evaluated": number[slot.EVALUATIONS],
+            "expanded": number[slot.EXPANSIONS],
+            "generated": number[slot.GENERATED],
+            "stored": number[slot.STATES],
             "stored_bytes": size(*records),
         }
         for name, count in counts.items():
@@ -59,7 +60,7 @@ def first_registry(initial: list[int], states: int, entries: dict[str, Call]) ->
     registry = Registry(zeros(states * len(initial)), empty_index(1 << (2 * states).bit_length()))
     for word, value in enumerate(initial):
         registry.state[word] = value
-    entries["enter_all"](registry, 1, len(initial))
+    entries["rehash_states"](registry, 1, len(initial))
     return registry
 
 
@@ -67,7 +68,7 @@ def with_table(registry: Registry, count: int, states: int, words: int, entries:
     """Return `registry`, which has `count` states, with a table that is long enough for so many `states`."""
     if 2 * states > len(registry.table):
         registry = registry._replace(table=empty_index(1 << (4 * states).bit_length()))
-        entries["enter_all"](registry, count, words)
+        entries["rehash_states"](registry, count, words)
     return registry
 
 
@@ -80,7 +81,7 @@ class States:
         self.reached = Reached(
             empty_index(room), empty_index(room), index([0] * room), zeros(room), zeros(room * guide.mark_words)
         )
-        guide.board.entries["accept_first"](guide.milestones, self.reached.accepted, self.registry.state)
+        guide.board.entries["accept_initial"](guide.milestones, self.reached.accepted, self.registry.state)
 
     def grow(self, count: int, states: int) -> None:
         """Make room for so many `states`; there are `count` now."""
@@ -96,12 +97,12 @@ class States:
 
     def ending(self, outcome: int, goal_state: int, run: Run) -> Ending | None:
         """Tell `run` what a kernel that returned `outcome` found or proved; return how the search ends, if it does."""
-        if outcome == n.FOUND:
+        if outcome == FOUND:
             run.found(self.plan(goal_state), self.reached.cost[goal_state])
             return Ending.FIRST_PLAN
-        if outcome == n.EXHAUSTED and were_cut_off(run, self.reached.cost):
+        if outcome == EXHAUSTED and were_cut_off(run, self.reached.cost):
             return Ending.INCOMPLETE
-        if outcome == n.EXHAUSTED:
+        if outcome == EXHAUSTED:
             run.proved(run.limit)
             return Ending.EXHAUSTED
         return None

@@ -6,9 +6,9 @@ from itertools import count
 from typing import Final
 
 from planner.heuristics.search_guide_compiled import Guide
-from planner.jit import common_kernel as n
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, lengthened, zeros
-from planner.jit.common_kernel import INFINITE, NOTHING
+from planner.jit.common_kernel import FULL, INFINITE, NOTHING
 from planner.search.compiled_driver import MOST_COST, WORK, Accounts, States
 from planner.search.open_lists_kernel import QUEUES, Batches, Types, first_slot
 from planner.search.search_run import Ending, Run, Steps
@@ -47,14 +47,14 @@ class CompiledLazy:
         self._begin(seed)
         number, states, accounts = self._number, self._states, Accounts(run, self._number)
         while True:
-            number[n.LIMIT] = min(run.limit, MOST_COST) if reopen else MOST_COST
+            number[slot.LIMIT] = min(run.limit, MOST_COST) if reopen else MOST_COST
             outcome = self._call(weight, reopen=reopen)
             accounts.settle(states.registry, states.reached, self._batches, self._types)
-            if (ending := states.ending(outcome, number[n.GOAL_STATE], run)) is not None:
+            if (ending := states.ending(outcome, number[slot.GOAL_STATE], run)) is not None:
                 return ending
-            if outcome == n.FULL:
+            if outcome == FULL:
                 self._grow()
-            if most is not None and number[n.EVALUATIONS] >= most:
+            if most is not None and number[slot.EVALUATIONS] >= most:
                 return Ending.INCOMPLETE
             yield
 
@@ -82,12 +82,12 @@ class CompiledLazy:
     def _begin(self, seed: int) -> None:
         """Make the arrays that grow, with the initial state."""
         self._guide = self._given.fresh(landmarks=not seed & 1)
-        number = self._number = zeros(n.HOW_MANY)
-        number[n.STATES] = 1
-        number[n.SEED] = number[n.RANDOM] = seed
+        number = self._number = zeros(slot.HOW_MANY)
+        number[slot.STATES] = 1
+        number[slot.SEED] = number[slot.RANDOM] = seed
         for queue in range(QUEUES):
-            number[n.LOWEST + queue] = queue
-        number[n.BEST] = number[n.BEST + 1] = INFINITE
+            number[slot.LOWEST + queue] = queue
+        number[slot.BEST] = number[slot.BEST + 1] = INFINITE
         self._states = States(self._guide, self._room + 2)
         buckets, batches = empty_index(BUCKETS * QUEUES), empty_index(self._room + QUEUES + 1)
         edges = empty_index(self._room + self._guide.board.actions)
@@ -103,14 +103,14 @@ class CompiledLazy:
     def _grow(self) -> None:
         """Lengthen what is short."""
         number, batches = self._number, self._batches
-        self._states.grow(number[n.STATES], number[n.STATES] + 2)
-        needed = number[n.BATCHES] + QUEUES + 1
+        self._states.grow(number[slot.STATES], number[slot.STATES] + 2)
+        needed = number[slot.BATCHES] + QUEUES + 1
         if needed > len(batches.state):
             for each in (batches.state, batches.at, batches.end, batches.next):
                 lengthened(each, needed)
-        if number[n.EDGES] + len(self._guide.board.found) > len(batches.edge):
-            lengthened(batches.edge, number[n.EDGES] + len(self._guide.board.found))
-        if number[n.TYPES] >= len(self._types.key):
+        if number[slot.EDGES] + len(self._guide.board.found) > len(batches.edge):
+            lengthened(batches.edge, number[slot.EDGES] + len(self._guide.board.found))
+        if number[slot.TYPES] >= len(self._types.key):
             self._types = with_more_types(self._types)
 
 
@@ -136,8 +136,8 @@ def with_more_types(types: Types) -> Types:
     )
     mask = 2 * length - 1
     for kind, key in enumerate(known):
-        slot = first_slot(key, mask)
-        while longer.table[slot] != NOTHING:
-            slot = (slot + 1) & mask
-        longer.table[slot] = kind
+        bucket = first_slot(key, mask)
+        while longer.table[bucket] != NOTHING:
+            bucket = (bucket + 1) & mask
+        longer.table[bucket] = kind
     return longer

@@ -11,40 +11,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.heuristics.landmarks_kernel import Milestones, accept, count
-from planner.heuristics.relaxation_kernel import Achievers, Reachable, relaxed_plan
-from planner.jit.common_kernel import (
-    ACTIVE,
-    BATCHES,
-    BEST,
-    EDGES,
-    EVALUATIONS,
-    EXHAUSTED,
-    EXPANSIONS,
-    FOUND,
-    FULL,
-    GENERATED,
-    GOAL_STATE,
-    GRAIN,
-    INFINITE,
-    LEFT,
-    LIMIT,
-    PAUSED,
-    PENDING,
-    SEED,
-    STATES,
-    TURNS,
-    TYPES,
-    WORK,
-    Exploration,
-    Index,
-    Registry,
-    Relaxed,
-    Space,
-    Words,
-    entry,
-    kernel,
-)
+from planner.heuristics.landmarks_kernel import Milestones, accept_milestones, count_open
+from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed, relaxed_plan
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, PAUSED, Index, Words, entry, kernel
 from planner.search.open_lists_kernel import (
     QUEUES,
     Batches,
@@ -56,7 +26,8 @@ from planner.search.open_lists_kernel import (
     put_batch,
     put_typed,
 )
-from planner.task.packed_states_kernel import applicable, apply, holds, number_of
+from planner.task.packed_states_kernel import Space, apply, find_applicable, holds
+from planner.task.state_registry_kernel import Registry, number_of
 
 BOOST: Final = 1000
 """Turns that preferred actions get when the best estimate improves."""
@@ -98,28 +69,28 @@ def lazy(
     the tree.
     """
     words = len(room.state)
-    number[WORK] = 0
-    while number[WORK] < work:
+    number[slot.WORK] = 0
+    while number[slot.WORK] < work:
         if not _has_room(number, registry, reached, batches, types, len(found)):
             return FULL
-        state = number[PENDING] + 0
-        number[PENDING] = -1
+        state = number[slot.PENDING] + 0
+        number[slot.PENDING] = -1
         if state < 0:
             batch = _next(batches, types, number)
             if batch < 0:
                 return EXHAUSTED
             _follow(reopen, number, space, registry, reached, batches, milestones, batch)
-            number[WORK] += 40
-        elif reached.cost[state] >= number[LIMIT]:
+            number[slot.WORK] += 40
+        elif reached.cost[state] >= number[slot.LIMIT]:
             continue
         elif holds(space.goal, 0, registry.state, state * words):
-            number[GOAL_STATE] = state
+            number[slot.GOAL_STATE] = state
             return FOUND
         else:
             steps = _estimates(number, space, registry, reached, relaxed, room, achievers, reachable, milestones, state)
-            number[WORK] += 2 * len(relaxed.cost) + 20
+            number[slot.WORK] += 2 * len(relaxed.cost) + 20
             if steps != INFINITE:
-                many = applicable(space.tree, registry.state, state * words, found, stack)
+                many = find_applicable(space.tree, registry.state, state * words, found, stack)
                 _open(weight, reopen, number, reached, batches, types, achievers, state, steps, found, many)
     return PAUSED
 
@@ -127,11 +98,11 @@ def lazy(
 @kernel
 def _has_room(number: Words, registry: Registry, reached: Reached, batches: Batches, types: Types, most: int) -> bool:
     return (
-        number[STATES] + 1 < len(reached.parent)
-        and 2 * (number[STATES] + 1) <= len(registry.table)
-        and number[BATCHES] + QUEUES < len(batches.state)
-        and number[TYPES] < len(types.key)
-        and number[EDGES] + most <= len(batches.edge)
+        number[slot.STATES] + 1 < len(reached.parent)
+        and 2 * (number[slot.STATES] + 1) <= len(registry.table)
+        and number[slot.BATCHES] + QUEUES < len(batches.state)
+        and number[slot.TYPES] < len(types.key)
+        and number[slot.EDGES] + most <= len(batches.edge)
     )
 
 
@@ -139,12 +110,12 @@ def _has_room(number: Words, registry: Registry, reached: Reached, batches: Batc
 def _next(batches: Batches, types: Types, number: Words) -> int:
     """Return the batch whose turn it is, the next edge of which is used up; -1 where nothing waits."""
     queue = next_queue(batches, number)
-    if number[ACTIVE] and (queue < 0 or number[TURNS + QUEUES] < number[TURNS + queue]):
-        number[TURNS + QUEUES] += 1
+    if number[slot.ACTIVE] and (queue < 0 or number[slot.TURNS + QUEUES] < number[slot.TURNS + queue]):
+        number[slot.TURNS + QUEUES] += 1
         return next_typed(types, batches, number)
     if queue < 0:
         return -1
-    number[TURNS + queue] += 1
+    number[slot.TURNS + queue] += 1
     return next_batch(batches, number, queue)
 
 
@@ -163,23 +134,25 @@ def _follow(
     words = len(registry.state) // len(reached.parent)
     parent, action = batches.state[batch] + 0, batches.edge[batches.at[batch] - 1] + 0
     cost = reached.cost[parent] + space.actions.cost[action]
-    if cost >= number[LIMIT]:
+    if cost >= number[slot.LIMIT]:
         return
-    apply(space, action, registry.state, parent * words, number[STATES] * words, words)
-    child = number_of(registry, number[STATES], words)
-    known = child < number[STATES]
+    apply(space, action, registry.state, parent * words, number[slot.STATES] * words, words)
+    child = number_of(registry, number[slot.STATES], words)
+    known = child < number[slot.STATES]
     if known and (not reopen or cost >= reached.cost[child]):
         return
     if not known:
-        number[STATES] += 1
-        number[GENERATED] += 1
+        number[slot.STATES] += 1
+        number[slot.GENERATED] += 1
     reached.parent[child] = parent
     reached.action[child] = action
     reached.depth[child] = reached.depth[parent] + 1
     reached.cost[child] = cost
     many = len(reached.accepted) // len(reached.parent)
-    accept(milestones, reached.accepted, parent * many, child * many, registry.state, child * words, int(known))
-    number[PENDING] = child
+    accept_milestones(
+        milestones, reached.accepted, parent * many, child * many, registry.state, child * words, int(known)
+    )
+    number[slot.PENDING] = child
 
 
 @kernel
@@ -196,15 +169,23 @@ def _estimates(
     state: int,
 ) -> int:
     """Return the cost of a relaxed plan, `INFINITE` for a dead end; `LEFT` says how many milestones are left."""
-    number[EVALUATIONS] += 1
+    number[slot.EVALUATIONS] += 1
     base = state * len(room.state)
     value = relaxed_plan(
-        relaxed, room, achievers, reachable, space.coding, registry.state, base, number[EVALUATIONS], number[SEED]
+        relaxed,
+        room,
+        achievers,
+        reachable,
+        space.coding,
+        registry.state,
+        base,
+        number[slot.EVALUATIONS],
+        number[slot.SEED],
     )
-    number[LEFT] = INFINITE
+    number[slot.LEFT] = INFINITE
     if len(milestones.goal):
         many = len(reached.accepted) // len(reached.parent)
-        number[LEFT] = count(milestones, reached.accepted, state * many, registry.state, base)
+        number[slot.LEFT] = count_open(milestones, reached.accepted, state * many, registry.state, base)
     return value
 
 
@@ -223,10 +204,10 @@ def _open(
     many: int,
 ) -> None:
     """Let the first `many` actions of `found` wait as edges that leave `state`, preferred ones first."""
-    number[EXPANSIONS] += 1
-    if number[SEED]:
+    number[slot.EXPANSIONS] += 1
+    if number[slot.SEED]:
         _shuffle(number, found, many)
-    start, plan = number[EDGES], number[EVALUATIONS]
+    start, plan = number[slot.EDGES], number[slot.EVALUATIONS]
     preferred, end = start, start + many
     other = end
     for index in range(many):
@@ -236,16 +217,16 @@ def _open(
         else:
             other -= 1
             batches.edge[other] = found[index]
-    number[EDGES] = end
-    before, left = reached.cost[state] * reopen, number[LEFT]
+    number[slot.EDGES] = end
+    before, left = reached.cost[state] * reopen, number[slot.LEFT]
     _boost(number, steps, left)
-    if not number[GRAIN]:
-        number[GRAIN] = 1 + 4 * (before + weight * steps) * QUEUES // len(batches.first)
-    key = (before + weight * steps) // number[GRAIN]
+    if not number[slot.GRAIN]:
+        number[slot.GRAIN] = 1 + 4 * (before + weight * steps) * QUEUES // len(batches.first)
+    key = (before + weight * steps) // number[slot.GRAIN]
     put_batch(batches, number, 0, key, state, start, end)
     put_batch(batches, number, 1, key, state, start, preferred)
     if left != INFINITE:
-        key = (before + weight * left) // number[GRAIN]
+        key = (before + weight * left) // number[slot.GRAIN]
         put_batch(batches, number, 2, key, state, start, end)
         put_batch(batches, number, 3, key, state, start, preferred)
     if not reopen:
@@ -264,8 +245,8 @@ def _shuffle(number: Words, found: Index, many: int) -> None:
 @kernel
 def _boost(number: Words, steps: int, left: int) -> None:
     """Give the preferred edges turns if an estimate is the best so far."""
-    if steps < number[BEST] or left < number[BEST + 1]:
-        number[TURNS + 1] -= BOOST
-        number[TURNS + 3] -= BOOST
-    number[BEST] = min(number[BEST], steps)
-    number[BEST + 1] = min(number[BEST + 1], left)
+    if steps < number[slot.BEST] or left < number[slot.BEST + 1]:
+        number[slot.TURNS + 1] -= BOOST
+        number[slot.TURNS + 3] -= BOOST
+    number[slot.BEST] = min(number[slot.BEST], steps)
+    number[slot.BEST + 1] = min(number[slot.BEST + 1], left)

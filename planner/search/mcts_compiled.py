@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from planner.heuristics.search_guide_compiled import Guide
-from planner.jit import common_kernel as n
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, lengthened, reals, words, zeros
-from planner.jit.common_kernel import INFINITE
+from planner.jit.common_kernel import DONE, EXHAUSTED, FOUND, FULL, INFINITE
 from planner.search.compiled_driver import MOST_COST, WORK, Accounts, first_registry, were_cut_off, with_table
 from planner.search.mcts import EXPLORATION, LOGARITHM_OF_2, LOGARITHMS, LOW_BITS
 from planner.search.mcts_kernel import MOST, NO_NODE, ROOT, Bandit, Grown, Known
@@ -20,8 +20,8 @@ class CompiledMcts:
     def __init__(self, guide: Guide, run: Run, *, work: int = WORK, room: int = 1024) -> None:
         self._guide, self._run, self._work = guide.fresh(), run, work
         board, length = guide.board, room + 3
-        number = self._number = zeros(n.HOW_MANY)
-        number[n.RANDOM] = run.seed & LOW_BITS
+        number = self._number = zeros(slot.HOW_MANY)
+        number[slot.RANDOM] = run.seed & LOW_BITS
         self._accounts = Accounts(run, number)
         self._bandit = Bandit(reals(LOGARITHMS), reals([LOGARITHM_OF_2, EXPLORATION]))
         self._registry = first_registry(board.initial, length, board.entries)
@@ -39,22 +39,22 @@ class CompiledMcts:
             run.found([], 0)
             return Ending.FIRST_PLAN
         self.tree = new_tree(len(self.tree.parent))
-        number[n.PENDING] = NO_NODE
-        number[n.MOST_SIMULATIONS] = min(MOST, MOST if run.most_simulations is None else run.most_simulations)
+        number[slot.PENDING] = NO_NODE
+        number[slot.MOST_SIMULATIONS] = min(MOST, MOST if run.most_simulations is None else run.most_simulations)
         while True:
-            number[n.LIMIT] = min(run.limit, MOST_COST)
+            number[slot.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call(weight)
             self._accounts.settle(self._registry, self._known, self.tree)
-            run.simulations = number[n.SIMULATIONS]
-            if outcome == n.FOUND:
-                goal = number[n.GOAL_STATE]
+            run.simulations = number[slot.SIMULATIONS]
+            if outcome == FOUND:
+                goal = number[slot.GOAL_STATE]
                 run.found(self._plan(goal), self.tree.cost[goal])
                 return Ending.FIRST_PLAN
-            if outcome == n.EXHAUSTED:
+            if outcome == EXHAUSTED:
                 return self._exhausted()
-            if outcome == n.DONE:
+            if outcome == DONE:
                 return Ending.INCOMPLETE
-            if outcome == n.FULL:
+            if outcome == FULL:
                 self._grow()
             yield
 
@@ -94,16 +94,16 @@ class CompiledMcts:
     def _grow(self) -> None:
         """Lengthen what is short."""
         number, board, known = self._number, self._guide.board, self._known
-        states = number[n.STATES] + 3
+        states = number[slot.STATES] + 3
         if states > len(self.tree.parent):
             length = len(lengthened(self.tree.parent, states))
             for each in (*self.tree[1:], known.estimate):
                 lengthened(each, length)
             lengthened(known.first, length + 1)
             lengthened(self._registry.state, length * board.packed.words)
-        self._registry = with_table(self._registry, number[n.STATES], states, board.packed.words, board.entries)
-        if number[n.EDGES] + len(board.found) > len(known.action):
-            lengthened(known.action, number[n.EDGES] + len(board.found))
+        self._registry = with_table(self._registry, number[slot.STATES], states, board.packed.words, board.entries)
+        if number[slot.EDGES] + len(board.found) > len(known.action):
+            lengthened(known.action, number[slot.EDGES] + len(board.found))
 
 
 def new_tree(length: int) -> Grown:

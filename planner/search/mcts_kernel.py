@@ -5,38 +5,25 @@ from __future__ import annotations
 from math import sqrt
 from typing import Final, NamedTuple
 
-from planner.heuristics.relaxation_kernel import Achievers, Reachable, relaxed_plan
+from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed, relaxed_plan
+from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import (
     DONE,
-    EDGES,
-    EVALUATIONS,
     EXHAUSTED,
-    EXPANSIONS,
     FOUND,
     FULL,
-    GENERATED,
-    GOAL_STATE,
     INFINITE,
-    LIMIT,
-    MOST_SIMULATIONS,
     NOTHING,
     PAUSED,
-    PENDING,
-    SIMULATIONS,
-    STATES,
-    WORK,
-    Exploration,
     Index,
     Reals,
-    Registry,
-    Relaxed,
-    Space,
     Words,
     entry,
     kernel,
 )
 from planner.search.open_lists_kernel import drawn
-from planner.task.packed_states_kernel import applicable, apply, holds, number_of
+from planner.task.packed_states_kernel import Space, apply, find_applicable, holds
+from planner.task.state_registry_kernel import Registry, number_of
 
 
 class Bandit(NamedTuple):
@@ -127,19 +114,19 @@ def mcts(
     After `FOUND`, the tree leads to `number[GOAL_STATE]`; after `DONE`, all simulations were made. `number[PENDING]` is
     where in the tree it is, or `NO_NODE` between two simulations. State 0 must be in the registry, and no goal.
     """
-    number[WORK] = 0
-    while number[WORK] < work:
+    number[slot.WORK] = 0
+    while number[slot.WORK] < work:
         if not _has_room(number, registry, known, tree, len(found)):
             return FULL
-        if not number[STATES]:
+        if not number[slot.STATES]:
             _meet(number, space, registry, known, tree, relaxed, room, achievers, reachable, found, stack)
             continue
-        if number[PENDING] == NO_NODE:
+        if number[slot.PENDING] == NO_NODE:
             outcome = _begin(number, known, tree)
             if outcome != PAUSED:
                 return outcome
         node = _descended(weight, number, space, known, tree, bandit)
-        number[PENDING] = node
+        number[slot.PENDING] = node
         if not _untried(known, tree, node):
             _back_up(weight, number, space, known, tree, node)
             continue
@@ -147,11 +134,11 @@ def mcts(
         if child == NO_NODE:
             continue
         if holds(space.goal, 0, registry.state, child * len(room.state)):
-            number[GOAL_STATE] = child
-            number[PENDING] = NO_NODE
+            number[slot.GOAL_STATE] = child
+            number[slot.PENDING] = NO_NODE
             return FOUND
         if known.estimate[child] < known.estimate[node]:
-            number[PENDING] = child
+            number[slot.PENDING] = child
         else:
             _back_up(weight, number, space, known, tree, child)
     return PAUSED
@@ -160,23 +147,23 @@ def mcts(
 @kernel
 def _has_room(number: Words, registry: Registry, known: Known, tree: Grown, most: int) -> bool:
     return (
-        number[STATES] + 2 < len(tree.parent)
-        and 2 * (number[STATES] + 1) <= len(registry.table)
-        and number[EDGES] + most <= len(known.action)
+        number[slot.STATES] + 2 < len(tree.parent)
+        and 2 * (number[slot.STATES] + 1) <= len(registry.table)
+        and number[slot.EDGES] + most <= len(known.action)
     )
 
 
 @kernel
 def _begin(number: Words, known: Known, tree: Grown) -> int:
     """Begin a simulation, unless nothing is left (`EXHAUSTED`) or all were made (`DONE`)."""
-    if known.estimate[ROOT] == INFINITE or number[LIMIT] <= 0:
+    if known.estimate[ROOT] == INFINITE or number[slot.LIMIT] <= 0:
         tree.settled[ROOT] = 1
     if tree.settled[ROOT]:
         return EXHAUSTED
-    if number[SIMULATIONS] >= number[MOST_SIMULATIONS]:
+    if number[slot.SIMULATIONS] >= number[slot.MOST_SIMULATIONS]:
         return DONE
-    number[SIMULATIONS] += 1
-    number[PENDING] = ROOT
+    number[slot.SIMULATIONS] += 1
+    number[slot.PENDING] = ROOT
     return PAUSED
 
 
@@ -189,7 +176,7 @@ def _untried(known: Known, tree: Grown, node: int) -> int:
 @kernel
 def _descended(weight: int, number: Words, space: Space, known: Known, tree: Grown, bandit: Bandit) -> int:
     """Return the node below the pending one where an action is to be tried, or where no arm is left."""
-    node = number[PENDING]
+    node = number[slot.PENDING]
     while True:
         arm = _select(weight, number, space, known, tree, bandit, node)
         if arm < 0:
@@ -209,7 +196,7 @@ def _select(weight: int, number: Words, space: Space, known: Known, tree: Grown,
             value = space.actions.cost[tree.action[child]] + tree.value[child]
             least, most = min(least, value), max(most, value)
         child = tree.sibling[child] + 0
-        number[WORK] += 4
+        number[slot.WORK] += 4
     spread = float(max(most - least, 0))
     if spread == 0.0:
         spread = 1.0
@@ -231,7 +218,7 @@ def _select(weight: int, number: Words, space: Space, known: Known, tree: Grown,
 @kernel
 def _is_open(number: Words, tree: Grown, child: int) -> bool:
     """Return whether `child` is not settled; what costs too much by now is."""
-    if tree.cost[child] >= number[LIMIT]:
+    if tree.cost[child] >= number[slot.LIMIT]:
         tree.settled[child] = 1
     return not tree.settled[child]
 
@@ -252,16 +239,16 @@ def _tried(
     stack: Index,
 ) -> int:
     """Try the next action of the pending node; return what it leads to if that was not reached as cheaply."""
-    node, words = number[PENDING] + 0, len(room.state)
+    node, words = number[slot.PENDING] + 0, len(room.state)
     action = known.action[known.first[node] + tree.tried[node]] + 0
     tree.tried[node] += 1
-    number[WORK] += 40
+    number[slot.WORK] += 40
     cost = tree.cost[node] + space.actions.cost[action]
-    if cost >= number[LIMIT]:
+    if cost >= number[slot.LIMIT]:
         return NO_NODE
-    apply(space, action, registry.state, node * words, number[STATES] * words, words)
-    child = number_of(registry, number[STATES], words)
-    if child == number[STATES]:
+    apply(space, action, registry.state, node * words, number[slot.STATES] * words, words)
+    child = number_of(registry, number[slot.STATES], words)
+    if child == number[slot.STATES]:
         _meet(number, space, registry, known, tree, relaxed, room, achievers, reachable, found, stack)
     if cost >= tree.cost[child] or known.estimate[child] == INFINITE:
         return NO_NODE
@@ -289,16 +276,16 @@ def _meet(
     stack: Index,
 ) -> None:
     """Estimate the new state behind the known ones, and note its actions: preferred ones first, each kind shuffled."""
-    state, plan = number[STATES] + 0, number[EVALUATIONS] + 1
-    base, start, many = state * len(room.state), number[EDGES] + 0, 0
-    number[EVALUATIONS] = plan
-    number[WORK] += 2 * len(relaxed.cost) + 20
+    state, plan = number[slot.STATES] + 0, number[slot.EVALUATIONS] + 1
+    base, start, many = state * len(room.state), number[slot.EDGES] + 0, 0
+    number[slot.EVALUATIONS] = plan
+    number[slot.WORK] += 2 * len(relaxed.cost) + 20
     value = relaxed_plan(relaxed, room, achievers, reachable, space.coding, registry.state, base, plan, 0)
     known.estimate[state] = value
     if value != INFINITE:
-        many = applicable(space.tree, registry.state, base, found, stack)
-        number[EXPANSIONS] += 1
-        number[GENERATED] += many
+        many = find_applicable(space.tree, registry.state, base, found, stack)
+        number[slot.EXPANSIONS] += 1
+        number[slot.GENERATED] += many
     end = start
     for preferred in range(1, -1, -1):
         begin = end
@@ -307,9 +294,9 @@ def _meet(
                 known.action[end] = found[index]
                 end += 1
         _shuffle(number, known.action, begin, end)
-    number[EDGES] = end
+    number[slot.EDGES] = end
     known.first[state + 1] = end
-    number[STATES] = state + 1
+    number[slot.STATES] = state + 1
     if state != ROOT:
         tree.cost[state], tree.visits[state], tree.tried[state], tree.settled[state] = INFINITE, 0, 0, 0
 
@@ -343,7 +330,7 @@ def _link(tree: Grown, child: int, parent: int) -> None:
 @kernel
 def _back_up(weight: int, number: Words, space: Space, known: Known, tree: Grown, node: int) -> None:
     """Bring values up to date, from `node` to the root, and end the simulation."""
-    number[PENDING] = NO_NODE
+    number[slot.PENDING] = NO_NODE
     while node != NOTHING:
         tree.visits[node] += 1
         best, child = MOST, tree.child[node] + 0
@@ -351,7 +338,7 @@ def _back_up(weight: int, number: Words, space: Space, known: Known, tree: Grown
             if _is_open(number, tree, child):
                 best = min(best, space.actions.cost[tree.action[child]] + tree.value[child])
             child = tree.sibling[child] + 0
-            number[WORK] += 4
+            number[slot.WORK] += 4
         if best < MOST:
             tree.value[node] = best
         elif _untried(known, tree, node):

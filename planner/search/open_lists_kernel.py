@@ -14,66 +14,59 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.jit.common_kernel import (
-    ACTIVE,
-    BASE_F,
-    BATCHES,
-    COUNTERS,
-    CURRENT_F,
-    FREE,
-    HIGHEST_F,
-    LOWEST,
-    LOWEST_H,
-    NOTHING,
-    OPEN,
-    RANDOM,
-    TURNS,
-    TYPES,
-    Index,
-    Nodes,
-    Open,
-    Words,
-    kernel,
-)
-from planner.jit.containers_kernel import append
-from planner.task.packed_states_kernel import LOW_BITS, MULTIPLIER
+from planner.jit import slots_kernel as slot
+from planner.jit.common_kernel import NOTHING, Index, Words, kernel
+from planner.jit.containers_kernel import append_item
+from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Nodes
+
+
+class Open(NamedTuple):
+    """An open list by f and then h; entries are linked lists of states.
+
+    `by_f[f - lowest]` and `by_h[h]` are the first entries; entries of the smallest f wait by h, all others by f alone.
+    """
+
+    by_f: Index
+    by_h: Index
+    state: Index
+    next: Index
 
 
 @kernel
 def put(waiting: Open, number: Words, f: int, h: int, state: int) -> None:
     """Let `state` wait; there must be a bucket for f and one for h, and room for an entry."""
-    entry = number[FREE]
+    entry = number[slot.FREE]
     if entry == NOTHING:
-        entry = number[COUNTERS]
-        number[COUNTERS] = entry + 1
+        entry = number[slot.COUNTERS]
+        number[slot.COUNTERS] = entry + 1
     else:
-        number[FREE] = waiting.next[entry]
+        number[slot.FREE] = waiting.next[entry]
     waiting.state[entry] = state
-    number[OPEN] += 1
-    number[HIGHEST_F] = max(number[HIGHEST_F], f)
+    number[slot.OPEN] += 1
+    number[slot.HIGHEST_F] = max(number[slot.HIGHEST_F], f)
     _link(waiting, number, f, h, entry)
 
 
 @kernel
 def _link(waiting: Open, number: Words, f: int, h: int, entry: int) -> None:
-    if f == number[CURRENT_F]:
+    if f == number[slot.CURRENT_F]:
         waiting.next[entry] = waiting.by_h[h]
         waiting.by_h[h] = entry
-        number[LOWEST_H] = min(number[LOWEST_H], h)
+        number[slot.LOWEST_H] = min(number[slot.LOWEST_H], h)
     else:
-        slot = f - number[BASE_F]
-        waiting.next[entry] = waiting.by_f[slot]
-        waiting.by_f[slot] = entry
+        bucket = f - number[slot.BASE_F]
+        waiting.next[entry] = waiting.by_f[bucket]
+        waiting.by_f[bucket] = entry
 
 
 @kernel
 def take(waiting: Open, number: Words, nodes: Nodes) -> int:
     """Take out and return the state with the smallest f, and among these the smallest h; -1 if none waits."""
-    while number[OPEN]:
-        h = number[LOWEST_H]
+    while number[slot.OPEN]:
+        h = number[slot.LOWEST_H]
         while h < len(waiting.by_h) and waiting.by_h[h] == NOTHING:
             h += 1
-        number[LOWEST_H] = h
+        number[slot.LOWEST_H] = h
         if h == len(waiting.by_h):
             _next_f(waiting, number, nodes)
             continue
@@ -81,7 +74,7 @@ def take(waiting: Open, number: Words, nodes: Nodes) -> int:
         state = waiting.state[entry] + 0
         waiting.by_h[h] = waiting.next[entry]
         _release(waiting, number, entry)
-        if nodes.bound[state] == h and nodes.cost[state] + h == number[CURRENT_F]:
+        if nodes.bound[state] == h and nodes.cost[state] + h == number[slot.CURRENT_F]:
             return state
     return -1
 
@@ -89,13 +82,13 @@ def take(waiting: Open, number: Words, nodes: Nodes) -> int:
 @kernel
 def _next_f(waiting: Open, number: Words, nodes: Nodes) -> None:
     """Go on to the next f that has entries, and spread these by h."""
-    slot = number[CURRENT_F] - number[BASE_F] + 1
-    while waiting.by_f[slot] == NOTHING:
-        slot += 1
-    f = slot + number[BASE_F]
-    number[CURRENT_F] = f
-    entry = waiting.by_f[slot] + 0
-    waiting.by_f[slot] = NOTHING
+    bucket = number[slot.CURRENT_F] - number[slot.BASE_F] + 1
+    while waiting.by_f[bucket] == NOTHING:
+        bucket += 1
+    f = bucket + number[slot.BASE_F]
+    number[slot.CURRENT_F] = f
+    entry = waiting.by_f[bucket] + 0
+    waiting.by_f[bucket] = NOTHING
     while entry != NOTHING:
         after = waiting.next[entry] + 0
         state = waiting.state[entry] + 0
@@ -108,9 +101,9 @@ def _next_f(waiting: Open, number: Words, nodes: Nodes) -> None:
 
 @kernel
 def _release(waiting: Open, number: Words, entry: int) -> None:
-    waiting.next[entry] = number[FREE]
-    number[FREE] = entry
-    number[OPEN] -= 1
+    waiting.next[entry] = number[slot.FREE]
+    number[slot.FREE] = entry
+    number[slot.OPEN] -= 1
 
 
 QUEUES: Final = 4
@@ -134,8 +127,8 @@ class Batches(NamedTuple):
 @kernel
 def new_batch(batches: Batches, number: Words, state: int, at: int, end: int) -> int:
     """Return the number of a batch of the actions `edge[at:end]` of `state`; there must be room for it."""
-    batch = number[BATCHES] + 0
-    number[BATCHES] = batch + 1
+    batch = number[slot.BATCHES] + 0
+    number[slot.BATCHES] = batch + 1
     batches.state[batch] = state
     batches.at[batch] = at
     batches.end[batch] = end
@@ -148,8 +141,8 @@ def put_batch(batches: Batches, number: Words, queue: int, key: int, state: int,
     if at == end:
         return
     bucket = min(key, len(batches.first) // QUEUES - 1) * QUEUES + queue
-    append(batches.first, batches.last, batches.next, bucket, new_batch(batches, number, state, at, end))
-    number[LOWEST + queue] = min(number[LOWEST + queue], bucket)
+    append_item(batches.first, batches.last, batches.next, bucket, new_batch(batches, number, state, at, end))
+    number[slot.LOWEST + queue] = min(number[slot.LOWEST + queue], bucket)
 
 
 @kernel
@@ -157,11 +150,11 @@ def next_queue(batches: Batches, number: Words) -> int:
     """Return the queue whose turn it is, of those that are not empty, or -1."""
     best = -1
     for queue in range(QUEUES):
-        bucket = number[LOWEST + queue]
+        bucket = number[slot.LOWEST + queue]
         while bucket < len(batches.first) and batches.first[bucket] == NOTHING:
             bucket += QUEUES
-        number[LOWEST + queue] = bucket
-        if bucket < len(batches.first) and (best < 0 or number[TURNS + queue] < number[TURNS + best]):
+        number[slot.LOWEST + queue] = bucket
+        if bucket < len(batches.first) and (best < 0 or number[slot.TURNS + queue] < number[slot.TURNS + best]):
             best = queue
     return best
 
@@ -169,7 +162,7 @@ def next_queue(batches: Batches, number: Words) -> int:
 @kernel
 def next_batch(batches: Batches, number: Words, queue: int) -> int:
     """Return the first batch of a queue that is not empty; its next edge is used up."""
-    bucket = number[LOWEST + queue]
+    bucket = number[slot.LOWEST + queue]
     batch = batches.first[bucket] + 0
     batches.at[batch] += 1
     if batches.at[batch] == batches.end[batch]:
@@ -198,9 +191,9 @@ def put_typed(types: Types, batches: Batches, number: Words, key: int, state: in
         return
     kind = _type(types, number, key)
     if types.first[kind] == NOTHING:
-        types.active[number[ACTIVE]] = kind
-        number[ACTIVE] += 1
-    append(types.first, types.last, batches.next, kind, new_batch(batches, number, state, at, end))
+        types.active[number[slot.ACTIVE]] = kind
+        number[slot.ACTIVE] += 1
+    append_item(types.first, types.last, batches.next, kind, new_batch(batches, number, state, at, end))
 
 
 @kernel
@@ -214,14 +207,14 @@ def first_slot(key: int, mask: int) -> int:
 def _type(types: Types, number: Words, key: int) -> int:
     """Return the number of the type with this key, a new one if need be."""
     mask = len(types.table) - 1
-    slot = first_slot(key, mask)
-    while types.table[slot] != NOTHING:
-        if types.key[types.table[slot]] == key:
-            return types.table[slot] + 0
-        slot = (slot + 1) & mask
-    kind = number[TYPES]
-    number[TYPES] = kind + 1
-    types.table[slot] = kind
+    bucket = first_slot(key, mask)
+    while types.table[bucket] != NOTHING:
+        if types.key[types.table[bucket]] == key:
+            return types.table[bucket] + 0
+        bucket = (bucket + 1) & mask
+    kind = number[slot.TYPES]
+    number[slot.TYPES] = kind + 1
+    types.table[bucket] = kind
     types.key[kind] = key
     types.first[kind] = NOTHING
     return kind
@@ -230,21 +223,21 @@ def _type(types: Types, number: Words, key: int) -> int:
 @kernel
 def drawn(number: Words, many: int) -> int:
     """Return a random number from 0 to `many` - 1 (a linear congruential generator)."""
-    number[RANDOM] = (number[RANDOM] * MULTIPLIER + 1) & LOW_BITS
-    return (number[RANDOM] >> 24) % many
+    number[slot.RANDOM] = (number[slot.RANDOM] * MULTIPLIER + 1) & LOW_BITS
+    return (number[slot.RANDOM] >> 24) % many
 
 
 @kernel
 def next_typed(types: Types, batches: Batches, number: Words) -> int:
     """Return a batch of a random type, the next edge of which is used up; it goes to the end of its list."""
-    place = drawn(number, number[ACTIVE])
+    place = drawn(number, number[slot.ACTIVE])
     kind = types.active[place] + 0
     batch = types.first[kind] + 0
     types.first[kind] = batches.next[batch]
     batches.at[batch] += 1
     if batches.at[batch] < batches.end[batch]:
-        append(types.first, types.last, batches.next, kind, batch)
+        append_item(types.first, types.last, batches.next, kind, batch)
     elif types.first[kind] == NOTHING:
-        number[ACTIVE] -= 1
-        types.active[place] = types.active[number[ACTIVE]]
+        number[slot.ACTIVE] -= 1
+        types.active[place] = types.active[number[slot.ACTIVE]]
     return batch

@@ -19,8 +19,8 @@ from planner.heuristics.relaxation_compiled import (
     packed_relaxation,
     prices,
 )
+from planner.heuristics.relaxation_kernel import Exploration, Relaxed
 from planner.jit.arrays import empty_index, flat, index, words
-from planner.jit.common_kernel import Exploration, Relaxed
 from planner.jit.library import Call
 from planner.limits import never
 from planner.pruning.stubborn_sets_compiled import stubborn_tables

@@ -12,11 +12,11 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from planner.jit.arrays import empty_index, flat, hollow, index, words, zeros
-from planner.jit.common_kernel import NOTHING, Actions, Axioms, Changes, Coding, Conditions, Space, Tree
+from planner.jit.common_kernel import NOTHING
 from planner.lightweight import dataclass, field
 from planner.limits import checked, never
 from planner.task.ground_task import GroundAction, Task
-from planner.task.packed_states_kernel import close
+from planner.task.packed_states_kernel import Actions, Axioms, Changes, Coding, Conditions, Space, Tree, derive_facts
 from planner.task.state_space import decision_nodes
 
 WORD_BITS: Final = 63
@@ -138,7 +138,7 @@ NEVER: Final = (0, 0, 1)
 class Effects:
     """Conditional effects as they are collected: conditions and changes of each.
 
-    Those of the actions so far begin `before` and have their `middle` (see `planner.jit.common_kernel.Actions`).
+    Those of the actions so far begin `before` and have their `middle` (see `packed_states_kernel.Actions`).
     """
 
     conditions: list[Test] = field(default_factory=list)
@@ -204,7 +204,7 @@ def first_state(task: Task, packing: Packing, space: Space) -> list[int]:
     """Return the words of the initial state, with what is derived in it."""
     state = words(packing.pack(task.initial))
     if task.derived:
-        close(space.axioms, space.coding, state, 0)
+        derive_facts(space.axioms, space.coding, state, 0)
     return list(state)
 
 

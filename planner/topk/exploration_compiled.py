@@ -6,15 +6,16 @@ from array import array
 from copy import copy
 from typing import Final
 
-from planner.jit import common_kernel as n
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, lengthened, words, zeros
-from planner.jit.common_kernel import INFINITE, Space
+from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, PASSED, PAUSED
 from planner.lightweight import dataclass
 from planner.search.astar_compiled import CompiledAstar
 from planner.search.compiled_driver import MOST_COST, SPARE, WORK
 from planner.search.search_run import Ending, Steps
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY
+from planner.task.packed_states_kernel import Space
 from planner.task.packed_task_compiled import NEVER, conditions
 from planner.topk import exploration_kernel
 
@@ -42,14 +43,14 @@ class CompiledExplored(CompiledAstar):
         super().__init__(board, heuristic, states=states, work=work, room=room)
         self._past_goals = past_goals
         self._space: Space = board.space
-        self._number[n.LIMIT] = MOST_COST
+        self._number[slot.LIMIT] = MOST_COST
         self.lowest = 0
         self.optimum: int | None = None
 
     @property
     def expanded(self) -> int:
         """How many states were expanded."""
-        return self._number[n.EXPANSIONS]
+        return self._number[slot.EXPANSIONS]
 
     def first(self) -> Steps:
         """Expand until the cheapest plan is known, or that there is none."""
@@ -66,20 +67,20 @@ class CompiledExplored(CompiledAstar):
     def _explore(self, until: int) -> Steps:
         """Expand all states with f ≤ `until`, or until the first plan is found."""
         number = self._number
-        number[n.UNTIL] = until
+        number[slot.UNTIL] = until
         while self.lowest < INFINITY:
             outcome = self._call()
-            if outcome == n.FOUND and self.optimum is None:
-                self.optimum = number[n.CURRENT_F]
+            if outcome == FOUND and self.optimum is None:
+                self.optimum = number[slot.CURRENT_F]
                 self._go_past_goals()
                 return Ending.EXHAUSTED
-            if outcome == n.EXHAUSTED and max(self._memory.nodes.cost) < MOST_COST - 2 * SPARE:
+            if outcome == EXHAUSTED and max(self._memory.nodes.cost) < MOST_COST - 2 * SPARE:
                 self.lowest = INFINITY
-            elif outcome == n.EXHAUSTED or (outcome == n.FULL and not self._grow()):
+            elif outcome == EXHAUSTED or (outcome == FULL and not self._grow()):
                 return Ending.INCOMPLETE
             else:
-                self.lowest = number[n.CURRENT_F]
-                if outcome == n.PASSED:
+                self.lowest = number[slot.CURRENT_F]
+                if outcome == PASSED:
                     break
             yield
         return Ending.EXHAUSTED
@@ -87,13 +88,13 @@ class CompiledExplored(CompiledAstar):
     def _go_past_goals(self) -> None:
         """Let the goal state that was just found, and others, be expanded as any other."""
         if self._past_goals:
-            self._number[n.PENDING] = self._number[n.GOAL_STATE]
+            self._number[slot.PENDING] = self._number[slot.GOAL_STATE]
             self._board = copy(self._board)
             self._board.space = self._space._replace(goal=conditions([[NEVER]]))
 
     def part(self, bound: int) -> Within:
         """Return what plans go through that cost no more than `bound`, up to which everything was expanded."""
-        states = self._number[n.STATES]
+        states = self._number[slot.STATES]
         self._grow_states(states + 1)
         nodes = self._memory.nodes
         made = exploration_kernel.Edges(
@@ -104,7 +105,7 @@ class CompiledExplored(CompiledAstar):
             empty_index(states + 1),
             index([0]) * states,
         )
-        while self._edges(bound, made) == n.FULL:
+        while self._edges(bound, made) == FULL:
             more = made.number[exploration_kernel.MADE] + self._board.actions + 1
             for each in (made.source, made.action, made.child):
                 lengthened(each, more)
@@ -123,8 +124,8 @@ class CompiledExplored(CompiledAstar):
     def _edges(self, bound: int, made: exploration_kernel.Edges) -> int:
         """Make edges until all are made, or there is no more room."""
         memory, board = self._memory, self._board
-        outcome = n.PAUSED
-        while outcome == n.PAUSED:
+        outcome = PAUSED
+        while outcome == PAUSED:
             outcome = board.entries["edges"](
                 self._work, bound, self._space, memory.registry, memory.nodes, made, board.found, board.stack
             )

@@ -7,22 +7,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.jit.common_kernel import (
-    CLOSED,
-    EXHAUSTED,
-    FULL,
-    INFINITE,
-    PAUSED,
-    Index,
-    Nodes,
-    Registry,
-    Space,
-    Words,
-    entry,
-    kernel,
-)
+from planner.jit.common_kernel import EXHAUSTED, FULL, INFINITE, PAUSED, Index, Words, entry, kernel
 from planner.jit.containers_kernel import pop, push
-from planner.task.packed_states_kernel import applicable, apply, holds, number_of
+from planner.task.packed_states_kernel import Space, apply, find_applicable, holds
+from planner.task.state_registry_kernel import CLOSED, Nodes, Registry, number_of
 
 STATES: Final = 0
 """Places in `Edges.number`: how many states there are, how many were looked at, how many edges were made."""
@@ -72,7 +60,7 @@ def edges(
         ):
             made.is_goal[state] = 1
         if nodes.cost[state] <= bound and nodes.stage[state] == CLOSED:
-            count = applicable(space.tree, registry.state, state * words, found, stack)
+            count = find_applicable(space.tree, registry.state, state * words, found, stack)
             if number[MADE] + count > len(made.source):
                 return FULL
             done += 20 * count

@@ -24,10 +24,9 @@ from planner.heuristics.abstractions.cartesian import Cartesian as Boxes
 from planner.heuristics.abstractions.cost_partitioning_kernel import Lookup, locate
 from planner.heuristics.abstractions.projections import DEAD, moves
 from planner.heuristics.abstractions.projections_kernel import ABSTRACTIONS, GROUPS, STATES
-from planner.jit import common_kernel as n
 from planner.jit import library
 from planner.jit.arrays import index, words
-from planner.jit.common_kernel import INFINITE
+from planner.jit.common_kernel import DONE, INFINITE
 from planner.limits import never
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, Task
@@ -167,7 +166,7 @@ def test_what_is_done_costs_what_a_plan_does(seed):
     sure = not task.axioms and not any(action.conditional for action in task.actions)
     for aim in list(aims(made, lambda value: before(made, value)))[:4]:
         _, room, outcome, _ = refined_by_kernel(task, aim, 10**9)
-        assert outcome == n.DONE
+        assert outcome == DONE
         distance, best = room.distance[room.counts[kernel.FIRST]], cheapest(task, aim)
         cost = INFINITY if distance >= INFINITE else distance >> 20
         assert cost == best if sure else cost <= best

@@ -10,13 +10,13 @@ from search_twins import action as made
 from search_twins import applied, fact_names, finished, is_goal, perfect, random_task, reachable, replayed
 from stubborn_twin import interfere, kept, loose_task
 
-from planner.jit import common_kernel as n
 from planner.jit import library
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import index, words, zeros
 from planner.pruning import stubborn_sets_compiled
 from planner.pruning.h2 import pruned
 from planner.pruning.stubborn_sets_compiled import interferences, stubborn_tables
-from planner.pruning.stubborn_sets_kernel import prune
+from planner.pruning.stubborn_sets_kernel import prune_applicable
 from planner.search import Ending, Run
 from planner.search.astar_compiled import CompiledAstar
 from planner.search.task_compiled import Board
@@ -37,18 +37,18 @@ def left(task: Task):
     packed = packing(task)
     tables = stubborn_tables(task, packed)
     assert tables is not None
-    number, edges = zeros(n.HOW_MANY), {}
-    number[n.PRUNES] = 1
+    number, edges = zeros(slot.HOW_MANY), {}
+    number[slot.PRUNES] = 1
     for state, below in reachable(task).items():
         if not useful(task, state):
             continue
         found = index([action for action, _ in below])
         many = len(found)
         if not is_goal(task, state):
-            many = prune(tables, number, words(packed.pack(state)), 0, found, many)
+            many = prune_applicable(tables, number, words(packed.pack(state)), 0, found, many)
         chosen = {*found[:many]}
         edges[state] = [(action, child) for action, child in below if action in chosen and useful(task, child)]
-    assert number[n.PRUNES]
+    assert number[slot.PRUNES]
     return edges
 
 
@@ -140,7 +140,7 @@ def test_pruning_that_leaves_nothing_out_is_given_up(few, much, monkeypatch):
     task = Task(fact_names(50), (tuple(range(50)),), (0,), (49,), walk)
     search = CompiledAstar(Board(task, PLAIN), "blind")
     assert finished(search.steps(Run())) is Ending.EXHAUSTED
-    assert search._number[n.PRUNED] <= 20 < search._number[n.EXPANSIONS]
+    assert search._number[slot.PRUNED] <= 20 < search._number[slot.EXPANSIONS]
 
 
 def test_where_facts_are_derived_or_too_much_interferes_nothing_is_left_out(monkeypatch):

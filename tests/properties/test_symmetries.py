@@ -18,7 +18,7 @@ from planner.jit.arrays import words
 from planner.model import Atom, Not
 from planner.pruning.h2 import pruned
 from planner.pruning.symmetries import Structure, interchanges
-from planner.pruning.symmetries_kernel import stand_in
+from planner.pruning.symmetries_kernel import canonicalize
 from planner.search import Ending, Run
 from planner.search.astar_compiled import KINDS, CompiledAstar
 from planner.search.task_compiled import Board
@@ -102,10 +102,10 @@ def test_a_state_stands_for_states_of_its_orbit(seed):
     board, found = Board(task, PLAIN), interchanges(Structure(task))
     for state in [*reachable(task)][:50] if board.orbits else ():
         packed = words(board.packed.pack(state))
-        moved = stand_in(board.orbits.symmetries, packed, 0)
+        moved = canonicalize(board.orbits.symmetries, packed, 0)
         assert bool(moved) == (list(packed) != board.packed.pack(state))
         assert list(packed) in [board.packed.pack(each) for each in orbit(state, found)]
-        assert not stand_in(board.orbits.symmetries, packed, 0)
+        assert not canonicalize(board.orbits.symmetries, packed, 0)
 
 
 def ferry(balls: int) -> Task:

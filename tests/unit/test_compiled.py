@@ -22,14 +22,14 @@ from htn.search.decomposition_kernel import BLIND, DEFERRED, EAGER
 from htn.search.ground_hierarchy import Board as HtnBoard
 from htn.search.progression import Progression
 from htn.search.task_networks import Partial
-from planner.heuristics import REGISTRY
+from planner.heuristics import REGISTRY, relaxation_kernel
 from planner.heuristics.relaxation import AXIOM, relax
 from planner.heuristics.relaxation_compiled import exploration, missing_at_first, packed_relaxation
 from planner.heuristics.relaxation_kernel import h_max
 from planner.heuristics.search_guide_compiled import Guide
-from planner.jit import containers_kernel, library
+from planner.jit import library
 from planner.jit.arrays import empty_index, words, zeros
-from planner.jit.common_kernel import INFINITE, NOTHING, Registry
+from planner.jit.common_kernel import INFINITE, NOTHING
 from planner.limits import Limits
 from planner.portfolio.compiled_searches import compiled_search
 from planner.portfolio.workplace import Workplace
@@ -42,8 +42,9 @@ from planner.search.open_lists_kernel import Types, first_slot
 from planner.search.search_run import Ending, Run
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, Task, bits
-from planner.task.packed_states_kernel import applicable, apply, holds, number_of
+from planner.task.packed_states_kernel import apply, find_applicable, holds
 from planner.task.packed_task_compiled import WORD_BITS, packed_space, packing
+from planner.task.state_registry_kernel import Registry, number_of
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 SEEDS = range(80)
@@ -80,7 +81,7 @@ def test_states_change_as_sets_of_facts_do(seed):
     found, stack = empty_index(len(task.actions)), empty_index(len(space.tree.action_start))
     for state in reachable(task):
         room = words(packed.pack(closed(task, state)) * 2)
-        count = applicable(space.tree, room, 0, found, stack)
+        count = find_applicable(space.tree, room, 0, found, stack)
         assert sorted(found[:count]) == sorted(number for number, _ in successors(task, state))
         for number in found[:count]:
             apply(space, number, room, 0, packed.words, packed.words)
@@ -249,7 +250,7 @@ def test_a_queue_by_levels_gives_the_least_first(dearest):
         if draw.random() < 0.4:
             limit = draw.randrange(dearest + 1)
             fact, least = (
-                containers_kernel.pop_level(room, limit),
+                relaxation_kernel.pop_level(room, limit),
                 min((value[each] for each in waiting), default=dearest),
             )
             assert value[fact] == least < limit if fact != NOTHING else least >= limit
@@ -257,10 +258,10 @@ def test_a_queue_by_levels_gives_the_least_first(dearest):
         else:
             fact = draw.randrange(len(value))
             value[fact] = draw.randrange(value[fact] + 1) if fact in waiting else draw.randrange(2 * dearest)
-            containers_kernel.push_level(room, fact)
+            relaxation_kernel.push_level(room, fact)
             waiting.add(fact)
         if draw.random() < 0.01:
-            containers_kernel.forget(room)
+            relaxation_kernel.clear_levels(room)
             waiting.clear()
     assert waiting == {fact for fact in range(len(value)) if room.following[fact] != NOTHING}
 

@@ -9,8 +9,9 @@ from search_twins import finished, perfect, random_task, replayed
 
 from planner.heuristics.search_guide_compiled import Guide
 from planner.jit import library
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import reals, words, zeros
-from planner.jit.common_kernel import HOW_MANY, INFINITE, NOTHING, RANDOM
+from planner.jit.common_kernel import INFINITE, NOTHING
 from planner.search import Ending, Run, Space
 from planner.search import mcts_kernel as kernel
 from planner.search.mcts import LOGARITHM_OF_2, LOGARITHMS, NO_NODE, Draw, Mcts, choose, logarithm
@@ -19,7 +20,7 @@ from planner.search.open_lists_kernel import drawn
 from planner.search.task_compiled import Board
 from planner.search.weighted_astar import falling
 from planner.task.ground_task import INFINITY, State, Task, facts_of
-from planner.task.packed_states_kernel import applicable
+from planner.task.packed_states_kernel import find_applicable
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 SEEDS = range(80)
@@ -38,7 +39,7 @@ class KernelEyes(Space):
 
     def actions_in(self, state: State) -> list[int]:
         board = self.board
-        many = applicable(board.space.tree, words(self.packed(state)), 0, board.found, board.stack)
+        many = find_applicable(board.space.tree, words(self.packed(state)), 0, board.found, board.stack)
         return list(board.found[:many])
 
     def advise(self, state: State) -> tuple[int, set[int]]:
@@ -102,8 +103,8 @@ def test_other_seeds_grow_other_trees():
 
 
 def test_both_tiers_draw_the_same_numbers():
-    number, draw = zeros(HOW_MANY), Draw(7)
-    number[RANDOM] = 7
+    number, draw = zeros(slot.HOW_MANY), Draw(7)
+    number[slot.RANDOM] = 7
     mine = [draw.below(many) for many in range(1, 200)]
     assert mine == [drawn(number, many) for many in range(1, 200)]
     assert all(0 <= drawn_number < many for many, drawn_number in enumerate(mine, 1))

@@ -9,8 +9,8 @@ from uncertain_aims import PLAIN, UNCERTAIN, WAYS, aim_of, board_of, compiled, n
 
 from benchmarks.random_problems import random_problem
 from planner import Status, decide, evaluate
-from planner.jit import common_kernel as n
 from planner.jit import library
+from planner.jit import slots_kernel as slot
 from planner.limits import LimitReached
 from planner.plan import StoppedBy
 from planner.policies import policy_mcts
@@ -38,11 +38,11 @@ def assert_same(search, twin):
     """The same nodes, with the same values, of the same states."""
     graph, values, outlook = twin.graph, twin.values, search.outlook
     nodes, parts = len(graph), len(values.parts)
-    assert search.number[n.NODES] == nodes
+    assert search.number[slot.NODES] == nodes
     assert list(outlook.visits[:nodes]) == values.visits
     assert [bool(each) for each in outlook.settled[:nodes]] == values.settled
     assert [list(outlook.value[part : nodes * parts : parts]) for part in range(parts)] == list(values.parts)
-    budgets, words = search.number[n.BUDGETS], search.board.packed.words
+    budgets, words = search.number[slot.BUDGETS], search.board.packed.words
     for node in range(nodes):
         state, *left = search.rows.state[node * (1 + budgets) : (node + 1) * (1 + budgets)]
         assert search.board.unpack(search.registry.state[state * words : (state + 1) * words]) == graph.states[node]
@@ -72,7 +72,7 @@ def test_whoever_gives_up_finds_all_nodes_entered(seed, way):
     search = CompiledTrials(board_of(seed, way), 3, room=1, work=1)
 
     def check():
-        assert search.number[n.ENTERED] == search.number[n.NODES]
+        assert search.number[slot.ENTERED] == search.number[slot.NODES]
 
     search.simulate(20, check)
 
@@ -159,4 +159,4 @@ def test_decisions_are_the_same_in_both_tiers(monkeypatch):
 
 def test_searches_begin_between_two_simulations():
     board = board_of(0, "success")
-    assert board.number[n.PENDING] == NO_NODE
+    assert board.number[slot.PENDING] == NO_NODE

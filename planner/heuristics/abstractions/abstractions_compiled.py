@@ -18,9 +18,8 @@ from planner.heuristics.abstractions.cartesian import Aim, Box, aims
 from planner.heuristics.abstractions.cost_partitioning_kernel import Lookup, Trees
 from planner.heuristics.abstractions.projections import Condition, Moves, Pattern, factors
 from planner.heuristics.abstractions.refinement_kernel import Form, Refinement
-from planner.jit import common_kernel as n
 from planner.jit.arrays import empty_index, flat, index, lengthened, words, zeros
-from planner.jit.common_kernel import NOTHING
+from planner.jit.common_kernel import DONE, FULL, NOTHING, PAUSED
 from planner.jit.library import Call
 from planner.search.search_run import Pauses
 from planner.search.task_compiled import Board
@@ -175,14 +174,14 @@ class Cartesian:
         made.counts[kernel_cartesian.STATES] = made.counts[kernel_cartesian.STEPS] = made.counts[
             kernel_cartesian.EDGES
         ] = 0
-        outcome = n.PAUSED
+        outcome = PAUSED
         while (
             made.counts[kernel_cartesian.STEPS] < work
             and made.counts[kernel_cartesian.EDGES] < edges
-            and outcome != n.DONE
+            and outcome != DONE
         ):
             outcome = self._entries["refine"](WORK, int(aim.inside), self._arrays, self.form, box, made)
-            if outcome == n.FULL and not _grown(made):
+            if outcome == FULL and not _grown(made):
                 break
             yield
 
@@ -190,7 +189,7 @@ class Cartesian:
         """Add a refinement to the others."""
         spaces, counts, trees, roots = self.gathered
         anywhere = int(self._anywhere)
-        while self._entries["settle"](anywhere, self._arrays, self.form, made, spaces, self._group, counts) == n.FULL:
+        while self._entries["settle"](anywhere, self._arrays, self.form, made, spaces, self._group, counts) == FULL:
             lengthen(spaces, counts)
         nodes, root, pieces = made.counts[kernel_cartesian.NODES], len(trees.variable), len(trees.piece)
         roots.append(root)
@@ -315,7 +314,7 @@ class Projections:
 
     def adopt(self, number: int) -> None:
         """Add a Cartesian abstraction."""
-        while self._entries["adopt"](number, self._others.spaces, self.spaces, self.counts) == n.FULL:
+        while self._entries["adopt"](number, self._others.spaces, self.spaces, self.counts) == FULL:
             lengthen(self.spaces, self.counts)
         self._name((~number,), 0)
 
@@ -344,12 +343,12 @@ class Projections:
         ranks = counts[kernel.RANKS]
         while True:
             outcome = self._project(arrays)
-            if outcome != n.FULL:
+            if outcome != FULL:
                 break
             self._grow()
-        if outcome == n.DONE:
+        if outcome == DONE:
             self._name(pattern, ranks)
-        return outcome == n.DONE
+        return outcome == DONE
 
     def _project(self, pattern: kernel.Pattern) -> int:
         room = self._shop, self.spaces, self.rank, self.counts

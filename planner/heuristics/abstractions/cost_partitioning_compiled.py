@@ -20,7 +20,7 @@ from planner.heuristics.abstractions.abstractions_compiled import Cartesian, Gat
 from planner.heuristics.abstractions.cost_partitioning import best_order
 from planner.heuristics.abstractions.cost_partitioning_kernel import Samples, Tables
 from planner.heuristics.abstractions.projections import Moves, Pattern, grown, interesting, links_of, moves
-from planner.jit import common_kernel as n_samples
+from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, words, zeros
 from planner.lightweight import dataclass
 from planner.search.compiled_driver import WORK
@@ -135,7 +135,7 @@ def walked(board: Board, sharing: Sharing, most: int) -> Generator[None, None, S
     average = max(1, sum(board.costs) // max(1, board.actions))
     far = max(sharing.values(samples, 0), default=0)
     length = max(2, min(LONGEST, 2 * far // average))
-    walk, number = board.entries["walk"], zeros(n_samples.HOW_MANY)
+    walk, number = board.entries["walk"], zeros(slot.HOW_MANY)
     while not walk(WORK, length, number, board.space, sharing.lookup, samples, board.found, board.stack):
         yield
     return samples

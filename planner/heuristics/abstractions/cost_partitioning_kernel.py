@@ -11,9 +11,9 @@ from planner.heuristics.abstractions.abstract_states_kernel import Abstractions
 from planner.heuristics.abstractions.projections_kernel import ABSTRACTIONS, EDGES, GROUPS, LABELS, STATES, Moves
 from planner.heuristics.abstractions.refinement_kernel import FIRST, Form, Refinement, stays, width_of
 from planner.heuristics.abstractions.refinement_kernel import STATES as BOXES
-from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, Index, Space, Words, entry, kernel
+from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, Index, Words, entry, kernel
 from planner.search.open_lists_kernel import drawn
-from planner.task.packed_states_kernel import applicable, apply
+from planner.task.packed_states_kernel import Space, apply, find_applicable
 
 
 class Trees(NamedTuple):
@@ -150,7 +150,7 @@ def walk(
             samples.counts[1] = 1 + drawn(number, length) + drawn(number, length)
             for word in range(words):
                 samples.state[present + word] = samples.state[word]
-        many = applicable(space.tree, samples.state, present, found, stack)
+        many = find_applicable(space.tree, samples.state, present, found, stack)
         done += 20 * many + 50
         if not many:
             samples.counts[1] = 0

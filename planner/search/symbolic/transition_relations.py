@@ -179,7 +179,7 @@ def _improved(order: list[int], near: Lists, seed: int, entries: Entries) -> tup
     for index, variable in enumerate(order):
         place[variable] = index
     exchanges = FEW_EXCHANGES if entries is ENTRIES else EXCHANGES
-    return entries["arrange"](exchanges, seed, near, better, place), list(better)
+    return entries["arrange_items"](exchanges, seed, near, better, place), list(better)
 
 
 def neighbours(task: Task, variable_of: list[int]) -> set[tuple[int, int]]:
