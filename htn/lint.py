@@ -13,9 +13,9 @@ from htn.model import HtnDomain, HtnProblem, Method
 from planner.errors import did_you_mean
 from planner.lightweight import Final
 from planner.limits import Limits
-from planner.lint.actions import contradiction
+from planner.lint.actions import find_contradiction
 from planner.lint.check import check_domain, check_problem
-from planner.lint.findings import Finding, Level, plain_atoms, usage
+from planner.lint.findings import Finding, Level, collect_usage, conjoined_atoms
 from planner.model import Problem
 from planner.model.formulas import atoms_in, conjunction, free_variables
 
@@ -27,7 +27,7 @@ def check_conditions(domain: HtnDomain, problem: Problem | None) -> Iterator[Fin
     declared is a warning however methods name it. Without a problem, initial states may provide all but those that
     nobody declared and whose names are near another one.
     """
-    uses = usage(domain.classical)
+    uses = collect_usage(domain.classical)
     given = {*uses.provided, *domain.classical.derived, *uses.needed}
     if problem is not None:
         given |= {fact.predicate for fact in (*problem.initial, *problem.unknown)}
@@ -54,7 +54,7 @@ def _methods(domain: HtnDomain) -> tuple[dict[str, str], dict[str, str]]:
     for method in domain.methods.values():
         for atom in atoms_in(method.precondition):
             asking.setdefault(atom.predicate, method.name)
-        for atom in plain_atoms(method.precondition):
+        for atom in conjoined_atoms(method.precondition):
             needing.setdefault(atom.predicate, method.name)
     return asking, needing
 
@@ -127,7 +127,7 @@ def _structure(domain: HtnDomain) -> Iterator[Finding]:
 def _method(method: Method) -> Iterator[Finding]:
     place = f"method {method.name}"
     condition = conjunction([method.precondition, method.network.constraints])
-    clash = contradiction(condition)
+    clash = find_contradiction(condition)
     if clash is not None:
         message = f"it can never apply: what it requires contradicts itself ({clash})"
         yield Finding(Level.ERROR, "contradicting-requires", place, message)

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from planner.lightweight import TYPE_CHECKING, dataclass, field, replace
 from planner.model import TRUE, Atom, DomainModel, Formula, Problem, Variable
-from planner.model.problem import sealed as sealed_classical
+from planner.model.problem import seal as sealed_classical
 
 if TYPE_CHECKING:
     from planner.errors import Location

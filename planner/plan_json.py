@@ -9,7 +9,7 @@ from typing import Any
 
 from planner.compilations.object_creation import for_steps
 from planner.errors import Location, PlanError, did_you_mean
-from planner.language.declare.fields import count
+from planner.language.declare.fields import format_count
 from planner.lightweight import replace
 from planner.model import Number, Problem
 from planner.plan import Plan, Step
@@ -90,7 +90,7 @@ def _check_names(step: Step, where: str, problem: Problem, objects: set[str], pl
             f"{where}: the problem has no action {step.action!r}", place, _near(step.action, problem.domain.actions)
         )
     if len(step.arguments) != len(action.parameters):
-        message = f"{where}: {step.action!r} is given {count(len(step.arguments))}, not {len(action.parameters)}"
+        message = f"{where}: {step.action!r} is given {format_count(len(step.arguments))}, not {len(action.parameters)}"
         raise PlanError(message, place, f"it is declared as {action.signature}")
     for name in step.arguments:
         if name not in objects:

@@ -197,9 +197,9 @@ def resolve_problem(problem: SomeProblem) -> SomeProblem:
         raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
     if not problem.unsealed:
         return problem
-    from planner.language.declare.resolve import resolved
+    from planner.language.declare.resolve import resolve_names
 
-    return cast("SomeProblem", resolved(problem))
+    return cast("SomeProblem", resolve_names(problem))
 
 
 def resolve_classical(problem: Problem, asked: str, hint: str) -> Problem:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError
 from planner.model import Atom, Formula, Number, Problem
-from planner.model.unknown_facts import worlds
+from planner.model.unknown_facts import enumerate_worlds
 from planner.plan import Plan, Result, Status, Step
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import validate
 from planner.validation.verdict import Verdict
 
-__all__ = ["Case", "PlanBuilder", "atom_from", "check_cases", "complaints", "plan", "steps_from", "worlds"]
+__all__ = ["Case", "PlanBuilder", "atom_from", "check_cases", "complaints", "enumerate_worlds", "plan", "steps_from"]
 
 
 class PlanBuilder:

@@ -11,7 +11,7 @@ from benchmarks.random_problems import StateKey, key_of, successors
 from planner.errors import ForethoughtError
 from planner.model import Number, Problem
 from planner.plan import Plan, Step
-from planner.semantics.constraints import Watches
+from planner.semantics.constraints import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 Steps = tuple[Step, ...]
@@ -29,8 +29,8 @@ def brute_force_plan(problem: Problem, max_states: int = 10_000) -> Plan | None:
     """
     ticket = count()
     start = Simulation(problem)
-    queue: list[tuple[Number, int, Steps, tuple[Simulation, Watches] | None]]
-    queue = [(0, next(ticket), (), (start, Watches(start)))]
+    queue: list[tuple[Number, int, Steps, tuple[Simulation, ConstraintMonitors] | None]]
+    queue = [(0, next(ticket), (), (start, ConstraintMonitors(start)))]
     closed: set[tuple[StateKey, tuple[object, ...]]] = set()
     while queue:
         cost, _, steps, where = heapq.heappop(queue)
@@ -53,7 +53,7 @@ def brute_force_plan(problem: Problem, max_states: int = 10_000) -> Plan | None:
     return None
 
 
-def _forgone(state: Simulation, watches: Watches) -> Number:
+def _forgone(state: Simulation, watches: ConstraintMonitors) -> Number:
     """Return what a plan that ends here loses."""
     wishes = [wish.utility for wish in state.problem.goal.soft if not state.holds(wish.condition)]
     return sum([*wishes, *[wish.utility or 0 for wish in watches.forgone]])

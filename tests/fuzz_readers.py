@@ -40,7 +40,7 @@ from planner.language.documents import read_documents, write_json, write_yaml
 from planner.language.documents.text_formats import parse_yaml
 from planner.language.pddl import parse_condition, parse_domain, parse_problem, read
 from planner.language.pddl.plans import read_plan, write_plan
-from planner.language.pddl.writer import condition
+from planner.language.pddl.writer import write_condition
 from planner.limits import resident_bytes
 from planner.model import DomainModel, Problem, TypeHierarchy
 
@@ -246,8 +246,8 @@ def readers(folders: int | None = None) -> list[Reader]:
     pairs, hierarchies = seeds(folders), hierarchical_seeds(folders)
     known = [parse_problem(problem, parse_domain(domain)) for domain, problem in pairs]
     domains = [problem.domain for problem in known]
-    goals = [condition(problem.goal.hard) for problem in known]
-    goals += [condition(action.requires) for domain in domains for action in domain.actions.values()]
+    goals = [write_condition(problem.goal.hard) for problem in known]
+    goals += [write_condition(action.requires) for domain in domains for action in domain.actions.values()]
     plans = [
         (_plan(problem, random.Random(number)), problem) for number, problem in enumerate([*known, *known[:1] * 9])
     ]

@@ -20,7 +20,7 @@ from planner.errors import ForethoughtError
 from planner.model import Atom, Formula, Number
 from planner.model.formulas import substitute
 from planner.plan import Step
-from planner.semantics.constraints import Watches
+from planner.semantics.constraints import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 Steps = tuple[Step, ...]
@@ -51,14 +51,14 @@ class World:
         self.problem = problem
         first = Simulation(problem.classical)
         self.states = [first]
-        self.watches = [Watches(first)]
+        self.watches = [ConstraintMonitors(first)]
         self.spent: list[tuple[Number, ...]] = [(0,) * len(problem.classical.budgets)]
         self._numbers = {self._key(first, self.watches[0], self.spent[0]): 0}
         self._after: dict[tuple[int, Atom], tuple[Step, int] | None] = {}
         self._truths: dict[tuple[int, Formula], bool] = {}
 
     @staticmethod
-    def _key(state: Simulation, watches: Watches, spent: tuple[Number, ...]):
+    def _key(state: Simulation, watches: ConstraintMonitors, spent: tuple[Number, ...]):
         return key_of(state), watches.key, spent
 
     def holds(self, state: int, formula: Formula) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from planner.model import OPEN, And, Atom, Equals, Exists, Forall, Imply, Not, Or, TypeHierarchy
-from planner.model.domain import kept_with_domain
+from planner.model.domain import cache_per_domain
 from planner.plan import Step
 
 
@@ -86,7 +86,7 @@ def objects(problem):
     return [item.name for item in problem.all_objects]
 
 
-@kept_with_domain
+@cache_per_domain
 def hierarchy(domain):
     return TypeHierarchy(domain.types)
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from benchmarks.random_problems import Features, random_problem
 from planner.model import OPEN, Action, Atom, TypeHierarchy, Variable
 from planner.model.formulas import atoms_in
-from planner.model.unknown_facts import hidden
+from planner.model.unknown_facts import find_hidden_variables
 
 SMALL = Features(objects=3, actions=4)
 
@@ -28,7 +28,7 @@ def random_unknown(seed, features=SMALL, most=4):
         drawn = [each for each in drawn if each is not None]
         kept = tuple(fact for fact in problem.initial if not any(each.matches(fact) for each in drawn))
         asked = replace(problem, initial=kept, unknown=tuple(dict.fromkeys(drawn)))
-        facts = [fact for variable in hidden(asked) for fact in variable.facts]
+        facts = [fact for variable in find_hidden_variables(asked) for fact in variable.facts]
         if 0 < len(facts) <= most:
             break
     else:

@@ -8,9 +8,9 @@ from fractions import Fraction
 from planner.compilations.determinization import chances
 from planner.model import Atom, Not
 from planner.model.formulas import conjuncts, substitute
-from planner.model.unknown_facts import hidden, worlds
+from planner.model.unknown_facts import enumerate_worlds, find_hidden_variables
 from planner.policies.evaluation import Declared
-from planner.semantics.simulation import bound
+from planner.semantics.simulation import bind_parameters
 
 CAREFUL = {"irreversible", "needs_observed"}
 
@@ -20,12 +20,12 @@ class Beliefs:
 
     def __init__(self, problem):
         self.problem = problem
-        self.declared = Declared(next(known for _, known in worlds(problem)))
-        found = [(share, Declared(known).initial) for share, known in worlds(problem)]
+        self.declared = Declared(next(known for _, known in enumerate_worlds(problem)))
+        found = [(share, Declared(known).initial) for share, known in enumerate_worlds(problem)]
         for _, state in found:
             state.rules = self.declared.initial.rules
         self.initial = normal(found)
-        self.unknown = {fact for variable in hidden(problem) for fact in variable.facts}
+        self.unknown = {fact for variable in find_hidden_variables(problem) for fact in variable.facts}
 
     def options(self, belief):
         """Yield the cost of each step that can be tried, and `(probability, next belief)` for what may come of it."""
@@ -41,7 +41,7 @@ class Beliefs:
         action = self.problem.domain.actions[step.action]
         if action.tags & CAREFUL or sum(chances(action, step.arguments)) < 1:
             return False
-        required = substitute(action.requires, dict(bound(action, step)))
+        required = substitute(action.requires, dict(bind_parameters(action, step)))
         open_ = {part for part in conjuncts(required) if len({state.holds(part) for state in states}) > 1}
         atoms = {part.part if isinstance(part, Not) else part for part in open_}
         others = [part for part in conjuncts(required) if part not in open_]
@@ -61,7 +61,7 @@ class Beliefs:
         for (_, chance), found in by_way.items():
             seen = defaultdict(list)
             for share, state in found:
-                senses = [each.substitute(dict(bound(action, step))) for each in action.senses]
+                senses = [each.substitute(dict(bind_parameters(action, step))) for each in action.senses]
                 sight = frozenset(fact for fact in state.facts if any(each.matches(fact) for each in senses))
                 seen[sight].append((share, state))
             for each in seen.values():

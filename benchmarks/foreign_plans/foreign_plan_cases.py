@@ -18,7 +18,7 @@ from benchmarks.patch_comparison import generator
 from planner import Plan, Problem, Status, load, solve
 from planner.errors import InputError
 from planner.language.declare import resolve_action
-from planner.language.declare.action_names import folded
+from planner.language.declare.action_names import fold_name
 from planner.lightweight import replace
 from planner.model import Action
 from planner.model import Problem as Problem_forms
@@ -57,8 +57,8 @@ def other_names(lines: Lines, problem: Problem_mistakes, rng: Random) -> Lines:
 
 def misspelt(lines: Lines, problem: Problem_mistakes, rng: Random) -> Lines:
     """Misspell actions or objects, so that nothing has that name."""
-    known = {folded(each.name) for each in problem.all_objects}
-    known |= {folded(name) for each in problem.domain.actions.values() for name in (each.name, *each.similes)}
+    known = {fold_name(each.name) for each in problem.all_objects}
+    known |= {fold_name(name) for each in problem.domain.actions.values() for name in (each.name, *each.similes)}
 
     def misspell(line: Line) -> Line:
         words = [line[0], *line[1]]
@@ -114,7 +114,7 @@ def _slip(name: str, known: set[str], rng: Random) -> str:
         place = rng.randrange(len(name))
         before, letter, after = name[:place], name[place], name[place + 1 :]
         slip = rng.choice([before + after, before + 2 * letter + after, before + after[:1] + letter + after[1:]])
-        if folded(slip) not in known and folded(slip):
+        if fold_name(slip) not in known and fold_name(slip):
             return slip
     return f"{name}{name}"
 

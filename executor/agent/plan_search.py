@@ -14,7 +14,7 @@ from planner.lightweight import dataclass, replace
 from planner.limits import Limits
 from planner.model import FALSE, Problem
 from planner.model.domain import creates_objects
-from planner.model.problem import sealed
+from planner.model.problem import seal
 from planner.plan import Plan, Result, Statistics, Status, StoppedBy
 from planner.reuse.plan_cache import PlanCache, Recalled
 from planner.reuse.templates import Template, checked
@@ -106,7 +106,7 @@ def able(problem: Problem, world: World) -> Problem:
         for name, action in domain.actions.items()
         if name not in lacking or name in named
     }
-    return sealed(replace(problem, domain=replace(domain, actions=actions)))
+    return seal(replace(problem, domain=replace(domain, actions=actions)))
 
 
 def declared(result: Result, problem: Problem) -> Result:

@@ -26,7 +26,7 @@ from executor.tools.json_data import dumped, loaded
 from planner.errors import InputError
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom, DataParameter, DomainModel, Problem
-from planner.model.unknown_facts import narrowed
+from planner.model.unknown_facts import restrict_unknown_facts
 
 PERSON: Final = "somebody"
 """Who has confirmed what a sentence was taken to mean."""
@@ -169,7 +169,7 @@ class Runs:
         """Return how things stand as a run believes them to be; what was found out is not unknown any more."""
         open_facts = state.beliefs.unsettled
         facts = tuple(sorted(state.beliefs.simulation.facts - open_facts, key=str))
-        unknown, likely = narrowed(self.problem, open_facts)
+        unknown, likely = restrict_unknown_facts(self.problem, open_facts)
         return replace(self.problem, objects=state.source.objects, initial=facts, unknown=unknown, likely=likely)
 
     def now(self, run: str = "") -> Problem:

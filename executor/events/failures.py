@@ -15,7 +15,7 @@ from typing import Any
 
 from executor.events.events import Note, Provenance, StepStatus
 from executor.plans.action_plan import Basis
-from planner.model.actions import added
+from planner.model.actions import positive_atoms
 from planner.model.domain import DomainModel
 from planner.model.formulas import Atom, Term, is_variable
 from planner.plan import Step
@@ -196,7 +196,7 @@ def doubles(domain: DomainModel, universe: Universe, doubtful: Mapping[Atom, str
         if "irreversible" not in action.tags:
             continue
         domains = universe.domains(action.parameters)
-        provided = [fact for effect in action.effects for fact in added(effect.provides)]
+        provided = [fact for effect in action.effects for fact in positive_atoms(effect.provides)]
         for pattern, (fact, step) in product(provided, doubtful.items()):
             known = _match(pattern, fact)
             if known is not None:

@@ -50,11 +50,11 @@ from executor.plans.stated_steps import Reader
 from executor.tools.context import Memory
 from planner.lightweight import replace
 from planner.model import Atom, Constraint, DomainModel, Formula, Problem, SoftGoal
-from planner.model.actions import added
+from planner.model.actions import positive_atoms
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Step
-from planner.semantics.constraints import Watches
-from planner.semantics.simulation import bound
+from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.simulation import bind_parameters
 
 if TYPE_CHECKING:
     from htn.model import HtnDomain
@@ -105,7 +105,7 @@ class RunState:
         self.reader = Reader(self.problem)
         """Reads what steps state beyond their actions."""
         self.beliefs = Beliefs(self.problem, internal(domain, self.problem))
-        self.watches = Watches(self.beliefs.simulation) if problem.constraints else None
+        self.watches = ConstraintMonitors(self.beliefs.simulation) if problem.constraints else None
         """What has happened of the constraints on the way, if there are any."""
         self._follow(plan.policy, self.problem)
         self.run, self.model, self.status, self.reason = "", plan.model, RunStatus.PROPOSED, ""
@@ -294,7 +294,7 @@ class RunState:
         self.spent.add({"tokens": self.plan.basis.tokens, "cost": self.plan.basis.cost})
         self.dropped.clear()
         self.wants_plan, self.hierarchy, self.kept, self.outlived = True, None, None, self.policy
-        watches = self.watches or Watches(self.beliefs.simulation)
+        watches = self.watches or ConstraintMonitors(self.beliefs.simulation)
         self.watches = watches.changed(wanted.constraints, self.beliefs.simulation) if wanted.constraints else None
 
     def _end(self, event: StepEnded) -> None:
@@ -368,9 +368,9 @@ class RunState:
         items = [item for item in action.modifies if is_in_place(item)]
         if not items:
             return set()
-        binding = bound(action, step)
+        binding = bind_parameters(action, step)
         return {item.substitute(binding) for item in items} - {
-            fact.substitute(binding) for fact in added(action.provides)
+            fact.substitute(binding) for fact in positive_atoms(action.provides)
         }
 
     def _answer(self, question: str, answer: Any) -> None:

@@ -21,7 +21,7 @@ from planner.errors import InputError, did_you_mean
 from planner.language.declare import resolve_action
 from planner.lightweight import replace
 from planner.model import Action, DomainModel, Object, Problem, TypeHierarchy
-from planner.model.problem import sealed_as
+from planner.model.problem import seal_like
 from planner.problem_kinds import AnyProblem, is_other_problem
 
 Tallies = Mapping[tuple[str, tuple[tuple[str, str], ...]], Tally]
@@ -31,7 +31,7 @@ Tallies = Mapping[tuple[str, tuple[tuple[str, str], ...]], Tally]
 def applied(what: Any, tallies: Tallies, learning: Learning) -> Any:
     """Return `what`, a domain or a problem, with actions as they have been seen; raises `InputError`."""
     if isinstance(what, Problem):
-        return sealed_as(replace(what, domain=_domain(what.domain, what.all_objects, tallies, learning)), what)
+        return seal_like(replace(what, domain=_domain(what.domain, what.all_objects, tallies, learning)), what)
     if is_other_problem(what):
         return _with_tasks(what, applied(what.classical, tallies, learning))
     if isinstance(what, DomainModel):

@@ -19,10 +19,10 @@ from executor.tools.world import World
 from planner.language.loading.files import FolderSource
 from planner.language.loading.python_files import PythonSource
 from planner.language.loading.sources import Source
-from planner.lint.check import worst_first
-from planner.lint.findings import Finding, Level, goal_atoms, usage
+from planner.lint.check import sort_by_level
+from planner.lint.findings import Finding, Level, collect_usage, goal_atoms
 from planner.model import OPEN, Action, Atom, DomainModel, Outcome, Problem, When, is_variable
-from planner.model.actions import added, deleted
+from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.formulas import atoms_in
 from planner.problem_kinds import AnyDomain, AnyProblem, is_other_problem
 
@@ -51,8 +51,8 @@ class Effects:
         """Return the effects of `action`, under whatever conditions and in whatever outcome, each once."""
         parts: list[When | Outcome] = [*action.effects, *action.outcomes]
         modified = [item for part in parts for item in part.modifies]
-        given = dict.fromkeys(fact for part in parts for fact in added(part.provides))
-        ended = dict.fromkeys(fact for part in parts for fact in deleted(part.provides))
+        given = dict.fromkeys(fact for part in parts for fact in positive_atoms(part.provides))
+        ended = dict.fromkeys(fact for part in parts for fact in negated_atoms(part.provides))
         ended |= dict.fromkeys(item for item in modified if not is_in_place(item))
         items = dict.fromkeys(item for item in modified if is_in_place(item))
         return cls(tuple(given), tuple(ended), tuple(items))
@@ -159,7 +159,7 @@ def check_world(world: World, problem: Problem | None = None) -> list[Finding]:
     """Return what can be said about `world` without a run, the worst first; with a `problem`, its goal counts too."""
     found = [finding for action in world.model.actions.values() for finding in _of_action(action, world)]
     found += [*_of_goal(world, problem), *_of_observers(world, problem)]
-    return worst_first(found)
+    return sort_by_level(found)
 
 
 def _of_action(action: Action, world: World) -> Iterator[Finding]:
@@ -266,7 +266,7 @@ def _of_goal(world: World, problem: Problem | None) -> Iterator[Finding]:
 
 def _of_observers(world: World, problem: Problem | None) -> Iterator[Finding]:
     """Report observers that nobody asks."""
-    uses = usage(world.model)
+    uses = collect_usage(world.model)
     known = {*uses.required, *uses.provided, *uses.ended}
     known |= {atom.predicate for atom in goal_atoms(problem.goal)} if problem else set()
     for observer in world.observers:

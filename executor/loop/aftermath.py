@@ -33,8 +33,8 @@ from planner.errors import InputError
 from planner.language.declare.syntax import is_name
 from planner.lightweight import replace
 from planner.model import Action, Atom
-from planner.model.actions import added
-from planner.semantics.simulation import bound
+from planner.model.actions import positive_atoms
+from planner.semantics.simulation import bind_parameters
 
 LONGEST: Final = 80
 """Characters of a name that is quoted."""
@@ -86,7 +86,9 @@ def _born_with(state: RunState, placeholder: str) -> Iterator[Atom]:
         creates = record.step.arguments[len(own.actions[record.step.action].parameters) :]
         if placeholder in creates and record.status.is_done:
             action = state.problem.domain.actions[record.step.action]
-            provided = [fact.substitute(bound(action, record.step)) for fact in added(action.provides)]
+            provided = [
+                fact.substitute(bind_parameters(action, record.step)) for fact in positive_atoms(action.provides)
+            ]
             yield from (fact for fact in provided if placeholder in fact.args and fact.predicate in own.predicates)
 
 

@@ -33,7 +33,7 @@ from executor.tools.results import NONE, Metrics
 from planner.errors import ForethoughtError, InputError
 from planner.lightweight import dataclass, replace
 from planner.model import Action, DataParameter
-from planner.semantics.simulation import bound
+from planner.semantics.simulation import bind_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ def _declared(state: RunState, record: StepRecord, action: Action, parameter: Da
     """Return what the result holds that `parameter` is declared to come from, and whose it is, if there is one."""
     if parameter.source is None:
         return None
-    fact = parameter.source.fact.substitute(bound(state.problem.domain.actions[action.name], record.step))
+    fact = parameter.source.fact.substitute(bind_parameters(state.problem.domain.actions[action.name], record.step))
     provider, path = state.providers.get(fact), parameter.source.path
     if provider is not None:
         return field_of(state.steps[provider], path), f"step {provider}"

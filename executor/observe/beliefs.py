@@ -18,7 +18,7 @@ from itertools import product
 from executor.events.events import ANSWER, TRUSTED, Note, Provenance
 from planner.errors import did_you_mean, with_article
 from planner.lightweight import replace
-from planner.model.actions import When, added, deleted
+from planner.model.actions import When, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel
 from planner.model.formulas import (
     OPEN,
@@ -37,11 +37,11 @@ from planner.model.formulas import (
     substitute,
 )
 from planner.model.problem import Problem
-from planner.model.unknown_facts import hidden
+from planner.model.unknown_facts import find_hidden_variables
 from planner.plan import Step
 from planner.semantics.actions import Changes, staleness_of
 from planner.semantics.conditions import Universe
-from planner.semantics.simulation import Simulation, bound
+from planner.semantics.simulation import Simulation, bind_parameters
 
 
 def is_certain(formula: Formula, truth: Callable[[Atom], bool | None], universe: Universe, *, positive: bool) -> bool:
@@ -183,7 +183,7 @@ class Beliefs:
         self._staleness = staleness_of(problem.domain)
         tags = problem.domain.predicates.items()
         self._trusted = internal.union(name for name, predicate in tags if "trusted" in predicate.tags)
-        variables = hidden(problem)
+        variables = find_hidden_variables(problem)
         self._items = tuple([each for each in variables if len(each.facts) > 1 or not each.none])
         """Of whose facts no more than one holds."""
         facts = [fact for variable in variables for fact in variable.facts]
@@ -395,7 +395,7 @@ class Beliefs:
     def required(self, step: Step) -> Formula:
         """Return the ground condition on which `step` can be applied, but for what has to have run before it."""
         action = self._simulation.problem.domain.actions[step.action]
-        return substitute(action.requires, dict(bound(action, step)))
+        return substitute(action.requires, dict(bind_parameters(action, step)))
 
     def facts_of_effects(self, step: Step, *, on: str = "") -> list[Atom]:
         """Return the facts on which it depends which of its conditional effects `step` has.
@@ -403,7 +403,7 @@ class Beliefs:
         With `on`, only effects on that predicate count.
         """
         action = self._simulation.problem.domain.actions[step.action]
-        binding = bound(action, step) if action.when else {}
+        binding = bind_parameters(action, step) if action.when else {}
         conditions = [
             Forall(each.variables, each.requires) if each.variables else each.requires
             for each in action.when
@@ -510,7 +510,9 @@ class Beliefs:
 
 def _changed_by(effect: When) -> set[str]:
     """Return the predicates of what `effect` changes."""
-    return {each.predicate for each in (*added(effect.provides), *deleted(effect.provides), *effect.modifies)}
+    return {
+        each.predicate for each in (*positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies)
+    }
 
 
 def _toggle(simulation: Simulation, facts: Iterable[Atom]) -> None:

@@ -21,7 +21,7 @@ from planner.lightweight import replace
 from planner.model import OPEN, Atom, Exists, Forall, Object
 from planner.model.formulas import walk
 from planner.plan import Step
-from planner.semantics.simulation import Simulation, bound
+from planner.semantics.simulation import Simulation, bind_parameters
 
 
 def goal_beyond(state: RunState) -> bool | None:
@@ -170,7 +170,7 @@ def _changing(state: RunState, facts: Iterable[Atom], until: int) -> Iterator[tu
 def _ran_before(state: RunState, step: Step, until: int) -> Iterator[int]:
     """Yield the place of the step that is surest among those that each pattern in `after` of the action asks for."""
     action = state.problem.domain.actions[step.action]
-    binding = dict(bound(action, step)) if action.after else {}
+    binding = dict(bind_parameters(action, step)) if action.after else {}
     for pattern in action.after:
         wanted = [binding.get(each, each) for each in pattern.args]
         places = [

@@ -29,11 +29,11 @@ from planner.errors import InputError
 from planner.language.declare import Domain
 from planner.language.declare.declarations import objects_of
 from planner.language.declare.fields import CodePlace
-from planner.language.declare.syntax import NotationError, cannot_name, is_name, parse_atom
+from planner.language.declare.syntax import NotationError, explain_bad_name, is_name, parse_atom
 from planner.language.declare.vocabulary import Types
 from planner.language.documents.text_formats import Document
 from planner.model import Action, DomainModel, Problem
-from planner.model.actions import added, deleted
+from planner.model.actions import negated_atoms, positive_atoms
 from planner.plan import Step
 from planner.problem_kinds import AnyDomain
 from planner.semantics.actions import staleness_of
@@ -81,7 +81,7 @@ def statement(plan: ActionPlan, domain: DomainModel) -> Statement:
         known, findings = _objects(plan, domain)
         start = not findings
         if not is_name(plan.name):
-            message, rule = cannot_name(plan.name, "a problem")
+            message, rule = explain_bad_name(plan.name, "a problem")
             findings.append(PLAN.error("statement", message, "name", hint=rule))
             known = known.model_copy(update={"name": "plan"})
         good = known.model_copy(update=_NOTHING)
@@ -371,7 +371,7 @@ def _changes(action: Action, problem: Problem) -> set[str]:
     written = [
         atom
         for effect in action.effects
-        for atom in (*added(effect.provides), *deleted(effect.provides), *effect.modifies)
+        for atom in (*positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies)
     ]
     stale = staleness_of(problem.domain).of(written)
     return {each.predicate for each in (*written, *stale)}

@@ -18,10 +18,10 @@ from planner.compilations.object_creation import for_steps
 from planner.errors import InputError
 from planner.language.declare import resolve_action
 from planner.model import Action, Atom, DataParameter, Number, Outcome, Problem, When
-from planner.model.actions import added
+from planner.model.actions import positive_atoms
 from planner.plan import exact_sum
 from planner.semantics.actions import cost_of, uses_of
-from planner.semantics.simulation import bound
+from planner.semantics.simulation import bind_parameters
 
 Sources = Mapping[tuple[str, str], str]
 """Which step fills a data parameter: (step, parameter) → step."""
@@ -149,7 +149,7 @@ def _givers(predicate: str, actions: Iterable[Action]) -> list[Action]:
 def _provided(action: Action) -> Iterator[Atom]:
     """Yield the facts that an action may provide."""
     parts: list[When | Outcome] = [*action.effects, *action.outcomes]
-    return (fact for part in parts for fact in added(part.provides))
+    return (fact for part in parts for fact in positive_atoms(part.provides))
 
 
 TOKENS: Final = "tokens"
@@ -182,11 +182,11 @@ def estimate(problem: Problem, steps: Sequence[PlanStep], model: str = "sequenti
     ]
     durations = {each.id: seconds or 0.0 for each, seconds in zip(steps, stated, strict=True)}
     costs = [
-        cost_of(problem, action, bound(action, step)) if each.cost is None else each.cost
+        cost_of(problem, action, bind_parameters(action, step)) if each.cost is None else each.cost
         for each, action, step in zip(steps, actions, ground, strict=True)
     ]
     tokens = [
-        uses_of(problem, action, bound(action, step)).get(TOKENS, 0) if each.tokens is None else each.tokens
+        uses_of(problem, action, bind_parameters(action, step)).get(TOKENS, 0) if each.tokens is None else each.tokens
         for each, action, step in zip(steps, actions, ground, strict=True)
     ]
     timed = any(durations.values())

@@ -17,7 +17,7 @@ from executor.plans.action_plan import ActionPlan, stated
 from executor.tools.world import World, actions_of
 from planner.errors import DocumentError, Location, kind_of
 from planner.language.declare import Domain
-from planner.language.documents.schema import told
+from planner.language.documents.schema import locate_mistake
 from planner.language.documents.text_formats import Document, json_positions, parse_json, parse_yaml, yaml_positions
 from planner.model import Problem
 from planner.problem_kinds import AnyDomain
@@ -159,7 +159,7 @@ def _finding(mistake: Any, document: Document) -> PlanFinding:
     """Return what pydantic found wrong as a finding about the step that it is in."""
     reason = _EXPECTED.get(mistake["type"], f"{mistake['msg'][:1].lower()}{mistake['msg'][1:]}")
     mistake["msg"] = reason
-    path, error = told(mistake, document, ActionPlan)
+    path, error = locate_mistake(mistake, document, ActionPlan)
     id_ = ""
     if path[:1] == ("steps",) and len(path) > 1:
         step = document.data["steps"][path[1]]

@@ -16,13 +16,13 @@ from executor.plans.partial_order import wanted_facts
 from executor.plans.stated_steps import EXPECTS, LEAVES, REQUIRES, Reader, spelled_out
 from planner.errors import InputError, did_you_mean
 from planner.language.declare import resolve_action
-from planner.language.declare.fields import CodePlace, either
+from planner.language.declare.fields import CodePlace, name_types
 from planner.language.declare.syntax import is_name
 from planner.model import Action, Atom, DataParameter, DomainModel, Formula, Not, Problem, TypeHierarchy
 from planner.model.formulas import atoms_in, conjuncts
 from planner.plan import Step
 from planner.semantics.actions import Changes
-from planner.semantics.simulation import Chronicle, Simulation, bound
+from planner.semantics.simulation import ChangeHistory, Simulation, bind_parameters
 
 Types = tuple[str, ...]
 
@@ -72,7 +72,7 @@ class Vocabulary:
         wanted = {each.name.removeprefix("?"): each.types for each in action.parameters}
         for name in [each for each in wanted if each not in step.arguments]:
             message = f"{action.signature} lacks the argument {name!r}"
-            hint = f"name an object of type {either(wanted[name])}"
+            hint = f"name an object of type {name_types(wanted[name])}"
             yield where.error("missing-argument", message, "arguments", hint=hint)
         for name, value in step.arguments.items():
             here = "arguments", name
@@ -83,7 +83,8 @@ class Vocabulary:
                 yield where.error("unknown-argument", message, *here, hint=hint)
             elif value in self._objects:
                 if not self._types.is_a(self._objects[value], wanted[name]):
-                    message = f"{value!r} is {either(self._objects[value])}, but {name!r} takes {either(wanted[name])}"
+                    given = name_types(self._objects[value])
+                    message = f"{value!r} is {given}, but {name!r} takes {name_types(wanted[name])}"
                     yield where.error("type", message, *here)
             elif value in later:
                 which = "this step itself" if later[value] == step.id else f"step {later[value]!r}"
@@ -267,7 +268,7 @@ class _Run:
     def __init__(self, problem: Problem, unknown: frozenset[str]) -> None:
         self.simulation = Simulation(problem)
         self.latest = Changes((), (), (), (), ())
-        self._chronicle = Chronicle(problem.domain.derived)
+        self._chronicle = ChangeHistory(problem.domain.derived)
         self._unknown = unknown
 
     def complaints(self, step: Step, left_out: set[str]) -> Iterator[str]:
@@ -279,7 +280,7 @@ class _Run:
             yield from () if left_out else (found.misfit,)
             return
         action = self.simulation.problem.domain.actions[step.action]
-        binding = bound(action, step)
+        binding = bind_parameters(action, step)
         for part in conjuncts(action.requires):
             if not self.simulation.world.solver.holds(self.simulation.rules.compiler.compile(part), binding):
                 failing = self.simulation.inspector.smallest_failure(part, binding)

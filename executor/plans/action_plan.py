@@ -35,7 +35,7 @@ from planner.language.declare.declarations import objects_of
 from planner.language.declare.fields import CodePlace, Place
 from planner.language.declare.problem import ProblemBuilder
 from planner.language.declare.vocabulary import Types
-from planner.language.documents.conditions import Notation, constraint_document, demand_of
+from planner.language.documents.conditions import Notation, demand_of, write_constraint
 from planner.language.documents.schema import ConstraintDocument, NetworkDocument
 from planner.model import Action, Atom, Constraint, DomainModel, Goal, Metric, Object, Problem
 from planner.plan import Plan, Result, Status, Step, Supposition
@@ -474,7 +474,7 @@ def _unnamed_types(problem: Problem) -> dict[str, tuple[str, ...]]:
 
 
 def _constraint(constraint: Constraint) -> ConstraintDocument:
-    return ConstraintDocument.model_validate(constraint_document(constraint, Notation((), ())))
+    return ConstraintDocument.model_validate(write_constraint(constraint, Notation((), ())))
 
 
 def goals_of(goal: Goal) -> Goals:

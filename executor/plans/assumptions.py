@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from planner.language.declare.syntax import parse_atom
 from planner.model import Atom, DomainModel
 from planner.plan import Step, Supposition
-from planner.semantics.simulation import bound
+from planner.semantics.simulation import bind_parameters
 
 if TYPE_CHECKING:
     from executor.plans.action_plan import PlanStep
@@ -55,5 +55,5 @@ def sensed_by(domain: DomainModel, step: Step) -> list[Atom]:
     action = domain.actions[step.action]
     if not action.senses:
         return []
-    binding = dict(bound(action, step))
+    binding = dict(bind_parameters(action, step))
     return [pattern.substitute(binding) for pattern in action.senses]

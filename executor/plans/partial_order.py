@@ -25,13 +25,13 @@ from planner.errors import PlanError
 from planner.garbage_collection import collector_paused
 from planner.lightweight import dataclass, field, replace
 from planner.model import OPEN, Action, Atom, DomainModel, Problem, is_variable
-from planner.model.actions import added, deleted, has_open
+from planner.model.actions import has_open_argument, negated_atoms, positive_atoms
 from planner.model.formulas import atoms_in
 from planner.partial_order.causal_links import Ordering, item_orderings, links_between, orderings
 from planner.partial_order.read_write_sets import Access, accesses
 from planner.plan import Plan, Step
 from planner.semantics.actions import Changes, staleness_of
-from planner.semantics.simulation import bound
+from planner.semantics.simulation import bind_parameters
 
 
 def possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:
@@ -47,7 +47,7 @@ def possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:
     found = []
     for step in steps:
         schema = schemas[step.action]
-        binding = bound(schema.action, step)
+        binding = bind_parameters(schema.action, step)
         reads, writes, provides = [
             tuple([pattern.substitute(binding) for pattern in patterns])
             for patterns in (schema.reads, schema.writes, schema.provides)
@@ -67,8 +67,8 @@ class _Schema:
         conditions = [action.requires, *(effect.requires for effect in action.effects)]
         read = [atom for each in conditions for atom in atoms_in(each)]
         base = [pattern for atom in read for pattern in below.get(atom.predicate, (atom,))]
-        provided = [atom for effect in action.effects for atom in added(effect.provides)]
-        ended = [atom for effect in action.effects for atom in (*deleted(effect.provides), *effect.modifies)]
+        provided = [atom for effect in action.effects for atom in positive_atoms(effect.provides)]
+        ended = [atom for effect in action.effects for atom in (*negated_atoms(effect.provides), *effect.modifies)]
         names = {each.name for each in action.parameters}
         self.reads = _opened([*base, *map(_ran, action.after)], names)
         writes = _opened([*provided, *ended], names)
@@ -163,7 +163,7 @@ def wanted_facts(action: Action, each: PlanStep, step: Step) -> Iterator[tuple[s
     """Yield the data parameters that the plan leaves to the results of others, with the facts that they come with."""
     for parameter in action.data:
         if parameter.source is not None and parameter.name not in each.parameters:
-            yield parameter.name, parameter.source.fact.substitute(bound(action, step))
+            yield parameter.name, parameter.source.fact.substitute(bind_parameters(action, step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ def _undone(found: Sequence[Access]) -> Iterator[Ordering]:
     latest: dict[Atom, tuple[bool, list[int]]] = {}
     for number, access in enumerate(found, start=1):
         changes = access.changes
-        ended = dict.fromkeys([*(each for each in changes.retracted if not has_open(each)), *changes.removed])
+        ended = dict.fromkeys([*(each for each in changes.retracted if not has_open_argument(each)), *changes.removed])
         for fact, holds in {**dict.fromkeys(ended, False), **dict.fromkeys(changes.provided, True)}.items():
             before, steps = latest.get(fact, (holds, []))
             if before is holds:

@@ -18,7 +18,7 @@ from planner.language.declare.problem import ProblemBuilder
 from planner.lightweight import replace
 from planner.model import Action, Atom, Formula, Literal, Not, Problem
 from planner.model.formulas import conjunction, conjuncts
-from planner.model.unknown_facts import decided
+from planner.model.unknown_facts import fix_unknown_facts
 from planner.plan import Step
 
 REQUIRES: Final = " requires"
@@ -48,7 +48,7 @@ def spelled_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
     """
     ground = [each.step(problem.domain) for each in steps]
     held = [fact for each in steps for fact, holds in supposed(each.supposes).items() if holds]
-    problem = for_steps(decided(problem, held) if problem.unknown or held else problem, ground)
+    problem = for_steps(fix_unknown_facts(problem, held) if problem.unknown or held else problem, ground)
     if not any(each.requires or each.expects for each in steps):
         places = tuple(range(len(ground)))
         return Spelled(problem, tuple(ground), places, places)

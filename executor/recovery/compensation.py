@@ -23,7 +23,7 @@ from executor.plans.action_plan import PlanStep
 from planner.model import Atom, Problem
 from planner.plan import Step, exact_sum
 from planner.repair.undoing import Written, undo
-from planner.semantics.simulation import bound
+from planner.semantics.simulation import bind_parameters
 
 _LEFT_ALONE: Final = frozenset({"irreversible", "read_only"})
 
@@ -77,7 +77,7 @@ def _in_place(state: RunState, record: StepRecord) -> Iterator[str]:
     if not record.attempts or _is_done(record) or "read_only" in action.tags:
         return
     for item in filter(is_in_place, action.modifies):
-        fact = item.substitute(bound(action, record.step))
+        fact = item.substitute(bind_parameters(action, record.step))
         if state.beliefs.note(fact).version is None:
             yield f"nobody has seen whether {record.id} has changed {fact}"
 
@@ -170,6 +170,6 @@ class Compensation:
                 if not self.state.beliefs.is_internal(note.fact):
                     yield Written(note.fact, id_, final)
             for pattern in action.modifies:
-                item = pattern.substitute(bound(action, record.step))
+                item = pattern.substitute(bind_parameters(action, record.step))
                 if is_in_place(item):
                     yield Written(item, id_, final, in_place=True)

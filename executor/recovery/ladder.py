@@ -28,7 +28,7 @@ from planner.explain.unsolvability import explain_unsolvable
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Goal, Problem
-from planner.model.problem import sealed
+from planner.model.problem import seal
 from planner.options import ANY_PLAN
 from planner.plan import Status
 from planner.solve import answer
@@ -66,7 +66,7 @@ def _proof(believed: Problem, observed: Problem) -> Mapping[str, Any] | None:
     try:
         if answer(observed, ANY_PLAN.within(Limits(PROOF_SECONDS))).status is not Status.UNSOLVABLE:
             return None
-        return explain_unsolvable(sealed(believed), Limits(PROOF_SECONDS)).knowing_unsolvable().to_dict()
+        return explain_unsolvable(seal(believed), Limits(PROOF_SECONDS)).knowing_unsolvable().to_dict()
     except ForethoughtError:  # what search or the explanation does not take is no proof
         return None
 

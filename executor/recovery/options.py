@@ -16,12 +16,12 @@ from executor.plans.assumptions import looks, supposed
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
 from planner.model import Atom, Goal, Problem
-from planner.model.problem import sealed
-from planner.model.unknown_facts import decided, narrowed
+from planner.model.problem import seal
+from planner.model.unknown_facts import fix_unknown_facts, restrict_unknown_facts
 from planner.plan import Step
 from planner.repair.forbidden_steps import without_actions
 from planner.repair.regression import Unclear, furthest
-from planner.semantics.constraints import Watches
+from planner.semantics.constraints import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 RETRIED: Final = (StepStatus.FAILED, StepStatus.PARTIAL)
@@ -94,7 +94,7 @@ class Options:
         """Return whether steps that are at work, and then those of `left`, lead from what is believed to the goal."""
         problem, fixed, left = self.problem(), self.fixed(), list(left)
         simulation = Simulation(problem)
-        watches = Watches(simulation)
+        watches = ConstraintMonitors(simulation)
         for record in (*fixed, *left):
             step = record.step
             if step.action in self.without_handler or simulation.objection(step) is not None:
@@ -143,14 +143,14 @@ class Options:
         Budgets and the deadline are what the run has left of them.
         """
         held = [fact for fact, holds in self._supposed().items() if holds]
-        return self._stated(decided(self.state.beliefs.problem, held))
+        return self._stated(fix_unknown_facts(self.state.beliefs.problem, held))
 
     def asked(self) -> Problem:
         """Return the same, with unknown what may be supposed: nothing, where the plan does not say that it may be."""
         if self.state.plan.supposes is None:
             return self.problem()
         beliefs = self.state.beliefs
-        unknown, likely = narrowed(self.state.problem, frozenset(beliefs.unknown))
+        unknown, likely = restrict_unknown_facts(self.state.problem, frozenset(beliefs.unknown))
         return self._stated(replace(beliefs.problem, unknown=unknown, likely=likely))
 
     def _supposed(self) -> dict[Atom, bool]:
@@ -164,7 +164,7 @@ class Options:
         problem = replace(problem, goal=Goal(self.state.goal), constraints=now, **limits)
         if problem.is_limited:
             problem = left_of(problem, self.state, self.fixed())
-        return sealed(without_actions(problem, self.without_handler))
+        return seal(without_actions(problem, self.without_handler))
 
     def barred(self) -> set[Step]:
         """Return the ground actions that are not to be tried as things stand."""

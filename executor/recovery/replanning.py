@@ -31,7 +31,7 @@ from planner.language.declare.syntax import NotationError, parse_atom
 from planner.lightweight import replace
 from planner.model import Number, Problem
 from planner.model.formulas import exact_decimal
-from planner.model.problem import sealed
+from planner.model.problem import seal
 from planner.plan import Status, Step, StoppedBy, exact, exact_sum
 from planner.repair.patching import Patch, after, patch
 from planner.repair.regression import Unclear, regressed
@@ -197,7 +197,7 @@ class Replanning:
         barred, limit = self.options.barred(), min(PROOF_SECONDS, self.recovery.time_limit)
 
         def look(declared: Problem, steps: Sequence[Step], done: Sequence[Step]) -> Patch:
-            problem = declared if self.pricing is None else sealed(self.pricing.priced(declared))
+            problem = declared if self.pricing is None else seal(self.pricing.priced(declared))
             found = candidates.patch(after(problem, done), steps)
             if found.objective is None or not self.recovery.compares:
                 return found
@@ -325,7 +325,7 @@ class Replanning:
         limits |= {"weight": self.recovery.weight, "proof_time": PROOF_SECONDS}
 
         def search() -> Patch:
-            problem = declared if self.pricing is None else sealed(self.pricing.priced(declared))
+            problem = declared if self.pricing is None else seal(self.pricing.priced(declared))
             found = patch(problem, remaining, fixed=done, not_first=not_first, **limits)
             if found.steps is not None and lost_reference(self.state, self._steps(found, left)):
                 found = patch(problem, remaining, fixed=done, not_first=not_first, **limits | {"weight": KEEP_MOST})

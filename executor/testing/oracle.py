@@ -9,7 +9,7 @@ from executor.testing.faults import Fault, pattern_of
 from executor.testing.true_state import instances
 from planner.lightweight import replace
 from planner.model import FALSE, And, Atom, DomainModel, Equals, Formula, Not, Or, Problem
-from planner.model.actions import added, deleted
+from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.formulas import OPEN
 from planner.plan import Plan, Status
 from planner.semantics.simulation import Simulation
@@ -147,7 +147,7 @@ def _changing(domain: DomainModel) -> list[str]:
         atom.predicate
         for action in domain.actions.values()
         for effect in action.effects
-        for atom in (*added(effect.provides), *deleted(effect.provides), *effect.modifies)
+        for atom in (*positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies)
     }
     return [name for name, each in domain.predicates.items() if name in written or each.stale_with]
 

@@ -31,7 +31,7 @@ from executor.testing.simulated_observers import STRANGER, SimulatedError
 from executor.tools.results import ActionResult
 from planner.lightweight import replace
 from planner.model import Action, Atom, DomainModel, Outcome
-from planner.model.actions import added
+from planner.model.actions import positive_atoms
 from planner.plan import Step
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def wanted_of(domain: DomainModel) -> dict[str, dict[str, Any]]:
 
 
 def _provided(action: Action) -> set[str]:
-    return {atom.predicate for when in action.effects for atom in added(when.provides)}
+    return {atom.predicate for when in action.effects for atom in positive_atoms(when.provides)}
 
 
 def results_of(wanted: Mapping[str, Any], label: str) -> dict[str, Any]:

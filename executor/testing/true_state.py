@@ -21,10 +21,10 @@ from planner.errors import InputError
 from planner.language.declare.syntax import NotationError, parse_atom
 from planner.lightweight import replace
 from planner.model import OPEN, Action, Atom, Formula, Object, Outcome, Problem, TypeHierarchy
-from planner.model.unknown_facts import decided, hidden
+from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
 from planner.plan import Step
-from planner.semantics.actions import Changes, Effect, changes
-from planner.semantics.simulation import Simulation, bound
+from planner.semantics.actions import Changes, Effect, compute_changes
+from planner.semantics.simulation import Simulation, bind_parameters
 
 
 class Ledger:
@@ -186,7 +186,7 @@ class Truth:
         declared = rules.problem.domain.actions[step.action]
         action = replace(declared, provides=outcome.provides, modifies=outcome.modifies)
         effects = [Effect.of(when, rules.universe, rules.compiler) for when in action.effects]
-        return changes(self.simulation.world, effects, rules.staleness, bound(action, step))
+        return compute_changes(self.simulation.world, effects, rules.staleness, bind_parameters(action, step))
 
     def _part(self, whole: Changes, dice: random.Random) -> tuple[tuple[Atom, ...], tuple[Atom, ...]]:
         """Return the facts that are added and removed where only a part of the `whole` comes about.
@@ -278,8 +278,8 @@ def _covered(fact: Atom, patterns: Iterable[Atom]) -> bool:
 
 
 def _changes_anything(simulation: Simulation, step: Step) -> bool:
-    changes = simulation.changes(step)
-    return bool(changes.added or changes.removed or changes.modified)
+    made = simulation.changes(step)
+    return bool(made.added or made.removed or made.modified)
 
 
 def instances(problem: Problem, pattern: Atom) -> list[Atom]:
@@ -313,6 +313,6 @@ def _known(problem: Problem, dice: random.Random) -> Problem:
     """Return `problem` with its unknown facts decided, as likely as it says."""
     drawn = [
         dice.choices([*each.facts, None], [float(chance) for chance in (*each.chances, each.none)])[0]
-        for each in hidden(problem)
+        for each in find_hidden_variables(problem)
     ]
-    return decided(problem, [fact for fact in drawn if fact is not None])
+    return fix_unknown_facts(problem, [fact for fact in drawn if fact is not None])

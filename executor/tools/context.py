@@ -18,7 +18,7 @@ from executor.tools.containment import plain_number, shown, text_from
 from executor.tools.isolated_values import listed, own
 from executor.tools.results import ActionResult, Wait
 from planner.errors import InputError
-from planner.language.declare.fields import definition
+from planner.language.declare.fields import find_definition
 from planner.model import Action
 
 if TYPE_CHECKING:
@@ -221,11 +221,11 @@ def check_hook(hook: Hook) -> None:
     hint = "async def hook(call, proceed): return await proceed()"
     call = type(hook).__call__ if callable(hook) else None
     if not (inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(call)):
-        raise definition(hook).error(f"{hook!r} is no asynchronous function", hint)
+        raise find_definition(hook).error(f"{hook!r} is no asynchronous function", hint)
     try:
         inspect.signature(hook).bind(None, None)
     except TypeError:
-        raise definition(hook).error("a hook takes the call and what proceeds with it", hint) from None
+        raise find_definition(hook).error("a hook takes the call and what proceeds with it", hint) from None
 
 
 @dataclass(frozen=True, slots=True)

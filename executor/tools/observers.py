@@ -11,7 +11,7 @@ from executor.plans.created_objects import name_of
 from executor.tools.containment import shown
 from executor.tools.json_data import dumped
 from planner.errors import InputError, did_you_mean
-from planner.language.declare.fields import Place, definition
+from planner.language.declare.fields import Place, find_definition
 from planner.language.declare.marks import Entity
 from planner.language.declare.syntax import NotationError, parse_atom
 from planner.model import OPEN, Atom, DomainModel
@@ -83,7 +83,7 @@ class Observer:
     @classmethod
     def of(cls, function: Callable[..., Any], pattern: str, domain: DomainModel, **options: Any) -> Observer:
         """Return the observer that `function` is; raises `DeclarationError` where it does not fit `pattern`."""
-        place = definition(function)
+        place = find_definition(function)
         atom = _pattern(pattern, domain, place)
         wanted = {name: each for name, each in inspect.signature(function).parameters.items() if name != "context"}
         terms = [arg.removeprefix("?") for arg in atom.args]

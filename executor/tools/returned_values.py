@@ -26,7 +26,7 @@ from executor.tools.containment import attempt, said, shown, text_from
 from executor.tools.results import ActionResult, Metrics, Wait
 from executor.tools.world import Skill
 from planner.errors import InputError
-from planner.language.declare.action_names import folded
+from planner.language.declare.action_names import fold_name
 
 FIELDS: Final = frozenset(ActionResult.__match_args__)
 _DONE: Final = ActionResult()
@@ -34,7 +34,7 @@ _VERDICTS: Final = {
     **dict.fromkeys(("success", "succeeded", "successful", "issuccess", "ok", "isok"), True),
     **dict.fromkeys(("iserror", "haserror"), False),
 }
-"""Fields, as `folded` writes them, with what they are where something was done."""
+"""Fields, as `fold_name` writes them, with what they are where something was done."""
 _FAILURES: Final = frozenset({"error", "errored", "fail", "failed", "failure"})
 """What a field `status` says where it was not."""
 _REASONS: Final = ("error", "errormessage", "message", "reason", "detail", "errors", "text", "content")
@@ -176,12 +176,12 @@ def _faults(given: Mapping[Any, Any]) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _word(name: str) -> str:
-    """Return the name of a field as `folded` writes it; most results have the same fields again and again."""
-    return folded(name)
+    """Return the name of a field as `fold_name` writes it; most results have the same fields again and again."""
+    return fold_name(name)
 
 
 def _short(given: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Yield the fields that may be a verdict: name, name as `folded` writes it, and value."""
+    """Yield the fields that may be a verdict: name, name as `fold_name` writes it, and value."""
     for name, value in given.items():
         if issubclass(type(name), str) and len(name) <= _LONGEST:
             yield name, _word(text_from(name)), bool(value) if _is_bool(value) else value

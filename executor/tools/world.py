@@ -13,7 +13,7 @@ from executor.tools.observers import Observer
 from executor.tools.step_policy import DEFAULT, ExecutionPolicy, is_amount
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare import Domain, resolve_action
-from planner.language.declare.fields import definition
+from planner.language.declare.fields import find_definition
 from planner.language.declare.marks import Entity
 from planner.language.declare.parameters import check_handler, check_takes_some
 from planner.language.declare.vocabulary import Types
@@ -93,7 +93,7 @@ class World:
             self.policy(action, policy)
 
         def bind(function: Function) -> Function:
-            check_handler(found, function, Types.of(self.model.types), definition(function))
+            check_handler(found, function, Types.of(self.model.types), find_definition(function))
             for version in self._versions(found):
                 others = [each for each in self.skills.get(version.name, ()) if each.name != name]
                 self.skills[version.name] = [*others, Skill.of(name, version, function)]
@@ -127,7 +127,9 @@ class World:
 
         def bind(function: Function) -> Function:
             if not callable(function):
-                raise definition(function).error(f"{function!r} is no function", "an observer is a function that looks")
+                raise find_definition(function).error(
+                    f"{function!r} is no function", "an observer is a function that looks"
+                )
             for each in (pattern, *more):
                 observer = Observer.of(
                     function,
@@ -170,7 +172,7 @@ class World:
         found = self._action(action, "check")
 
         def bind(function: Function) -> Function:
-            check_takes_some(found, function, definition(function))
+            check_takes_some(found, function, find_definition(function))
             self.checks[found.name] = function
             return function
 

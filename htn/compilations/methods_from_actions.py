@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, product
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sealed, sequence
-from planner.language.declare.declarations import written
+from planner.language.declare.declarations import written_atoms
 from planner.lightweight import Final, dataclass, replace
-from planner.model.actions import Action, When, added
+from planner.model.actions import Action, When, positive_atoms
 from planner.model.domain import DomainModel, TypeHierarchy
 from planner.model.formulas import (
     TRUE,
@@ -223,7 +223,7 @@ def _either(types: tuple[str, ...], members: Mapping[str, list[str]]) -> list[st
 
 def changing_predicates(domain: DomainModel) -> set[str]:
     """Return the predicates whose facts may begin or cease to hold: written, derived, or stale with others."""
-    found = {atom.predicate for action in domain.actions.values() for atom in written(action)}
+    found = {atom.predicate for action in domain.actions.values() for atom in written_atoms(action)}
     found |= {predicate.name for predicate in domain.predicates.values() if predicate.stale_with}
     return found | domain.derived
 
@@ -248,7 +248,7 @@ def _of_effect(action: Action, effect: When) -> Iterator[_Provider]:
         return
     always = effect.requires == TRUE
     condition = action.requires if always else And((action.requires, effect.requires))
-    for fact in added(effect.provides):
+    for fact in positive_atoms(effect.provides):
         needed = {*fact.args, *free_variables(effect.requires)}
         variables = tuple([each for each in effect.variables if each.name in needed])
         yield _Provider(action, fact, (*action.parameters, *variables), condition, always)

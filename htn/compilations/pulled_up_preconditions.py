@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from htn.model import HtnDomain, Method, Network, closure
 from planner.lightweight import Final
 from planner.model import Action, Atom, Equals, Formula, Not, Object, Term
-from planner.model.actions import added, deleted
+from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.domain import TypeHierarchy
 from planner.model.formulas import conjuncts, free_variables, substitute
 
@@ -154,16 +154,16 @@ def _is_simple(part: Formula) -> bool:
 def changes(action: Action) -> Iterator[Signed]:
     """Yield of which predicates facts may become true, or false, by a plain `action`."""
     for effect in action.effects:
-        yield from ((atom.predicate, True) for atom in added(effect.provides))
-        yield from ((atom.predicate, False) for atom in deleted(effect.provides))
+        yield from ((atom.predicate, True) for atom in positive_atoms(effect.provides))
+        yield from ((atom.predicate, False) for atom in negated_atoms(effect.provides))
 
 
 def _typed_changes(action: Action) -> Iterator[tuple[str, bool, Kinds]]:
     """Yield the same with what the facts may be about."""
     for effect in action.effects:
         types = {each.name: each.types for each in (*action.parameters, *effect.variables)}
-        yield from ((atom.predicate, True, _kinds(atom, types)) for atom in added(effect.provides))
-        yield from ((atom.predicate, False, _kinds(atom, types)) for atom in deleted(effect.provides))
+        yield from ((atom.predicate, True, _kinds(atom, types)) for atom in positive_atoms(effect.provides))
+        yield from ((atom.predicate, False, _kinds(atom, types)) for atom in negated_atoms(effect.provides))
 
 
 def _kinds(atom: Atom, types: Mapping[Term, tuple[str, ...]]) -> Kinds:

@@ -24,7 +24,7 @@ from planner.model import And, Atom, Formula
 from planner.model.formulas import substitute
 from planner.plan import Step, StoppedBy
 from planner.semantics.conditions import Condition, Universe
-from planner.semantics.simulation import Chronicle, Simulation
+from planner.semantics.simulation import ChangeHistory, Simulation
 
 LOOKED_AT: Final = 12
 """So many choices of objects are looked at for each method, where the relaxed world does not say which may do."""
@@ -296,10 +296,10 @@ class _Search:
             if method.name not in told:
                 yield Attempt(title(method), remark=f"no choice of objects can work here{ever}")
 
-    def _chronicle(self, end: _Situation) -> Chronicle:
+    def _chronicle(self, end: _Situation) -> ChangeHistory:
         """Return what the steps so far have changed."""
         world = Simulation(self.problem.classical)
-        chronicle = Chronicle(self.problem.classical.domain.derived)
+        chronicle = ChangeHistory(self.problem.classical.domain.derived)
         for number, step in enumerate(end.steps, start=1):
             chronicle.record(number, step, world.apply(step))
         return chronicle

@@ -12,12 +12,17 @@ from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sealed
 from htn.problem_kind import resolve
 from planner.errors import UnsupportedError
 from planner.language.declare.fields import Place
-from planner.language.declare.parameters import from_mapping
+from planner.language.declare.parameters import read_parameters
 from planner.language.declare.syntax import is_atom_name
 from planner.language.declare.vocabulary import Scope, Types
 from planner.language.documents.conditions import Notation
 from planner.language.documents.reader import problem_of as classical_problem
-from planner.language.documents.writer import domain_document, problem_document, variables_document, without_defaults
+from planner.language.documents.writer import (
+    without_defaults,
+    write_domain_document,
+    write_problem_document,
+    write_variables_document,
+)
 from planner.model import DomainModel, Problem, Variable
 from planner.problem_kinds import AnyDomain, Named
 
@@ -80,7 +85,7 @@ def _classical(domain: AnyDomain) -> DomainModel:
 def _parameters(written: dict[str, list[str]], owner: str, types: Types, place: Place) -> tuple[Variable, ...]:
     here = place.within("parameters")
     named = {name: each if len(each) > 1 else each[0] if each else "" for name, each in written.items()}
-    return planning_of(from_mapping(named, types, here), owner, here)
+    return planning_of(read_parameters(named, types, here), owner, here)
 
 
 def documents_of(item: Named, *, domain: bool) -> list[dict[str, Any]]:
@@ -93,7 +98,7 @@ def documents_of(item: Named, *, domain: bool) -> list[dict[str, Any]]:
     if not isinstance(item, HtnProblem):
         raise UnsupportedError(f"'{item.name}' in a document", "hierarchical and classical problems are written")
     item = resolve(item)
-    written = {**problem_document(item.classical), "tasks": tasks_document(item)}
+    written = {**write_problem_document(item.classical), "tasks": tasks_document(item)}
     return [*([_domain(item.domain)] if domain else []), written]
 
 
@@ -101,7 +106,7 @@ def tasks_document(problem: HtnProblem) -> Any:
     """Return the initial tasks of a problem as plain data: a list where they are a sequence, else a network."""
     write = Notation([each.name for each in problem.parameters], ())
     network = _network(problem.network, write)
-    network |= without_defaults({"parameters": variables_document(problem.parameters)})
+    network |= without_defaults({"parameters": write_variables_document(problem.parameters)})
     return network["subtasks"] if network.keys() == {"subtasks"} else network
 
 
@@ -110,7 +115,7 @@ def _domain(domain: HtnDomain) -> dict[str, Any]:
     for name in (*domain.tasks, *domain.methods):
         if not is_atom_name(name):
             raise UnsupportedError(f"the name {name!r} in a document", "it is a word of conditions: rename it")
-    return domain_document(domain.classical) | without_defaults(
+    return write_domain_document(domain.classical) | without_defaults(
         {
             "tasks": {name: _task(task) for name, task in domain.tasks.items()},
             "methods": {name: _method(method, constants) for name, method in domain.methods.items()},
@@ -120,7 +125,7 @@ def _domain(domain: HtnDomain) -> dict[str, Any]:
 
 
 def _task(task: Task) -> dict[str, Any]:
-    return without_defaults({"description": task.description, "parameters": variables_document(task.parameters)})
+    return without_defaults({"description": task.description, "parameters": write_variables_document(task.parameters)})
 
 
 def _method(method: Method, constants: frozenset[str]) -> dict[str, Any]:
@@ -128,7 +133,7 @@ def _method(method: Method, constants: frozenset[str]) -> dict[str, Any]:
     return without_defaults(
         {
             "description": method.description,
-            "parameters": variables_document(method.parameters),
+            "parameters": write_variables_document(method.parameters),
             "task": write.atom(method.task),
             "requires": write.formula(method.precondition),
             **_network(method.network, write),

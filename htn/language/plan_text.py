@@ -27,14 +27,14 @@ from htn.verification.child_order import arranged
 from planner.errors import Location, PlanError
 from planner.language.pddl.plans import Lookup, StepReader, Word
 from planner.language.pddl.plans import read_plan as read_steps
-from planner.language.pddl.syntax import counted, quote
+from planner.language.pddl.syntax import pluralize, quote
 from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.model import Atom
 from planner.model.domain import creates_objects
 from planner.plan import Plan, Step
 from planner.plan_json import is_json, read_json, steps_from
 from planner.semantics.actions import cost_of
-from planner.semantics.simulation import bound
+from planner.semantics.simulation import bind_parameters
 
 _WORD: Final = re.compile(r"[^\s()\[\],;]+")
 _NUMBER: Final = re.compile(r"[+-]?\d+")
@@ -318,7 +318,7 @@ class _Reader:
         name = self._tasks.find(*words[0])
         wanted = len(self.problem.domain.tasks[name].parameters)
         if len(words) - 1 != wanted:
-            message = f"'{name}' has {counted(len(words) - 1, 'argument')} here, expected {wanted}"
+            message = f"'{name}' has {pluralize(len(words) - 1, 'argument')} here, expected {wanted}"
             raise PlanError(message, words[0][1], "write the arguments of the task, and not those of the method")
         return Atom(name, self._steps.objects(words[1:]))
 
@@ -370,7 +370,7 @@ def plan_from_data(data: Any, problem: HtnProblem, source: str = "<data>") -> Pl
 
 def _priced(step: Step, problem: HtnProblem) -> Step:
     action = problem.classical.domain.actions[step.action]
-    return replace(step, cost=cost_of(problem.classical, action, bound(action, step)))
+    return replace(step, cost=cost_of(problem.classical, action, bind_parameters(action, step)))
 
 
 def tree_from_data(data: Any, place: Location) -> Decomposition:

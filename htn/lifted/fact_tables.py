@@ -11,7 +11,7 @@ from typing import Any
 
 from htn.model import HtnDomain
 from planner.model import Action, Atom, Formula, Object, Problem, Term
-from planner.model.actions import added
+from planner.model.actions import positive_atoms
 from planner.model.domain import TypeHierarchy
 from planner.model.formulas import conjuncts, is_variable
 
@@ -158,5 +158,5 @@ def _of_action(action: Action) -> Iterator[Pattern]:
     place = {each.name: number for number, each in enumerate(action.parameters)}
     for effect in action.effects:
         types = {each.name: each.types for each in effect.variables}
-        for atom in added(effect.provides):
+        for atom in positive_atoms(effect.provides):
             yield atom.predicate, tuple([types[term] if term in types else place.get(term, term) for term in atom.args])

@@ -19,7 +19,7 @@ from htn.lifted.fact_tables import Goals, Places, Tables
 from htn.model import Method, Task
 from planner.compilations.normal_form import negation_normal
 from planner.lightweight import Any, Final, dataclass
-from planner.model.actions import Action, When, added, deleted
+from planner.model.actions import Action, When, negated_atoms, positive_atoms
 from planner.model.domain import Predicate
 from planner.model.formulas import (
     TRUE,
@@ -287,9 +287,9 @@ def write_action(source: Source, number: int, action: Action) -> None:
     source.write(1, f"if not ({source.test(action.requires, local)}): return False")
     if all(effect.requires == TRUE and not effect.variables for effect in action.effects):
         literals = tuple([each for effect in action.effects for each in effect.provides])
-        for atom in dict.fromkeys(deleted(literals)):
+        for atom in dict.fromkeys(negated_atoms(literals)):
             _write_change(source, 1, atom.predicate, row(atom.args, local), becomes=False)
-        for atom in dict.fromkeys(added(literals)):
+        for atom in dict.fromkeys(positive_atoms(literals)):
             _write_change(source, 1, atom.predicate, row(atom.args, local), becomes=True)
     else:
         _write_conditional(source, action.effects, local)
@@ -300,7 +300,7 @@ def _write_conditional(source: Source, effects: tuple[When, ...], local: Local) 
     """Write effects whose conditions are all looked at before anything changes."""
     written: dict[tuple[bool, str], None] = {}
     for effect in effects:
-        for becomes, atoms in ((False, deleted(effect.provides)), (True, added(effect.provides))):
+        for becomes, atoms in ((False, negated_atoms(effect.provides)), (True, positive_atoms(effect.provides))):
             written |= {(becomes, atom.predicate): None for atom in atoms}
     names = {key: f"later{place}" for place, key in enumerate(sorted(written))}
     for name in names.values():
@@ -308,7 +308,7 @@ def _write_conditional(source: Source, effects: tuple[When, ...], local: Local) 
     for effect in effects:
         mine: dict[Term, str] = dict(local)
         depth = source.loops(1, effect.requires, {each.name: [each.types] for each in effect.variables}, mine)
-        for becomes, atoms in ((False, deleted(effect.provides)), (True, added(effect.provides))):
+        for becomes, atoms in ((False, negated_atoms(effect.provides)), (True, positive_atoms(effect.provides))):
             for atom in atoms:
                 source.write(depth, f"{names[becomes, atom.predicate]}.append({row(atom.args, mine)})")
         source.write(depth, "pass")

@@ -10,7 +10,7 @@ from planner.lightweight import dataclass, replace
 from planner.model import Number
 from planner.plan import Plan, Status
 from planner.semantics.actions import cost_of
-from planner.semantics.simulation import bound
+from planner.semantics.simulation import bind_parameters
 from planner.solve import solve
 from planner.testing import steps_from
 
@@ -66,7 +66,9 @@ def plan_of(problem: HtnProblem, text: str) -> Plan:
     actions = problem.classical.domain.actions
     steps = steps_from(text)
     priced = [
-        replace(step, cost=cost_of(problem.classical, actions[step.action], bound(actions[step.action], step)))
+        replace(
+            step, cost=cost_of(problem.classical, actions[step.action], bind_parameters(actions[step.action], step))
+        )
         for step in steps
     ]
     return Plan(tuple(priced), problem)

@@ -26,8 +26,8 @@ from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import with_tables
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import PlanError
-from planner.language.pddl.names import Names, Renaming, legal
-from planner.language.pddl.sections import free_name
+from planner.language.pddl.names import Names, Renaming, make_legal
+from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits
 from planner.model import TRUE, Action, Atom, Equals, Formula, Problem, Term, TypeHierarchy, Variable
@@ -68,10 +68,10 @@ def carried(problem: HtnProblem, classical: Problem) -> Carried:
     tasks = problem.domain.tasks
     taken = {*classical.domain.actions, *tasks}
     methods = {
-        free_name(method.name, taken): _with_plain_task(method, tasks[method.task.predicate].parameters, types)
+        choose_free_name(method.name, taken): _with_plain_task(method, tasks[method.task.predicate].parameters, types)
         for method in problem.domain.methods.values()
     }
-    network = free_name("network", taken)
+    network = choose_free_name("network", taken)
     actions = [
         *classical.domain.actions.values(),
         *(Action(task.name, task.parameters) for task in tasks.values()),
@@ -94,7 +94,7 @@ def _with_plain_task(method: Method, wanted: tuple[Variable, ...], types: TypeHi
         if argument in declared and argument not in arguments and fits:
             arguments.append(argument)
             continue
-        fresh.append(Variable(f"?{free_name(parameter.name[1:], taken)}", parameter.types))
+        fresh.append(Variable(f"?{choose_free_name(parameter.name[1:], taken)}", parameter.types))
         same.append(Equals(fresh[-1].name, argument))
         arguments.append(fresh[-1].name)
     constraints = conjunction([*conjuncts(method.network.constraints), *same])
@@ -154,7 +154,7 @@ class HtnWriting:
             return False
         names = {*self._names.actions.values(), *self._names.objects.values(), *self._names.predicates.values()}
         names |= {*self._names.types.values(), *self._names.functions.values()}
-        top = self._target.add_task(Task(free_name(f"{action.name}-task", names), [], self._environment))
+        top = self._target.add_task(Task(choose_free_name(f"{action.name}-task", names), [], self._environment))
         above = ForeignMethod(action.name, self._writing.parameters(action.parameters), self._environment)
         above.set_task(top)
         self._fill(above, action.requires, network)
@@ -187,7 +187,10 @@ class HtnWriting:
 def _labels(network: Network) -> list[str]:
     """Return legal labels for the subtasks, all different: their own where they are such."""
     taken: set[str] = set()
-    return [free_name(legal(each.label or f"t{place}"), taken) for place, each in enumerate(network.subtasks, start=1)]
+    return [
+        choose_free_name(make_legal(each.label or f"t{place}"), taken)
+        for place, each in enumerate(network.subtasks, start=1)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

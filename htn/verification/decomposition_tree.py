@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from htn.model import HtnProblem, Method
 from htn.plan import Decomposition, Node
 from planner.errors import did_you_mean
-from planner.language.pddl.syntax import counted
+from planner.language.pddl.syntax import pluralize
 from planner.lightweight import Final, dataclass
 from planner.model import Atom, Variable, is_variable
 from planner.plan import Step
@@ -140,7 +140,7 @@ class _Reader:
     def _take_children(self, frame: Frame) -> None:
         wanted = len(frame.method.network.subtasks)
         if len(frame.children) != wanted:
-            raise FlawError(f"{frame}: it has {counted(wanted, 'subtask')}, but {len(frame.children)} here")
+            raise FlawError(f"{frame}: it has {pluralize(wanted, 'subtask')}, but {len(frame.children)} here")
         for child in frame.children:
             if not 0 <= child < len(self._nodes):
                 raise FlawError(f"{frame}: there is no node {child}")
@@ -157,7 +157,7 @@ class _Reader:
                 raise FlawError(f"{name} is an action, but no step of the plan")
             raise FlawError(f"{name}: no task is called '{node.task.predicate}'" + self._near(node.task.predicate))
         if len(node.task.args) != len(task.parameters):
-            wanted = counted(len(task.parameters), "argument")
+            wanted = pluralize(len(task.parameters), "argument")
             raise FlawError(f"{name}: the task takes {wanted}, not {len(node.task.args)}")
         for parameter, argument in zip(task.parameters, node.task.args, strict=True):
             self._check_object(argument, parameter, name)
@@ -177,7 +177,7 @@ class _Reader:
         if node.method or node.children or node.binding:
             raise FlawError(f"{name} is step {number + 1}, and yet decomposed")
         if not 0 <= number < len(self._steps):
-            raise FlawError(f"{name} is step {number + 1} of a plan of {counted(len(self._steps), 'step')}")
+            raise FlawError(f"{name} is step {number + 1} of a plan of {pluralize(len(self._steps), 'step')}")
         step = self._steps[number]
         if Atom(step.action, step.arguments) != node.task:
             raise FlawError(f"{name} is step {number + 1}, which is {step}")
@@ -190,7 +190,9 @@ class _Reader:
         names = [parameter.name for parameter in method.parameters]
         if node.binding and len(node.binding) != len(names):
             name = INITIAL if method.name == INITIAL else f"method {method.name} of {_Name(node.task, place)}"
-            raise FlawError(f"{name}: it has {counted(len(names), 'parameter')}, but a binding of {len(node.binding)}")
+            raise FlawError(
+                f"{name}: it has {pluralize(len(names), 'parameter')}, but a binding of {len(node.binding)}"
+            )
         return dict(zip(names, node.binding, strict=False))
 
     def _check_object(self, name: str, parameter: Variable, where: object) -> None:

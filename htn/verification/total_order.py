@@ -18,7 +18,7 @@ from htn.verification.decomposition_tree import INITIAL
 from planner.lightweight import Final, dataclass
 from planner.model import And, Atom
 from planner.plan import Plan
-from planner.semantics.actions import Test, filler, passed, split
+from planner.semantics.actions import Test, make_filler, split_condition, tests_pass
 from planner.semantics.conditions import Binding, Condition, Domains, Row
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import Replay
@@ -61,13 +61,13 @@ class Scheme:
         self.is_sequence = method.network.is_sequence
         self.backwards = linear(len(method.network.subtasks), method.network.ordering)[::-1]
         """The places of the subtasks, the last to be done first."""
-        self._fill_task = filler(method.task.args, places)
-        self._subtasks = [(atom.predicate, filler(atom.args, places)) for atom in atoms[1:]]
+        self._fill_task = make_filler(method.task.args, places)
+        self._subtasks = [(atom.predicate, make_filler(atom.args, places)) for atom in atoms[1:]]
         self._types = [rules.universe.of_types(parameter.types) for parameter in method.parameters]
         self._task_types = [rules.universe.of_types(each.types) for each in task.parameters] if task else []
         condition = rules.compiler.compile(And((method.precondition, method.network.constraints)))
-        lookups, self._rest = split(condition, rules.axioms.__contains__)
-        self._lookups = [(each, filler(each.args, places)) for each in lookups]
+        lookups, self._rest = split_condition(condition, rules.axioms.__contains__)
+        self._lookups = [(each, make_filler(each.args, places)) for each in lookups]
         self._sources = [_source(name, atoms) for name in self._names]
         self._instances: dict[Values, Instance | None] = {}
 
@@ -208,7 +208,7 @@ class Line:
             return None
         simulation = self._replay.simulation
         binding = None
-        if passed(instance.tests, simulation.world.state):
+        if tests_pass(instance.tests, simulation.world.state):
             binding = scheme.solution(instance, simulation)
         if binding is None:
             return None

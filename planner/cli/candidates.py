@@ -182,7 +182,7 @@ def _criteria(plans: Sequence[Plan], *, pareto: bool) -> list[str]:
     """Return the criteria where none are named: the cost, and for `pareto` all that may tell these plans apart."""
     if not pareto or not plans:
         return ["cost"]
-    from planner.model.domain import resources, uncertain_actions
+    from planner.model.domain import resources_of, uncertain_actions
     from planner.problem_kinds import classical_of
 
     problem = classical_of(plans[0].problem)
@@ -192,7 +192,7 @@ def _criteria(plans: Sequence[Plan], *, pareto: bool) -> list[str]:
         "risk": bool(uncertain_actions(problem.domain)),
         "forgone": bool(problem.wishes),
     }
-    return ["cost", *[name for name, is_there in there.items() if is_there], *resources(problem.domain)]
+    return ["cost", *[name for name, is_there in there.items() if is_there], *resources_of(problem.domain)]
 
 
 def _headed(plan: Plan, found: CandidateSet) -> str:

@@ -40,7 +40,7 @@ def run(
     """Print findings."""
     from planner.cli.options import given_by, named
     from planner.language.loading.load import open_source
-    from planner.lint.check import check_domain, check_problem, worst_first
+    from planner.lint.check import check_domain, check_problem, sort_by_level
     from planner.lint.findings import Level
     from planner.model import DomainModel, Problem
     from planner.problem_kinds import is_other_domain, is_other_problem, not_classical, service_of
@@ -61,7 +61,7 @@ def run(
                 findings = service_of(loaded).check_domain(loaded)
             else:
                 raise not_classical(loaded, "checking")
-            findings = worst_first([*findings, *findings_of_others(source, loaded)])
+            findings = sort_by_level([*findings, *findings_of_others(source, loaded)])
     if findings:
         give("\n".join(map(str, findings)))
     if not quiet:

@@ -164,9 +164,9 @@ def as_files(source: Source, to: str, level: Level | None) -> dict[str, str]:
 
 def as_hddl(source: Source) -> dict[str, str]:
     """Return HDDL; what is classical is written with the methods that follow from its actions."""
-    from planner.language.loading.sources import languages
+    from planner.language.loading.sources import find_languages
 
-    language = languages().get(".hddl")
+    language = find_languages().get(".hddl")
     if language is None:
         raise UnsupportedError("writing HDDL", "install all packages of forethought")
     files: dict[str, str] = language.load().write(source)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from planner.compilations import Compilation, same_steps
 from planner.lightweight import dataclass, replace
-from planner.model.actions import Action, Literal, When, deleted
-from planner.model.domain import DomainModel, Predicate, TypeHierarchy, kept_with_domain
+from planner.model.actions import Action, Literal, When, negated_atoms
+from planner.model.domain import DomainModel, Predicate, TypeHierarchy, cache_per_domain
 from planner.model.formulas import (
     OPEN,
     TRUE,
@@ -120,7 +120,7 @@ def _plain_effects(effect: When, domain: DomainModel, rules: tuple[StaleRule, ..
 
 def _written_atoms(effect: When) -> Iterator[Atom]:
     yield from (literal for literal in effect.provides if isinstance(literal, Atom))
-    yield from deleted(effect.provides)
+    yield from negated_atoms(effect.provides)
     yield from effect.modifies
 
 
@@ -166,7 +166,7 @@ def _may_match(write: _Write, domain: DomainModel, types: Types) -> bool:
     )
 
 
-@kept_with_domain
+@cache_per_domain
 def _hierarchy(domain: DomainModel) -> TypeHierarchy:
     return TypeHierarchy(domain.types)
 

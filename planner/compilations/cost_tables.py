@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
-from planner.language.pddl.sections import free_name
+from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model.actions import Action, CostFunction, CostTerm
@@ -60,7 +60,7 @@ def _with_sum(problem: Problem, action: Action) -> Problem:
     if not terms or (constant == 0 and len(terms) == 1):
         return _with_cost(problem, action, terms[0] if terms else constant)
     used = [parameter for parameter in action.parameters if any(parameter.name in term.args for term in terms)]
-    function = free_name(f"cost-of-{action.name}", set(problem.domain.functions))
+    function = choose_free_name(f"cost-of-{action.name}", set(problem.domain.functions))
     names = tuple([parameter.name for parameter in used])
     values = {
         Atom(function, tuple([binding[name] for name in names])): cost
@@ -111,8 +111,8 @@ def _is_computed(action: Action) -> bool:
 
 def _with_table(problem: Problem, action: Action, rows: dict[tuple[str, ...], Number]) -> Problem:
     domain = problem.domain
-    function = free_name(f"cost-of-{action.name}", set(domain.functions))
-    predicate = free_name(f"has-cost-{action.name}", set(domain.predicates))
+    function = choose_free_name(f"cost-of-{action.name}", set(domain.functions))
+    predicate = choose_free_name(f"has-cost-{action.name}", set(domain.predicates))
     names = tuple([parameter.name for parameter in action.parameters])
     requires = conjunction([Atom(predicate, names), *conjuncts(action.requires)])
     known = replace(action, requires=requires, cost=(Atom(function, names),))

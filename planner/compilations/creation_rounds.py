@@ -22,7 +22,7 @@ from planner.compilations.object_creation import (
 )
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import LimitReached, Limits
-from planner.model.actions import Action, added
+from planner.model.actions import Action, positive_atoms
 from planner.model.domain import TypeHierarchy, creates_objects
 from planner.model.formulas import Atom, Exists, Forall, Formula, Number, Variable, conjuncts, is_variable, walk
 from planner.model.problem import Goal, Metric, Problem
@@ -180,7 +180,7 @@ def _needed(problem: Problem, predicate: str, rows: set[tuple[str, ...]]) -> int
 
 def _provided(action: Action) -> Iterable[Atom]:
     parts = [each.provides for each in action.effects] + [each.provides for each in action.outcomes]
-    return (fact for provides in parts for fact in added(provides))
+    return (fact for provides in parts for fact in positive_atoms(provides))
 
 
 MOST_STEPS: Final = 64

@@ -18,7 +18,7 @@ from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import TRUE, Action, Atom, CostFunction, CostTerm, Number, Problem, When
 from planner.model.formulas import Term, exact_number
-from planner.model.problem import sealed_as
+from planner.model.problem import seal_like
 from planner.options import ANY_PLAN, Solve
 from planner.plan import Status, exact_sum
 from planner.problem_kinds import check_classical
@@ -119,7 +119,7 @@ def expected_costs(problem: Problem) -> Problem:
     actions = {name: _until_done(action, problem) for name, action in problem.domain.actions.items()}
     if all(action is problem.domain.actions[name] for name, action in actions.items()):
         return problem
-    return sealed_as(replace(problem, domain=replace(problem.domain, actions=actions)), problem)
+    return seal_like(replace(problem, domain=replace(problem.domain, actions=actions)), problem)
 
 
 def success(action: Action, arguments: tuple[str, ...]) -> Decimal:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from planner.lightweight import dataclass
-from planner.model.actions import Action, When, added, deleted
+from planner.model.actions import Action, When, negated_atoms, positive_atoms
 from planner.model.domain import ROOT_TYPE, TypeHierarchy
 from planner.model.formulas import (
     FALSE,
@@ -79,7 +79,7 @@ class Regression:
         adds: dict[str, list[tuple[Atom, When]]] = {}
         deletes: dict[str, list[tuple[Atom, When]]] = {}
         for effect in action.effects:
-            for table, atoms in ((adds, added(effect.provides)), (deletes, deleted(effect.provides))):
+            for table, atoms in ((adds, positive_atoms(effect.provides)), (deletes, negated_atoms(effect.provides))):
                 for atom in atoms:
                     table.setdefault(atom.predicate, []).append((atom, effect))
         parameters = {each.name: each.types for each in action.parameters}

@@ -18,8 +18,8 @@ from functools import cached_property
 
 from planner.lightweight import Final, replace
 from planner.model import OPEN, Action, Atom, Constraint, ConstraintKind, DomainModel, Done, Formula, Problem, Term
-from planner.model.actions import added, deleted
-from planner.model.domain import kept_with_domain
+from planner.model.actions import negated_atoms, positive_atoms
+from planner.model.domain import cache_per_domain
 from planner.model.formulas import literals_in
 
 Shape = tuple[Term, ...]
@@ -63,7 +63,7 @@ def _additions(actions: Iterable[Action]) -> dict[str, list[Write]]:
             if isinstance(literal, Atom):
                 found[literal.predicate].append((literal.args, number))
         for when in action.when:
-            for atom in added(when.provides):
+            for atom in positive_atoms(when.provides):
                 found[atom.predicate].append((atom.args, number))
     return found
 
@@ -74,10 +74,10 @@ def _retractions(domain: DomainModel) -> dict[str, list[Write]]:
     found: dict[str, list[Write]] = defaultdict(list)
     for number, action in enumerate(domain.actions.values()):
         for effect in action.effects:
-            for atom in (*deleted(effect.provides), *[item for item in effect.modifies if OPEN in item.args]):
+            for atom in (*negated_atoms(effect.provides), *[item for item in effect.modifies if OPEN in item.args]):
                 found[atom.predicate].append((atom.args, number))
             if stale:
-                written = [*added(effect.provides), *deleted(effect.provides), *effect.modifies]
+                written = [*positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies]
                 for name in {name for atom in written for name in stale.get(atom.predicate, ())}:
                     found[name].append(((OPEN,) * len(domain.predicates[name].parameters), number))
     return found
@@ -157,17 +157,17 @@ def relevant_part(problem: Problem, used: Iterable[str] = ()) -> Problem:
     return replace(problem, domain=replace(domain, actions={action.name: action for action in kept}))
 
 
-@kept_with_domain
+@cache_per_domain
 def _writers(domain: DomainModel) -> Writers:
     return Writers(domain)
 
 
-@kept_with_domain
+@cache_per_domain
 def _actions(domain: DomainModel) -> list[Action]:
     return list(domain.actions.values())
 
 
-@kept_with_domain
+@cache_per_domain
 def _numbers(domain: DomainModel) -> dict[str, int]:
     return {name: number for number, name in enumerate(domain.actions)}
 

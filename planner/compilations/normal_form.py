@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from planner.compilations.adl import compile_adl
 from planner.lightweight import Final, TypeVar, dataclass, replace
-from planner.model.actions import Action, Literal, When, added, deleted
+from planner.model.actions import Action, Literal, When, negated_atoms, positive_atoms
 from planner.model.domain import ROOT_TYPE
 from planner.model.formulas import (
     TRUE,
@@ -270,14 +270,14 @@ def normalise(problem: Problem) -> NormalProblem:
 def _written(actions: Iterable[Action]) -> Iterator[str]:
     for action in actions:
         for effect in action.effects:
-            yield from (atom.predicate for atom in (*added(effect.provides), *deleted(effect.provides)))
+            yield from (atom.predicate for atom in (*positive_atoms(effect.provides), *negated_atoms(effect.provides)))
 
 
 def _schemas(action: Action) -> Iterator[Schema]:
     fresh = itertools.count()
     effects = tuple([part for when in action.when for part in _effects(_apart(when, action, fresh), fresh)])
     for condition in disjuncts(action.requires, fresh=fresh):
-        yield Schema(action, condition, added(action.provides), deleted(action.provides), effects)
+        yield Schema(action, condition, positive_atoms(action.provides), negated_atoms(action.provides), effects)
 
 
 def _apart(when: When, action: Action, fresh: Iterator[int]) -> When:
@@ -303,7 +303,7 @@ def _renamed(literal: Literal, names: Mapping[Term, Term]) -> Literal:
 def _effects(when: When, fresh: Iterator[int]) -> Iterator[SchemaEffect]:
     for condition in disjuncts(when.requires, fresh=fresh):
         variables = (*when.variables, *condition.variables)
-        yield SchemaEffect(variables, condition, added(when.provides), deleted(when.provides))
+        yield SchemaEffect(variables, condition, positive_atoms(when.provides), negated_atoms(when.provides))
 
 
 def _axioms(problem: Problem) -> Iterator[NormalAxiom]:

@@ -26,7 +26,7 @@ from planner.compilations import Compilation, same_steps
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.model.actions import Action, CostFunction, CostTerm, Literal, When
-from planner.model.domain import Axiom, DomainModel, Predicate, TypeHierarchy, creates_objects, kept_with_domain
+from planner.model.domain import Axiom, DomainModel, Predicate, TypeHierarchy, cache_per_domain, creates_objects
 from planner.model.formulas import (
     OPEN,
     And,
@@ -47,7 +47,7 @@ from planner.model.formulas import (
     with_children,
 )
 from planner.model.problem import Problem
-from planner.model.unknown_facts import covered
+from planner.model.unknown_facts import instances_of
 from planner.plan import Plan, Step
 from planner.problem_kinds import check_classical, classical_of
 
@@ -144,13 +144,13 @@ class Expansion:
     follows: str | None
 
 
-@kept_with_domain
+@cache_per_domain
 def in_order(domain: DomainModel) -> Expansion:
     """Return `domain` with placeholders to be taken in a given order: search need not look at their permutations."""
     return _expansion(domain, NEXT, follows=True)
 
 
-@kept_with_domain
+@cache_per_domain
 def in_any_order(domain: DomainModel) -> Expansion:
     """Return `domain` with placeholders to be taken in whatever order."""
     return _expansion(domain, UNBORN, follows=False)
@@ -358,7 +358,7 @@ def _of_old(pattern: Atom, problem: Problem, created: Iterable[str], types: Type
     """Return what `pattern` covers of the objects of `problem`: of what does not exist yet, nothing is unknown."""
     parameters = problem.domain.predicates[pattern.predicate].parameters
     open_ = [each.types for arg, each in zip(pattern.args, parameters, strict=True) if arg == OPEN]
-    return covered(problem, pattern) if any(types.is_a(created, each) for each in open_) else [pattern]
+    return instances_of(problem, pattern) if any(types.is_a(created, each) for each in open_) else [pattern]
 
 
 def _expanded(problem: Problem, expansion: Expansion, placeholders: Mapping[str, Sequence[str]]) -> Problem:

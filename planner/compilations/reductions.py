@@ -11,7 +11,7 @@ from collections.abc import Callable
 from planner.lightweight import Final
 from planner.model import Problem
 from planner.model.domain import creates_objects
-from planner.model.problem import constraint_on_unknown
+from planner.model.problem import find_constraint_on_unknown
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, refusal
 from planner.portfolio.incumbent import unsupported
@@ -20,7 +20,7 @@ from planner.portfolio.portfolio import check_names
 
 def refuse_constraints_on_unknown(problem: Problem, *_: object) -> Result | None:
     """Refuse constraints of which nobody knows whether they hold in the initial state."""
-    found = constraint_on_unknown(problem)
+    found = find_constraint_on_unknown(problem)
     reason = f"search does not take constraints on facts declared unknown, such as '{found}'"
     return None if found is None else refusal(reason)
 

@@ -18,7 +18,7 @@ from planner.compilations.adl import compile_adl, with_items
 from planner.compilations.lifted_relevance import relevant_part
 from planner.compilations.trajectory_constraints import MARK, compile_constraints
 from planner.lightweight import TYPE_CHECKING, Any, Final, replace
-from planner.model.actions import Action, Literal, added
+from planner.model.actions import Action, Literal, positive_atoms
 from planner.model.domain import Predicate
 from planner.model.formulas import TRUE, Atom, Formula, Not, Number, Variable, conjunction, conjuncts
 from planner.model.problem import COST, Goal, Metric, Problem
@@ -88,7 +88,7 @@ def without_numbers(problem: Problem) -> Problem:
         for name, action in domain.actions.items()
     }
     initial = tuple(map(_named_atom, problem.initial))
-    written = [*initial, *(atom for action in actions.values() for atom in added(action.provides))]
+    written = [*initial, *(atom for action in actions.values() for atom in positive_atoms(action.provides))]
     predicates = {atom.predicate: Predicate(atom.predicate) for atom in written if atom.predicate.startswith(STAGE)}
     kept = {name: each for name, each in domain.predicates.items() if name != STAGE}
     return replace(

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator
 
 from planner.lightweight import Final, replace
-from planner.model.actions import Action, Literal, When, added, deleted
+from planner.model.actions import Action, Literal, When, negated_atoms, positive_atoms
 from planner.model.domain import Predicate, TypeHierarchy
 from planner.model.formulas import (
     OPEN,
@@ -57,12 +57,12 @@ class _NotStrips(Exception):
 
 
 def _blankets(action: Action) -> list[When]:
-    return [when for when in action.when if when.requires == TRUE and not added(when.provides)]
+    return [when for when in action.when if when.requires == TRUE and not positive_atoms(when.provides)]
 
 
 def _pattern(when: When) -> Atom:
     universal = {variable.name for variable in when.variables}
-    (atom,) = deleted(when.provides)[:1]
+    (atom,) = negated_atoms(when.provides)[:1]
     return Atom(atom.predicate, tuple([OPEN if arg in universal else arg for arg in atom.args]))
 
 
@@ -116,7 +116,7 @@ class _Lowering:
                 raise _NotStrips
             binding = {variable.name: value for variable, value in zip(when.variables, values, strict=True)}
             self._constants.update(values)
-            yield from (Not(atom.substitute(binding)) for atom in deleted(when.provides))
+            yield from (Not(atom.substitute(binding)) for atom in negated_atoms(when.provides))
 
     def _objects_of(self, types: Iterable[str]) -> list[str]:
         return list(dict.fromkeys(name for kind in types for name in self._members.get(kind, ())))
@@ -146,8 +146,8 @@ class _Lowering:
 
     def _with_complements(self, action: Action) -> Action:
         """Write the complementary predicate wherever a predicate is written that has one."""
-        adds = [atom for atom in added(action.provides) if atom.predicate in self._negated]
-        deletes = [atom for atom in deleted(action.provides) if atom.predicate in self._negated]
+        adds = [atom for atom in positive_atoms(action.provides) if atom.predicate in self._negated]
+        deletes = [atom for atom in negated_atoms(action.provides) if atom.predicate in self._negated]
         if any(_may_meet(one, other, action) for one in adds for other in deletes if one != other):
             raise _NotStrips
         extra: list[Literal] = [Not(Atom(self._negated[atom.predicate], atom.args)) for atom in adds]

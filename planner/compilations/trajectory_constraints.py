@@ -22,7 +22,17 @@ from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_regression import Objects, Regression, both, either, opposite, variables_in
 from planner.compilations.normal_form import negation_normal
 from planner.lightweight import Final, dataclass, replace
-from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening, Literal, When, added, deleted
+from planner.model.actions import (
+    Action,
+    Constraint,
+    ConstraintKind,
+    Done,
+    Happening,
+    Literal,
+    When,
+    negated_atoms,
+    positive_atoms,
+)
 from planner.model.domain import Predicate
 from planner.model.formulas import (
     FALSE,
@@ -468,11 +478,13 @@ class _Part:
 
     @property
     def adds(self) -> list[Atom]:
-        return [atom for when in self.effects for atom in added(when.provides)]
+        return [atom for when in self.effects for atom in positive_atoms(when.provides)]
 
     @property
     def facts(self) -> list[Atom]:
-        return [atom for when in self.effects for atom in (*added(when.provides), *deleted(when.provides))]
+        return [
+            atom for when in self.effects for atom in (*positive_atoms(when.provides), *negated_atoms(when.provides))
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from planner.language.pddl.sections import free_name
+from planner.language.pddl.sections import choose_free_name
 from planner.language.pddl.vocabulary import UNTYPED
 from planner.model.actions import Action, When
 from planner.model.domain import Axiom, Predicate, TypeHierarchy
@@ -103,7 +103,7 @@ class _Untyping:
 
     def _predicate(self, types: tuple[str, ...]) -> str:
         if types not in self._predicates:
-            self._predicates[types] = free_name(f"is-{'-or-'.join(types)}", self._taken)
+            self._predicates[types] = choose_free_name(f"is-{'-or-'.join(types)}", self._taken)
         return self._predicates[types]
 
     def _guarded(self, variables: Iterable[Variable], formula: Formula) -> Formula:

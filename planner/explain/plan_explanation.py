@@ -16,7 +16,7 @@ from planner.partial_order.causal_links import CausalLink, causal_links, purpose
 from planner.plan import Plan, Step, Supposition, json_number, name_as_written
 from planner.problem_kinds import resolve_classical
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import as_supposed, validate
+from planner.validation.validate import apply_suppositions, validate
 
 ELIMINATION: Final = 300
 """Up to how many steps leaving each of them out is tried; the time grows with the square of the plan's length."""
@@ -139,7 +139,7 @@ def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
             f"{kind_of(plan)} is no plan", hint="solve(problem).expect_plan() and Plan(steps, problem) are"
         )
     source, expanded = problem, for_steps(_settled(problem, plan), plan.steps)
-    problem, suppositions = as_supposed(expanded, plan)
+    problem, suppositions = apply_suppositions(expanded, plan)
     plan = replace(plan, suppositions=suppositions)
     links, chains = causal_links(expanded, plan), purposes(expanded, plan)
     served: dict[int, list[CausalLink]] = {number: [] for number in chains}

@@ -13,8 +13,8 @@ from planner.compilations.normal_form import Conjunction, disjuncts
 from planner.grounding.single_valued_items import single_valued
 from planner.language.declare.vocabulary import Types
 from planner.limits import Limits
-from planner.lint.findings import Finding, Level, plain_atoms
-from planner.model.actions import Action, CostFunction, CostTerm, When, added, deleted, has_open
+from planner.lint.findings import Finding, Level, conjoined_atoms
+from planner.model.actions import Action, CostFunction, CostTerm, When, has_open_argument, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel
 from planner.model.formulas import (
     OPEN,
@@ -76,7 +76,7 @@ def _terms(action: Action) -> set[str]:
     """Return every term that the action's conditions, effects, cost, order and data mention."""
     effects = [*action.effects, *(When(provides=outcome.provides) for outcome in action.outcomes)]
     atoms = [
-        *(atom for effect in effects for atom in (*added(effect.provides), *deleted(effect.provides))),
+        *(atom for effect in effects for atom in (*positive_atoms(effect.provides), *negated_atoms(effect.provides))),
         *(atom for effect in effects for atom in effect.modifies),
         *(atom for outcome in action.outcomes for atom in outcome.modifies),
         *(term for term in _amounts(action) if isinstance(term, Atom)),
@@ -96,19 +96,19 @@ def _amounts(action: Action) -> Iterator[CostTerm]:
 
 def _contradictions(action: Action) -> Iterator[Finding]:
     place = f"action {action.name}"
-    clash = contradiction(action.requires)
+    clash = find_contradiction(action.requires)
     if clash is not None:
         message = f"it can never apply: what it requires contradicts itself ({clash})"
         yield Finding(Level.ERROR, "contradicting-requires", place, message)
         return
     for effect in action.when:
-        clash = contradiction(And((action.requires, effect.requires)))
+        clash = find_contradiction(And((action.requires, effect.requires)))
         if clash is not None:
             message = f"an effect under the condition '{effect.requires}' never happens ({clash})"
             yield Finding(Level.WARNING, "contradicting-when", place, message)
 
 
-def contradiction(condition: Formula) -> str | None:
+def find_contradiction(condition: Formula) -> str | None:
     """Return why no state satisfies `condition`, as far as that can be seen from its text; None when one may."""
     clashes = [_clash(conjunction) for conjunction in disjuncts(condition)]
     return None if None in clashes else clashes[0] if clashes else "it is false"
@@ -154,16 +154,18 @@ def _effects(action: Action) -> Iterator[Finding]:
     if not action.effects and not action.outcomes and not action.senses:
         yield Finding(Level.WARNING, "no-effect", place, "it provides and modifies nothing")
     for effect in action.effects:
-        for atom in sorted(set(added(effect.provides)) & set(deleted(effect.provides)), key=str):
+        for atom in sorted(set(positive_atoms(effect.provides)) & set(negated_atoms(effect.provides)), key=str):
             message = f"it provides both {atom} and not {atom}: adding wins, so the latter does nothing"
             yield Finding(Level.WARNING, "provides-and-ends", place, message)
 
 
 def _known_effects(action: Action, domain: DomainModel) -> Iterator[Finding]:
     """Report effects that only repeat what the action requires, unless something in it would end that."""
-    required = set(plain_atoms(action.requires))
-    written = {pattern.predicate for pattern in action.modifies} | {atom.predicate for atom in deleted(action.provides)}
-    for atom in dict.fromkeys(added(action.provides)):
+    required = set(conjoined_atoms(action.requires))
+    written = {pattern.predicate for pattern in action.modifies} | {
+        atom.predicate for atom in negated_atoms(action.provides)
+    }
+    for atom in dict.fromkeys(positive_atoms(action.provides)):
         predicate = domain.predicates.get(atom.predicate)
         ends = atom.predicate in written or (predicate is not None and predicate.stale_with)
         if atom in required and not ends:
@@ -206,7 +208,7 @@ def _open_patterns(domain: DomainModel) -> dict[Atom, tuple[Action, Atom]]:
     found: dict[Atom, tuple[Action, Atom]] = {}
     for action in domain.actions.values():
         for patterns in [*[effect.modifies for effect in action.effects], *[x.modifies for x in action.outcomes]]:
-            for pattern in filter(has_open, patterns):
+            for pattern in filter(has_open_argument, patterns):
                 found.setdefault(_item(pattern), (action, pattern))
     return found
 
@@ -222,8 +224,8 @@ def _suspects(pattern: Atom, problem: Problem) -> str:
         action.name
         for action in problem.domain.actions.values()
         for effect in action.effects
-        if any(atom.predicate == pattern.predicate for atom in added(effect.provides))
-        and not any(atom.predicate == pattern.predicate for atom in (*effect.modifies, *deleted(effect.provides)))
+        if any(atom.predicate == pattern.predicate for atom in positive_atoms(effect.provides))
+        and not any(atom.predicate == pattern.predicate for atom in (*effect.modifies, *negated_atoms(effect.provides)))
     ]
     names = ", ".join(dict.fromkeys(adders))
     return f"provided without ending the old value by {names}" if names else "look at the initial state"
@@ -243,9 +245,9 @@ def check_arguments(domain: DomainModel) -> Iterator[Finding]:
         for effect in action.effects:
             inside = own | _kinds(effect.variables)
             atoms += _atoms(effect.requires, inside)
-            atoms += [(fact, inside) for fact in (*added(effect.provides), *deleted(effect.provides))]
+            atoms += [(fact, inside) for fact in (*positive_atoms(effect.provides), *negated_atoms(effect.provides))]
         for outcome in action.outcomes:
-            atoms += [(fact, own) for fact in (*added(outcome.provides), *deleted(outcome.provides))]
+            atoms += [(fact, own) for fact in (*positive_atoms(outcome.provides), *negated_atoms(outcome.provides))]
         yield from _misplaced(atoms, f"action {domain.versions.get(action.name, action.name)}", domain, types)
     for axiom in domain.axioms:
         own = constants | _kinds(axiom.parameters)

@@ -14,10 +14,10 @@ from planner.compilations.determinization import Way, determinise
 from planner.compilations.normal_form import NormalProblem, normalise
 from planner.compilations.object_creation import for_steps
 from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
-from planner.language.declare.fields import plain
+from planner.language.declare.fields import format_atom
 from planner.lightweight import Final, replace
 from planner.limits import Limits
-from planner.lint.actions import check_action, check_arguments, check_single_values, contradiction
+from planner.lint.actions import check_action, check_arguments, check_single_values, find_contradiction
 from planner.lint.findings import (
     Finding,
     Level,
@@ -25,11 +25,11 @@ from planner.lint.findings import (
     check_types,
     check_undeclared,
     check_unmentioned,
-    plain_atoms,
-    usage,
+    collect_usage,
+    conjoined_atoms,
 )
 from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening
-from planner.model.domain import DomainModel, TypeHierarchy, resources, uncertain_actions
+from planner.model.domain import DomainModel, TypeHierarchy, resources_of, uncertain_actions
 from planner.model.formulas import OPEN, Atom, Variable, atoms_in, is_variable
 from planner.model.problem import Problem
 from planner.problem_kinds import check_classical
@@ -59,7 +59,7 @@ class Possible:
         return predicate in self.facts.growing or bool(self.facts.relation(predicate).rows)
 
 
-def possible(problem: Problem, limits: Limits) -> Possible:
+def relax(problem: Problem, limits: Limits) -> Possible:
     """Return what may happen in `problem`; raises `LimitReached`.
 
     Actions may come out in every way, and facts that are unknown may hold, or not.
@@ -98,7 +98,7 @@ def check_reach(problem: Problem, reach: Possible) -> Iterator[Finding]:
     """
     members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
     for action in problem.domain.actions.values():
-        if action.name not in reach.actions and contradiction(action.requires) is None:
+        if action.name not in reach.actions and find_contradiction(action.requires) is None:
             yield from _never_applies(action, members, reach)
     yield from _goal(problem, reach)
 
@@ -107,7 +107,7 @@ def _never_applies(action: Action, members: dict[str, list[str]], reach: Possibl
     """Yield why `action` never applies, unless the cause is a predicate without any fact: that is a finding itself."""
     place = f"action {action.name}"
     empty = [parameter for parameter in action.parameters if not any(members.get(name) for name in parameter.types)]
-    missing = [atom for atom in plain_atoms(action.requires) if not reach.holds(atom)]
+    missing = [atom for atom in conjoined_atoms(action.requires) if not reach.holds(atom)]
     if empty:
         message = f"it can never apply: there is no object for {empty[0]}"
         yield Finding(Level.NOTE, "empty-type", place, message)
@@ -118,7 +118,7 @@ def _never_applies(action: Action, members: dict[str, list[str]], reach: Possibl
 
 
 def _goal(problem: Problem, reach: Possible) -> Iterator[Finding]:
-    clash = contradiction(problem.goal.hard)
+    clash = find_contradiction(problem.goal.hard)
     if clash is not None:
         yield Finding(Level.ERROR, "contradicting-goal", "goal", f"it contradicts itself ({clash})")
         return
@@ -181,9 +181,9 @@ def _idle(constraint: Constraint, reach: Possible) -> Iterator[Finding]:
 def _is_impossible(happening: Happening, reach: Possible) -> bool:
     if isinstance(happening, Done):
         return happening.action.predicate not in reach.actions
-    if contradiction(happening) is not None:
+    if find_contradiction(happening) is not None:
         return True
-    return any(not reach.holds(atom) for atom in plain_atoms(happening))
+    return any(not reach.holds(atom) for atom in conjoined_atoms(happening))
 
 
 def _hopeless(constraint: Constraint, rule: str, message: str) -> Finding:
@@ -196,7 +196,7 @@ def _told(level: Level, constraint: Constraint, rule: str, message: str) -> Find
 
 
 def _budgets(problem: Problem) -> Iterator[Finding]:
-    used = resources(problem.domain)
+    used = resources_of(problem.domain)
     if any(name in problem.budgets for name in used):
         for name in used:
             if name not in problem.budgets:
@@ -222,17 +222,17 @@ def _sensing(problem: Problem) -> Iterator[Finding]:
     unknown = {pattern.predicate for pattern in problem.unknown}
     for action in problem.domain.actions.values():
         if action.senses and unknown.isdisjoint(pattern.predicate for pattern in action.senses):
-            message = f"it senses {plain(action.senses[0])}, and no such fact is declared unknown"
+            message = f"it senses {format_atom(action.senses[0])}, and no such fact is declared unknown"
             yield Finding(Level.NOTE, "nothing-to-sense", f"action {action.name}", message)
 
 
 def check_domain(domain: DomainModel) -> list[Finding]:
     """Return what can be said about `domain` without objects, the worst first."""
-    return worst_first(
+    return sort_by_level(
         [
             *check_arguments(domain),
             *_single_actions(domain),
-            *check_predicates(domain, usage(domain), None),
+            *check_predicates(domain, collect_usage(domain), None),
             *check_types(domain),
             *check_undeclared(domain),
         ]
@@ -249,23 +249,23 @@ def check_problem(problem: Problem, limits: Limits | None = None) -> list[Findin
     found = [
         *check_arguments(domain),
         *_single_actions(domain),
-        *check_predicates(domain, usage(domain), problem),
+        *check_predicates(domain, collect_usage(domain), problem),
         *check_types(domain),
     ]
     found += [*check_unmentioned(problem), *check_demands(problem)]
     enough = with_enough(problem)
     if enough is not None:
-        reach = possible(enough, limits)
+        reach = relax(enough, limits)
         found += [*check_reach(enough, reach), *check_constraints(problem, reach)]
         found += check_single_values(enough, limits)
-    return worst_first(found)
+    return sort_by_level(found)
 
 
 def _single_actions(domain: DomainModel) -> Iterable[Finding]:
     return (finding for action in domain.actions.values() for finding in check_action(action, domain))
 
 
-def worst_first(findings: list[Finding]) -> list[Finding]:
+def sort_by_level(findings: list[Finding]) -> list[Finding]:
     """Return `findings` by their levels, otherwise in the order in which they are."""
     order = list(Level)
     return sorted(findings, key=lambda finding: order.index(finding.level))

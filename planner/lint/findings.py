@@ -8,7 +8,7 @@ from enum import Enum
 
 from planner.errors import did_you_mean
 from planner.model import ROOT_TYPE, Action, Atom, DomainModel, Formula, Goal, Problem
-from planner.model.actions import added, deleted
+from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.formulas import atoms_in, conjuncts
 
 
@@ -50,16 +50,16 @@ class Usage:
     sensed: dict[str, list[str]] = field(default_factory=dict)
 
 
-def usage(domain: DomainModel) -> Usage:
+def collect_usage(domain: DomainModel) -> Usage:
     """Return who uses which predicates in `domain`."""
     found = Usage()
     for action in domain.actions.values():
         place = f"action {action.name}"
         _note(found.required, place, conditions_of(action))
-        _note(found.needed, place, plain_atoms(action.requires))
-        _note(found.provided, place, (atom for effect in action.effects for atom in added(effect.provides)))
-        _note(found.provided, place, (atom for outcome in action.outcomes for atom in added(outcome.provides)))
-        _note(found.ended, place, (atom for effect in action.effects for atom in deleted(effect.provides)))
+        _note(found.needed, place, conjoined_atoms(action.requires))
+        _note(found.provided, place, (atom for effect in action.effects for atom in positive_atoms(effect.provides)))
+        _note(found.provided, place, (atom for outcome in action.outcomes for atom in positive_atoms(outcome.provides)))
+        _note(found.ended, place, (atom for effect in action.effects for atom in negated_atoms(effect.provides)))
         _note(found.ended, place, (atom for effect in action.effects for atom in effect.modifies))
         _note(found.sensed, place, action.senses)
     for axiom in domain.axioms:
@@ -81,7 +81,7 @@ def conditions_of(action: Action) -> Iterator[Atom]:
             yield parameter.source.fact
 
 
-def plain_atoms(formula: Formula) -> Iterator[Atom]:
+def conjoined_atoms(formula: Formula) -> Iterator[Atom]:
     """Yield the atoms that must be true for `formula` to hold, as far as a look at its conjuncts tells."""
     return (part for part in conjuncts(formula) if isinstance(part, Atom))
 

@@ -273,16 +273,16 @@ class Action:
         return f"{self.name}({names})"
 
 
-def added(literals: tuple[Literal, ...]) -> tuple[Atom, ...]:
+def positive_atoms(literals: tuple[Literal, ...]) -> tuple[Atom, ...]:
     """Return the atoms that `literals` make true."""
     return tuple([literal for literal in literals if isinstance(literal, Atom)])
 
 
-def deleted(literals: tuple[Literal, ...]) -> tuple[Atom, ...]:
+def negated_atoms(literals: tuple[Literal, ...]) -> tuple[Atom, ...]:
     """Return the atoms that `literals` make false."""
     return tuple([x.part for x in literals if isinstance(x, Not) and isinstance(x.part, Atom)])
 
 
-def has_open(pattern: Atom) -> bool:
+def has_open_argument(pattern: Atom) -> bool:
     """Return whether `pattern` leaves an argument open."""
     return OPEN in pattern.args

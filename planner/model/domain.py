@@ -29,7 +29,7 @@ class Memo(dict[Any, Any]):
         return Memo, ()
 
 
-def kept_with_domain(function: Callable[[DomainModel], Found]) -> Callable[[DomainModel], Found]:
+def cache_per_domain(function: Callable[[DomainModel], Found]) -> Callable[[DomainModel], Found]:
     """Return `function`, which reads nothing but the domain, as one that works everything out only once."""
 
     @functools.wraps(function)
@@ -160,20 +160,20 @@ def refuse_unfinished(domain: DomainModel, language: str, *, with_objects: bool 
             raise UnsupportedError(f"{what} of the domain '{domain.name}' alone, {language}", "give a problem as well")
 
 
-@kept_with_domain
+@cache_per_domain
 def creates_objects(domain: DomainModel) -> bool:
     """Return whether some action of `domain` creates objects."""
     return any(action.creates for action in domain.actions.values())
 
 
-@kept_with_domain
+@cache_per_domain
 def uncertain_actions(domain: DomainModel) -> tuple[str, ...]:
     """Return the actions of `domain` that may come out otherwise than intended, by name."""
     return tuple([name for name, action in domain.actions.items() if action.outcomes])
 
 
-@kept_with_domain
-def resources(domain: DomainModel) -> tuple[str, ...]:
+@cache_per_domain
+def resources_of(domain: DomainModel) -> tuple[str, ...]:
     """Return the resources that actions of `domain` use, by name."""
     return tuple({name: None for action in domain.actions.values() for name in action.uses})
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import Enum
 
 from planner.lightweight import Final, dataclass, field, replace
-from planner.model.actions import Constraint, Done, When, added, deleted
+from planner.model.actions import Constraint, Done, When, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel
 from planner.model.formulas import TRUE, Atom, Formula, Number, Object, atoms_in
 
@@ -51,7 +51,7 @@ class Problem:
     were given for objects, by name: opaque, and no part of comparison.
 
     `unmentioned` are facts that were stated and of whose predicates the domain knows nothing: nothing rests on them.
-    `seal` has the fields as they were when all names in them were looked up, see `sealed`.
+    `seal` has the fields as they were when all names in them were looked up, see `seal`.
 
     `constraints` hold on the way to the goal. `budgets` limit what a plan costs (`COST`) and uses of each resource;
     `deadline`, in seconds, its makespan: the time that it takes where steps that need not wait for each other run at
@@ -117,7 +117,7 @@ SEALED: Final = (
 """The fields of a problem that are checked before it is searched."""
 
 
-def sealed(problem: Problem) -> Problem:
+def seal(problem: Problem) -> Problem:
     """Return `problem`, of which it is known that all its names mean something: nobody looks them up again.
 
     The seal is broken for each field that is replaced by another object.
@@ -125,12 +125,12 @@ def sealed(problem: Problem) -> Problem:
     return replace(problem, seal=tuple([getattr(problem, name) for name in SEALED]))
 
 
-def sealed_as(problem: Problem, source: Problem) -> Problem:
+def seal_like(problem: Problem, source: Problem) -> Problem:
     """Return `problem`, made of `source` by our own code, with a seal if `source` has one that is whole."""
-    return problem if source.unsealed else sealed(problem)
+    return problem if source.unsealed else seal(problem)
 
 
-def constraint_on_unknown(problem: Problem) -> Constraint | None:
+def find_constraint_on_unknown(problem: Problem) -> Constraint | None:
     """Return a constraint of `problem` that reads predicates of which facts are, or become, unknown; else None."""
     if not problem.unknown or not problem.constraints:
         return None
@@ -153,7 +153,7 @@ def _constraint_on(problem: Problem, predicates: Collection[str]) -> Constraint 
 
 
 def _written(when: When) -> list[str]:
-    return [atom.predicate for atom in (*added(when.provides), *deleted(when.provides), *when.modifies)]
+    return [atom.predicate for atom in (*positive_atoms(when.provides), *negated_atoms(when.provides), *when.modifies)]
 
 
 def _reads(formula: Formula, predicates: Collection[str]) -> bool:

@@ -13,8 +13,8 @@ from fractions import Fraction
 from itertools import product
 
 from planner.lightweight import Final, dataclass, replace
-from planner.model.actions import Action, added, deleted
-from planner.model.domain import DomainModel, TypeHierarchy, kept_with_domain
+from planner.model.actions import Action, negated_atoms, positive_atoms
+from planner.model.domain import DomainModel, TypeHierarchy, cache_per_domain
 from planner.model.formulas import OPEN, Atom
 from planner.model.problem import Problem
 
@@ -26,7 +26,7 @@ Places = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
+class HiddenVariable:
     """Unknown `facts` of which at most one holds, with the probability of each; what is left is that none does."""
 
     facts: tuple[Atom, ...]
@@ -38,7 +38,7 @@ class Hidden:
         return 1 - sum(self.chances, Fraction(0))
 
 
-def hidden(problem: Problem, predicates: Iterable[str] | None = None) -> tuple[Hidden, ...]:
+def find_hidden_variables(problem: Problem, predicates: Iterable[str] | None = None) -> tuple[HiddenVariable, ...]:
     """Return what `problem` leaves unknown, of these `predicates` or of all, each fact once."""
     wanted = None if predicates is None else frozenset(predicates)
     if not problem.unknown:
@@ -60,7 +60,7 @@ def hidden(problem: Problem, predicates: Iterable[str] | None = None) -> tuple[H
     return tuple([_hidden(tuple(facts), problem, one=key in surely) for key, facts in items.items()])
 
 
-def covered(problem: Problem, pattern: Atom) -> Iterator[Atom]:
+def instances_of(problem: Problem, pattern: Atom) -> Iterator[Atom]:
     """Yield the ground facts that `pattern` covers."""
     members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
     return _covered(problem, pattern, members)
@@ -73,16 +73,16 @@ def _covered(problem: Problem, pattern: Atom, members: Mapping[str, list[str]]) 
     return (Atom(pattern.predicate, row) for row in product(*columns))
 
 
-def decided(problem: Problem, held: Iterable[Atom]) -> Problem:
+def fix_unknown_facts(problem: Problem, held: Iterable[Atom]) -> Problem:
     """Return `problem` with nothing unknown: of the unknown facts those in `held` hold, and no others."""
     return replace(problem, initial=(*problem.initial, *held), unknown=(), likely={})
 
 
-def narrowed(problem: Problem, unknown: Collection[Atom]) -> tuple[tuple[Atom, ...], dict[Atom, Decimal]]:
+def restrict_unknown_facts(problem: Problem, unknown: Collection[Atom]) -> tuple[tuple[Atom, ...], dict[Atom, Decimal]]:
     """Return those of the unknown facts of `problem` that are still `unknown`, and how likely they are by now."""
     left: list[Atom] = []
     likely: dict[Atom, Decimal] = {}
-    for variable in hidden(problem):
+    for variable in find_hidden_variables(problem):
         shares = dict(zip(variable.facts, variable.chances, strict=True))
         shares = {fact: share for fact, share in shares.items() if fact in unknown}
         total = sum(shares.values(), variable.none)
@@ -95,17 +95,17 @@ def _decimal(share: Fraction) -> Decimal:
     return Decimal(share.numerator) / share.denominator
 
 
-def worlds(problem: Problem) -> Iterator[tuple[Fraction, Problem]]:
+def enumerate_worlds(problem: Problem) -> Iterator[tuple[Fraction, Problem]]:
     """Yield each way in which the unknown facts of `problem` may turn out: its probability, and the problem then."""
-    for choice in product(*[list(_ways(variable)) for variable in hidden(problem)]):
+    for choice in product(*[list(_ways(variable)) for variable in find_hidden_variables(problem)]):
         chance, facts = Fraction(1), list[Atom]()
         for share, held in choice:
             chance *= share
             facts += held
-        yield chance, decided(problem, facts)
+        yield chance, fix_unknown_facts(problem, facts)
 
 
-def _ways(variable: Hidden) -> Iterator[tuple[Fraction, list[Atom]]]:
+def _ways(variable: HiddenVariable) -> Iterator[tuple[Fraction, list[Atom]]]:
     for fact, chance in zip(variable.facts, variable.chances, strict=True):
         if chance:
             yield chance, [fact]
@@ -113,7 +113,7 @@ def _ways(variable: Hidden) -> Iterator[tuple[Fraction, list[Atom]]]:
         yield variable.none, []
 
 
-@kept_with_domain
+@cache_per_domain
 def item_places(domain: DomainModel) -> Mapping[str, Places]:
     """Return the predicates whose facts are values of items, and the places of the values among their arguments."""
     found: dict[str, Places | None] = {}
@@ -140,7 +140,7 @@ def _breaking(action: Action, places: Mapping[str, Places | None]) -> Iterator[s
     for provides, modifies in [*effects, *[(each.provides, each.modifies) for each in action.outcomes]]:
         given, ended = [
             [(name, _opened(fact, places[name] or ())) for fact in facts if places.get(name := fact.predicate)]
-            for facts in (added(provides), deleted(provides))
+            for facts in (positive_atoms(provides), negated_atoms(provides))
         ]
         for place, (predicate, item) in enumerate([*given, *ended]):
             if item not in modifies or (predicate, item) in given[:place]:
@@ -163,7 +163,7 @@ def _values_stated(problem: Problem) -> set[tuple[str, tuple[str, ...]]]:
     return {(fact.predicate, _outside(fact, places[fact.predicate])) for fact in facts}
 
 
-def _hidden(facts: tuple[Atom, ...], problem: Problem, *, one: bool) -> Hidden:
+def _hidden(facts: tuple[Atom, ...], problem: Problem, *, one: bool) -> HiddenVariable:
     """Return `facts` with their probabilities: those unstated share what is left, with "none" unless `one` holds."""
     stated = {fact: Fraction(problem.likely[fact]) for fact in facts if fact in problem.likely}
     total = sum(stated.values(), Fraction(0))
@@ -172,4 +172,4 @@ def _hidden(facts: tuple[Atom, ...], problem: Problem, *, one: bool) -> Hidden:
     scale = 1 / total if not others and whole else Fraction(1) / max(total, Fraction(1))
     left = max(1 - total, Fraction(0))
     share = left / (others if one else others + 1) if others else Fraction(0)
-    return Hidden(facts, tuple([stated[fact] * scale if fact in stated else share for fact in facts]))
+    return HiddenVariable(facts, tuple([stated[fact] * scale if fact in stated else share for fact in facts]))

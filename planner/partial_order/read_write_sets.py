@@ -20,7 +20,7 @@ from planner.model.actions import Action, Constraint, ConstraintKind, Done
 from planner.model.formulas import OPEN, Atom, Formula, atoms_in, conjunction, conjuncts, is_variable
 from planner.model.problem import Goal, Problem, SoftGoal
 from planner.plan import Plan, Step
-from planner.semantics.actions import Changes, Ready, Test, split
+from planner.semantics.actions import Changes, CompiledStep, Test, split_condition
 from planner.semantics.axioms import Axioms, Rule, World
 from planner.semantics.conditions import (
     All,
@@ -38,8 +38,8 @@ from planner.semantics.conditions import (
     Table,
 )
 from planner.semantics.constraints import covers
-from planner.semantics.simulation import Simulation, bound
-from planner.validation.validate import Replay, as_supposed, validate
+from planner.semantics.simulation import Simulation, bind_parameters
+from planner.validation.validate import Replay, apply_suppositions, validate
 from planner.validation.verdict import Verdict
 
 
@@ -319,7 +319,7 @@ def accesses(problem: Problem, plan: Plan) -> list[Access]:
 
     Constraints are items that steps write which bear on them. Raises `PlanError` for an invalid plan.
     """
-    problem, suppositions = as_supposed(problem, plan)
+    problem, suppositions = apply_suppositions(problem, plan)
     if problem.goal.soft or problem.constraints:
         problem = with_wishes_hard(problem, _forgone(problem, plan))
     reads, changes = _replayed(problem, plan.steps)
@@ -352,12 +352,12 @@ def _replayed(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | 
     for step in steps:
         _check(replay.objection(step))
         ready = simulation.rules.ready(step)
-        is_plain = isinstance(ready, Ready) and ready.fixed is not None and not ready.rest
-        reads.append(_literals(ready.tests) if isinstance(ready, Ready) and is_plain else None)
+        is_plain = isinstance(ready, CompiledStep) and ready.fixed is not None and not ready.rest
+        reads.append(_literals(ready.tests) if isinstance(ready, CompiledStep) and is_plain else None)
         changes.append(replay.apply(step))
     _check(replay.end(None))
     rules = simulation.rules
-    lookups, rest = split(rules.compiler.compile(problem.goal.hard), rules.axioms.__contains__)
+    lookups, rest = split_condition(rules.compiler.compile(problem.goal.hard), rules.axioms.__contains__)
     goal = _literals([(each.predicate, each.args, each.positive) for each in lookups])
     return [*reads, None if rest else goal], changes
 
@@ -393,7 +393,7 @@ def _traced(
 def _reads(simulation: Simulation, support: Support, step: Step) -> Literals:
     """Return literals that suffice for `step` to be applicable, and for each of its effects to come or stay away."""
     schema = simulation.rules.schema(step.action)
-    binding = bound(schema.action, step)
+    binding = bind_parameters(schema.action, step)
     reads = support.base(schema.requires, binding, holds=True)
     for effect in schema.effects:
         for instance in support.instances(effect.condition, effect.domains, binding):
@@ -403,5 +403,5 @@ def _reads(simulation: Simulation, support: Support, step: Step) -> Literals:
 
 
 def _history(action: Action, step: Step) -> tuple[Atom, ...]:
-    binding = bound(action, step)
+    binding = bind_parameters(action, step)
     return tuple([pattern.substitute(binding) for pattern in action.after])

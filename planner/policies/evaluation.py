@@ -20,8 +20,8 @@ from planner.policies.markov_decision_process import Kept
 from planner.policies.policy_iteration import solved
 from planner.problem_kinds import resolve_classical
 from planner.semantics.actions import Changes, uses_of
-from planner.semantics.constraints import Watches
-from planner.semantics.simulation import Objection, Simulation, bound
+from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.simulation import Objection, Simulation, bind_parameters
 
 
 class Declared:
@@ -210,7 +210,7 @@ class World:
         if not self.problem.budgets:
             return ()
         action = self.problem.domain.actions[step.action]
-        uses = {**uses_of(self.problem, action, bound(action, step)), COST: state.cost(step)}
+        uses = {**uses_of(self.problem, action, bind_parameters(action, step)), COST: state.cost(step)}
         before = dict(spent)
         after = {name: exact_sum([before.get(name, 0), uses.get(name, 0)]) for name in self.problem.budgets}
         for name, amount in after.items():
@@ -274,7 +274,7 @@ def _drawn(outcomes: Iterator[tuple[float, Any]], chance: float) -> Any:
 class Seen(View):
     """A `simulation`, what has happened of the constraints, and what a policy is told of that."""
 
-    def __init__(self, simulation: Simulation, watches: Watches, kept: Kept) -> None:
+    def __init__(self, simulation: Simulation, watches: ConstraintMonitors, kept: Kept) -> None:
         super().__init__(simulation)
         self.watches, self.kept = watches, kept
 
@@ -293,7 +293,7 @@ class WatchedWorld(World):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         first: Simulation = self.declared.initial
-        self.declared = _Watching(self.declared, Seen(first, Watches(first), Kept.of(problem)))
+        self.declared = _Watching(self.declared, Seen(first, ConstraintMonitors(first), Kept.of(problem)))
 
     def key(self, state: Seen, spent: Spent) -> tuple[object, ...]:
         """Return what tells states apart."""

@@ -15,7 +15,7 @@ from planner.compilations.contingent.knowledge import translation
 from planner.lightweight import Any, Final, replace
 from planner.limits import Limits
 from planner.model import Number, Problem
-from planner.model.unknown_facts import decided, hidden
+from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
 from planner.options import SolveOptions
 from planner.plan import Plan, Status, Step, StoppedBy, Supposition, exact_sum
 from planner.repair.patching import Patch
@@ -41,7 +41,7 @@ def patch_supposing(
     used = {step.action for step in (*remaining, *options["fixed"])}.intersection(problem.domain.actions)
     asked = translation(problem, used)
     if asked is None:
-        return search(decided(problem, ()), remaining, **options, **others, time_limit=limits.remaining)
+        return search(fix_unknown_facts(problem, ()), remaining, **options, **others, time_limit=limits.remaining)
     assuming = SolveOptions().within(limits, ASSUMING_SHARE)
     lucky = answer(asked.optimistic(), assuming)
     if lucky.status is Status.UNSOLVABLE:
@@ -68,10 +68,10 @@ def _after(problem: Problem, fixed: Sequence[Step]) -> Problem:
     """Return `problem` as it stands after the steps `fixed`."""
     if not fixed:
         return problem
-    simulation = Simulation(decided(problem, ()))
+    simulation = Simulation(fix_unknown_facts(problem, ()))
     changes = [simulation.apply(step) for step in fixed]
     written = [pattern for each in changes for pattern in (*each.provided, *each.retracted)]
-    facts = [fact for variable in hidden(problem) for fact in variable.facts]
+    facts = [fact for variable in find_hidden_variables(problem) for fact in variable.facts]
     unknown = tuple([fact for fact in facts if not any(pattern.matches(fact) for pattern in written)])
     ran = tuple(simulation.history)
     return replace(problem, initial=tuple(simulation.facts), ran=ran, unknown=unknown, likely={})

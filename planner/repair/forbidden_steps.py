@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from planner.lightweight import Final, replace
 from planner.model import Action, Atom, Formula, Not, Or, Predicate, Problem
 from planner.model.formulas import conjunction, conjuncts
-from planner.model.problem import sealed
+from planner.model.problem import seal
 from planner.plan import Step
 
 BEGUN: Final = Atom("@begun")
@@ -39,7 +39,7 @@ def without_actions(problem: Problem, names: Collection[str]) -> Problem:
         name: replace(action, requires=Or(())) if name in names else action
         for name, action in problem.domain.actions.items()
     }
-    return sealed(replace(problem, domain=replace(problem.domain, actions=actions)))
+    return seal(replace(problem, domain=replace(problem.domain, actions=actions)))
 
 
 def actions_of(steps: Iterable[Step]) -> frozenset[Atom]:

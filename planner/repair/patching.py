@@ -27,7 +27,7 @@ from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Finishing, LimitReached, Limits, check_limits
 from planner.model import Action, Atom, Formula, Goal, Number, Problem
 from planner.model.formulas import atoms_in, exact_decimal
-from planner.model.problem import sealed
+from planner.model.problem import seal
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.portfolio.incumbent import unsupported
 from planner.problem_kinds import resolve_classical
@@ -322,7 +322,7 @@ def patch(
 
 def _patch_again(problem: Problem, remaining: Sequence[Step], **options: Any) -> Patch:
     """Return a patch for a problem that was made of another one, whose names were looked up."""
-    return patch(sealed(problem), remaining, **options)
+    return patch(seal(problem), remaining, **options)
 
 
 def _checked(weight: Number | float) -> Number:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from planner.model import Atom, Formula, Not
 from planner.model.formulas import conjunction
 from planner.plan import Step
-from planner.semantics.actions import Fixed, Ready, Test, split
+from planner.semantics.actions import CompiledStep, FixedEffects, Test, split_condition
 from planner.semantics.conditions import Condition, Row, Same, State
 from planner.semantics.simulation import Simulation
 
@@ -37,7 +37,7 @@ def regressed(now: Simulation, steps: Sequence[Step], goal: Formula) -> Iterator
     It is one object that changes. Raises `Unclear` where conditions or effects are more than facts.
     """
     rules = now.rules
-    lookups, rest = split(rules.compiler.compile(goal), rules.axioms.__contains__)
+    lookups, rest = split_condition(rules.compiler.compile(goal), rules.axioms.__contains__)
     if rest or rules.remembered:
         raise Unclear
     needs = Needs(now)
@@ -80,13 +80,13 @@ class Needs:
                 self.unmet.add((name, row))
         return True
 
-    def before(self, ready: Ready) -> bool:
+    def before(self, ready: CompiledStep) -> bool:
         """Make these the needs of one more step and what follows it; return whether anything can meet them."""
         if ready.fixed is None:
             raise Unclear
         return all(_same(part, ready) for part in ready.rest) and self._achieved(ready.fixed) and self.add(ready.tests)
 
-    def _achieved(self, effects: Fixed) -> bool:
+    def _achieved(self, effects: FixedEffects) -> bool:
         """Need no longer what `effects` bring about; return whether they undo nothing that is needed."""
         made = dict.fromkeys(effects.given, True) | dict.fromkeys(effects.ending, False)
         for pattern in effects.open:
@@ -100,7 +100,7 @@ class Needs:
         return True
 
 
-def _same(part: Condition, ready: Ready) -> bool:
+def _same(part: Condition, ready: CompiledStep) -> bool:
     """Return whether `part` holds, which asks whether two arguments are the same object."""
     if not isinstance(part, Same):
         raise Unclear

@@ -17,7 +17,7 @@ from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Finishing, Limits, check_limits
-from planner.model.actions import Constraint, ConstraintKind, When, added, deleted
+from planner.model.actions import Constraint, ConstraintKind, When, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel
 from planner.model.formulas import (
     OPEN,
@@ -91,7 +91,7 @@ class Sparing:
     def _guards(self, effect: When, sources: Collection[str]) -> Iterator[Formula]:
         """Yield what must hold before `effect`, so that it changes nothing in place that was not written."""
         kept = [self._is_written(item) for item in effect.modifies if OPEN not in item.args]
-        provided = [fact for fact in added(effect.provides) if fact.predicate in sources]
+        provided = [fact for fact in positive_atoms(effect.provides) if fact.predicate in sources]
         kept += [Or((Not(fact), self._is_written(fact))) for fact in provided]
         for guard in kept:
             found = guard if effect.requires == TRUE else Imply(effect.requires, guard)
@@ -129,8 +129,8 @@ def _ended_by(domain: DomainModel) -> set[str]:
     for action in domain.actions.values():
         for effect in action.effects:
             opened = [item for item in effect.modifies if OPEN in item.args]
-            ended = [*deleted(effect.provides), *opened]
-            written = [*added(effect.provides), *ended, *effect.modifies]
+            ended = [*negated_atoms(effect.provides), *opened]
+            written = [*positive_atoms(effect.provides), *ended, *effect.modifies]
             found.update(fact.predicate for fact in (*ended, *staleness_of(domain).of(written)))
     return found
 

@@ -38,7 +38,7 @@ from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics.relaxation import relax
 from planner.lightweight import Final, dataclass, replace
 from planner.model import Number, Problem
-from planner.model.actions import has_open
+from planner.model.actions import has_open_argument
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact
 from planner.portfolio.portfolio import run_portfolio
@@ -158,7 +158,7 @@ def _writes(problem: Problem, task: Task) -> list[tuple[int, ...]]:
         action = problem.domain.actions[ground.step.action]
         names = [parameter.name for parameter in action.step_parameters]
         binding = dict(zip(names, ground.step.arguments, strict=True)) if action.modifies else {}
-        items = [item.substitute(binding) for item in action.modifies if not has_open(item)]
+        items = [item.substitute(binding) for item in action.modifies if not has_open_argument(item)]
         found.append(tuple([numbers.setdefault(item, len(numbers)) for item in items]))
     return found
 

@@ -15,8 +15,8 @@ from operator import itemgetter
 
 from planner.errors import InputError, PlanError
 from planner.lightweight import Final, dataclass
-from planner.model.actions import Action, CostFunction, CostTerm, When, added, deleted
-from planner.model.domain import DomainModel, Predicate, kept_with_domain
+from planner.model.actions import Action, CostFunction, CostTerm, When, negated_atoms, positive_atoms
+from planner.model.domain import DomainModel, Predicate, cache_per_domain
 from planner.model.formulas import OPEN, Atom, Number, is_variable
 from planner.model.problem import Metric, Problem
 from planner.plan import exact_sum
@@ -74,7 +74,7 @@ class Staleness:
         while queue:
             item = queue.pop()
             for pattern, predicate in self._dependants.get(item.predicate, ()):
-                binding = bound_by(pattern, item)
+                binding = match_item(pattern, item)
                 if binding is not None:
                     names = [parameter.name for parameter in predicate.parameters]
                     stale = Atom(predicate.name, tuple([binding.get(name, OPEN) for name in names]))
@@ -84,13 +84,13 @@ class Staleness:
         return list(found)
 
 
-@kept_with_domain
+@cache_per_domain
 def staleness_of(domain: DomainModel) -> Staleness:
     """Return what goes stale with what in `domain`."""
     return Staleness(domain)
 
 
-def bound_by(pattern: Atom, item: Atom) -> Binding | None:
+def match_item(pattern: Atom, item: Atom) -> Binding | None:
     """Return what the written `item` says about the variables of `pattern`; None where it is another item."""
     binding: Binding = {}
     for mine, other in zip(pattern.args, item.args, strict=True):
@@ -104,15 +104,15 @@ def bound_by(pattern: Atom, item: Atom) -> Binding | None:
     return binding
 
 
-def changes(world: World, effects: Iterable[Effect], staleness: Staleness, binding: Binding) -> Changes:
+def compute_changes(world: World, effects: Iterable[Effect], staleness: Staleness, binding: Binding) -> Changes:
     """Return what `effects` do in `world`: every condition is evaluated in the state before."""
     provided: dict[Atom, None] = {}
     ended: dict[Atom, None] = {}
     modified: dict[Atom, None] = {}
     for effect in effects:
         for found in world.solver.solutions([effect.condition], effect.domains, binding):
-            provided.update((atom.substitute(found), None) for atom in added(effect.source.provides))
-            ended.update((atom.substitute(found), None) for atom in deleted(effect.source.provides))
+            provided.update((atom.substitute(found), None) for atom in positive_atoms(effect.source.provides))
+            ended.update((atom.substitute(found), None) for atom in negated_atoms(effect.source.provides))
             modified.update((atom.substitute(found), None) for atom in effect.source.modifies)
     stale = staleness.of([*provided, *ended, *modified])
     retracted = {**ended, **{item: None for item in modified if OPEN in item.args}, **dict.fromkeys(stale)}
@@ -180,7 +180,7 @@ Test = tuple[str, Row, bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fixed:
+class FixedEffects:
     """Effects that are the same in all states; `ending` are facts that end unless they are provided, too."""
 
     provided: tuple[Atom, ...]
@@ -191,7 +191,7 @@ class Fixed:
     open: tuple[Atom, ...]
 
     @classmethod
-    def of(cls, provided: Facts, ended: Facts, modified: Facts, staleness: Staleness) -> Fixed:
+    def of(cls, provided: Facts, ended: Facts, modified: Facts, staleness: Staleness) -> FixedEffects:
         """Return what these patterns do, and all that goes stale with them."""
         items = {key: item for key, item in modified.items() if OPEN in item.args}
         retracted = {**ended, **items}
@@ -217,17 +217,17 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ready:
+class CompiledStep:
     """An action with its arguments: `tests` and `rest` must hold before it; `fixed` is None where its effects vary."""
 
     binding: Binding
     tests: tuple[Test, ...]
     rest: tuple[Condition, ...]
-    fixed: Fixed | None
+    fixed: FixedEffects | None
     cost: Number | InputError
 
 
-def passed(tests: Iterable[Test], state: State) -> bool:
+def tests_pass(tests: Iterable[Test], state: State) -> bool:
     """Return whether the facts of `state` are as `tests` say."""
     tables = state.tables
     for name, row, positive in tests:
@@ -236,7 +236,7 @@ def passed(tests: Iterable[Test], state: State) -> bool:
     return True
 
 
-class Maker:
+class StepCompiler:
     """Makes the steps of one action ready, from its condition and effects; `derived` says what no state has."""
 
     def __init__(self, problem: Problem, action: Action, requires: Condition, derived: Callable[[str], bool]) -> None:
@@ -244,37 +244,37 @@ class Maker:
         self._action = action
         self._names = [parameter.name for parameter in action.parameters]
         places = {name: place for place, name in enumerate(self._names)}
-        lookups, self._rest = split(requires, derived)
-        self._lookups = [(each.predicate, filler(each.args, places), each.positive) for each in lookups]
+        lookups, self._rest = split_condition(requires, derived)
+        self._lookups = [(each.predicate, make_filler(each.args, places), each.positive) for each in lookups]
         self._places = places
         self._patterns: list[list[tuple[str, Filler]]] | None = None
         self._stale: Staleness | None = None
 
-    def with_effects(self, effects: Iterable[Effect], staleness: Staleness) -> Maker:
+    def with_effects(self, effects: Iterable[Effect], staleness: Staleness) -> StepCompiler:
         """Note the effects, where they are the same in all states."""
         found: list[list[Atom]] = [[], [], []]
         for effect in effects:
             condition = effect.condition
             if effect.domains or not isinstance(condition, All) or condition.parts:
                 return self
-            found[0] += added(effect.source.provides)
-            found[1] += deleted(effect.source.provides)
+            found[0] += positive_atoms(effect.source.provides)
+            found[1] += negated_atoms(effect.source.provides)
             found[2] += effect.source.modifies
         self._stale = staleness
-        self._patterns = [[(each.predicate, filler(each.args, self._places)) for each in atoms] for atoms in found]
+        self._patterns = [[(each.predicate, make_filler(each.args, self._places)) for each in atoms] for atoms in found]
         return self
 
-    def ready(self, arguments: Row) -> Ready:
+    def ready(self, arguments: Row) -> CompiledStep:
         """Return the action with `arguments`, which fit it."""
         binding = dict(zip(self._names, arguments, strict=True))
         tests = tuple([(name, fill(arguments), positive) for name, fill, positive in self._lookups])
-        return Ready(binding, tests, self._rest, self._fixed(arguments), self._cost(binding))
+        return CompiledStep(binding, tests, self._rest, self._fixed(arguments), self._cost(binding))
 
-    def _fixed(self, arguments: Row) -> Fixed | None:
+    def _fixed(self, arguments: Row) -> FixedEffects | None:
         if self._patterns is None or self._stale is None:
             return None
         provided, ended, modified = [_filled(patterns, arguments) for patterns in self._patterns]
-        return Fixed.of(provided, ended, modified, self._stale)
+        return FixedEffects.of(provided, ended, modified, self._stale)
 
     def _cost(self, binding: Binding) -> Number | InputError:
         try:
@@ -292,7 +292,7 @@ def _filled(patterns: Iterable[tuple[str, Filler]], arguments: Row) -> Facts:
     return found
 
 
-def split(condition: Condition, derived: Callable[[str], bool]) -> tuple[list[Lookup], tuple[Condition, ...]]:
+def split_condition(condition: Condition, derived: Callable[[str], bool]) -> tuple[list[Lookup], tuple[Condition, ...]]:
     """Return what `condition` asks for in the tables of a state, and the rest; together they are the condition."""
     lookups, rest = [], []
     for part in _parts(condition):
@@ -313,7 +313,7 @@ def _parts(condition: Condition) -> Iterator[Condition]:
             yield part
 
 
-def filler(args: tuple[str, ...], places: Mapping[str, int]) -> Filler:
+def make_filler(args: tuple[str, ...], places: Mapping[str, int]) -> Filler:
     """Return what gives `args` with values for variables, when it is given these in the order that `places` says."""
     known = [places[arg] for arg in args if arg in places]
     if len(known) < len(args):

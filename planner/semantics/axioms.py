@@ -27,7 +27,7 @@ from planner.semantics.conditions import (
     State,
     Table,
     Universe,
-    unified,
+    unify,
 )
 
 Uses = dict[str, bool]
@@ -69,8 +69,8 @@ class Stratum:
     def enter(self, rule: Rule) -> None:
         """Take in `rule`, whose head belongs here."""
         self.rules.append(rule)
-        uncovered = sum(lookup.predicate in self.predicates for lookup, _ in occurrences(rule.condition))
-        for lookup, domains, rest in openings(rule.condition):
+        uncovered = sum(lookup.predicate in self.predicates for lookup, _ in lookups_in(rule.condition))
+        for lookup, domains, rest in positive_lookups_in(rule.condition):
             if lookup.predicate in self.predicates:
                 uncovered -= 1
                 if all(domains.values()):
@@ -91,9 +91,9 @@ class Axioms:
             rule = Rule(axiom.predicate, universe.domains(axiom.parameters), compiler.compile(axiom.condition))
             rules.append(rule)
             known = uses[axiom.predicate]
-            for lookup, positive in occurrences(rule.condition):
+            for lookup, positive in lookups_in(rule.condition):
                 known[lookup.predicate] = known.get(lookup.predicate, True) and positive
-        self._below = {predicate: reachable(predicate, uses) for predicate in uses}
+        self._below = {predicate: collect_reachable(predicate, uses) for predicate in uses}
         self._strata: dict[str, Stratum] = {}
         for predicate in uses:
             self._found_stratum(predicate, uses)
@@ -126,7 +126,7 @@ class Axioms:
         self._strata.update(dict.fromkeys(members, stratum))
 
 
-def reachable(predicate: str, uses: Mapping[str, Uses]) -> frozenset[str]:
+def collect_reachable(predicate: str, uses: Mapping[str, Uses]) -> frozenset[str]:
     """Return every predicate that `predicate` reads, also through others; itself only where it is recursive."""
     found: set[str] = set()
     stack = list(uses[predicate])
@@ -138,7 +138,7 @@ def reachable(predicate: str, uses: Mapping[str, Uses]) -> frozenset[str]:
     return frozenset(found)
 
 
-def occurrences(condition: Condition) -> Iterator[tuple[Lookup, bool]]:
+def lookups_in(condition: Condition) -> Iterator[tuple[Lookup, bool]]:
     """Yield every lookup inside `condition`, and whether the presence of its fact can only help."""
     stack: list[tuple[Condition, bool]] = [(condition, True)]
     while stack:
@@ -153,7 +153,7 @@ def occurrences(condition: Condition) -> Iterator[tuple[Lookup, bool]]:
                 stack.append((part, not helps))
 
 
-def openings(condition: Condition) -> Iterator[tuple[Lookup, Domains, tuple[Condition, ...]]]:
+def positive_lookups_in(condition: Condition) -> Iterator[tuple[Lookup, Domains, tuple[Condition, ...]]]:
     """Yield each positive lookup outside `Never`, the quantified variables around it and what must hold beside it."""
     stack: list[tuple[Condition, Domains, tuple[Condition, ...]]] = [(condition, {}, ())]
     while stack:
@@ -234,7 +234,7 @@ class World:
         return [(rule.predicate, row) for row in rows if row not in known]
 
     def _triggered(self, trigger: Trigger, row: Row) -> Found:
-        binding = unified(trigger.lookup.args, row, trigger.domains, {})
+        binding = unify(trigger.lookup.args, row, trigger.domains, {})
         if binding is None:
             return []
         known = self._derived[trigger.rule.predicate].rows

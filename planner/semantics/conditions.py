@@ -368,7 +368,7 @@ class Solver:
             case Lookup() | Same() if goal.free <= binding.keys():
                 return inf if self.decide(goal, binding) else 0
             case Lookup(_, _, True):
-                return len(self._table(goal.predicate).matching(*bound_part(goal.args, binding)))
+                return len(self._table(goal.predicate).matching(*bound_positions(goal.args, binding)))
             case Same(left, right, True):
                 return 1 if left in binding or right in binding or not goal.free >= {left, right} else inf
             case All(parts):
@@ -383,8 +383,8 @@ class Solver:
     def _proposals(self, goal: Condition, domains: Domains, binding: Binding) -> Iterator[Binding]:
         match goal:
             case Lookup(predicate, args):
-                rows = self._table(predicate).matching(*bound_part(args, binding))
-                matches = (unified(args, row, domains, binding) for row in rows)
+                rows = self._table(predicate).matching(*bound_positions(args, binding))
+                matches = (unify(args, row, domains, binding) for row in rows)
                 yield from (extended for extended in matches if extended is not None)
             case Same(left, right):
                 left, right = binding.get(left, left), binding.get(right, right)
@@ -393,13 +393,13 @@ class Solver:
                     yield {**binding, name: value}
 
 
-def bound_part(args: tuple[str, ...], binding: Binding) -> tuple[tuple[int, ...], Row]:
+def bound_positions(args: tuple[str, ...], binding: Binding) -> tuple[tuple[int, ...], Row]:
     """Return the positions in `args` whose values are known, and the values."""
     known = [(i, binding.get(arg, arg)) for i, arg in enumerate(args) if arg in binding or not arg.startswith("?")]
     return tuple([i for i, _ in known]), tuple([value for _, value in known])
 
 
-def unified(args: tuple[str, ...], row: Row, domains: Domains, binding: Binding) -> Binding | None:
+def unify(args: tuple[str, ...], row: Row, domains: Domains, binding: Binding) -> Binding | None:
     """Return `binding` extended so that `args` become `row`, or None where names or types do not allow it."""
     extended = binding.copy()
     for arg, value in zip(args, row, strict=True):

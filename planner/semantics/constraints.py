@@ -13,7 +13,7 @@ from planner.semantics.conditions import Condition
 from planner.semantics.simulation import Simulation
 
 
-class Watch:
+class ConstraintMonitor:
     """What has happened so far of one constraint: `broken` at once, or `unmet` if the plan ends here."""
 
     def __init__(self, constraint: Constraint, simulation: Simulation) -> None:
@@ -75,17 +75,17 @@ class Watch:
         return self.broken, self._what_before, self._other_before, self._holds, count
 
 
-class Watches:
+class ConstraintMonitors:
     """The constraints of a problem while a plan for it is carried out."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._all = [Watch(constraint, simulation) for constraint in simulation.problem.constraints]
+        self._all = [ConstraintMonitor(constraint, simulation) for constraint in simulation.problem.constraints]
         self.look(simulation)
 
-    def changed(self, constraints: Iterable[Constraint], simulation: Simulation) -> Watches:
+    def changed(self, constraints: Iterable[Constraint], simulation: Simulation) -> ConstraintMonitors:
         """Return watches of other `constraints`: of those that stay, what has happened is known."""
         known, twin = {watch.constraint: watch for watch in self._all}, copy(self)
-        twin._all = [known.get(each) or Watch(each, simulation) for each in constraints]  # noqa: SLF001 - its own
+        twin._all = [known.get(each) or ConstraintMonitor(each, simulation) for each in constraints]  # noqa: SLF001 - its own
         for watch in twin._all:  # noqa: SLF001 - as above
             if watch.constraint not in known:
                 watch.look(simulation)
@@ -96,9 +96,9 @@ class Watches:
         for watch in self._all:
             watch.look(simulation, step, in_part=in_part)
 
-    def copy(self) -> Watches:
+    def copy(self) -> ConstraintMonitors:
         """Return watches of their own of which the same has happened."""
-        twin = Watches.__new__(Watches)
+        twin = ConstraintMonitors.__new__(ConstraintMonitors)
         twin._all = [copy(watch) for watch in self._all]  # noqa: SLF001 - its own
         return twin
 

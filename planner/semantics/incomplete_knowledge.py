@@ -14,15 +14,15 @@ from itertools import chain
 from planner.lightweight import replace
 from planner.model import OPEN, Atom, Axiom, Formula, Imply, Not, Problem, When, is_variable
 from planner.model.formulas import children, literals_in, with_children
-from planner.model.unknown_facts import hidden
+from planner.model.unknown_facts import find_hidden_variables
 from planner.plan import Step
-from planner.semantics.actions import Changes, Effect, changes
+from planner.semantics.actions import Changes, Effect, compute_changes
 from planner.semantics.axioms import Axioms, World
 from planner.semantics.conditions import Condition, State
-from planner.semantics.simulation import Rules, bound
+from planner.semantics.simulation import Rules, bind_parameters
 
 
-def maybe(fact: Atom) -> Atom:
+def possibility_of(fact: Atom) -> Atom:
     """Return the fact that says that `fact` possibly holds."""
     return Atom(f"{fact.predicate}?", fact.args)
 
@@ -31,7 +31,7 @@ def _read(formula: Formula, *, helps: bool, surely: bool) -> Formula:
     """Return `formula` with its atoms looked up where it is asked whether it holds `surely`, or possibly."""
     match formula:
         case Atom():
-            return formula if helps is surely else maybe(formula)
+            return formula if helps is surely else possibility_of(formula)
         case Not(part):
             return Not(_read(part, helps=not helps, surely=surely))
         case Imply(premise, conclusion):
@@ -43,7 +43,7 @@ def _opened(atom: Atom) -> Atom:
     return Atom(atom.predicate, tuple([OPEN if is_variable(arg) else arg for arg in atom.args]))
 
 
-class Prospect:
+class KnowledgeModel:
     """What is the same in all states of `problem`, of which facts are unknown."""
 
     def __init__(self, problem: Problem) -> None:
@@ -57,7 +57,7 @@ class Prospect:
         ]
         twofold = replace(problem, domain=replace(domain, axioms=tuple(axioms)))
         self.axioms = Axioms(twofold, self.rules.universe)
-        groups = [(each, variable.facts) for variable in hidden(problem) for each in variable.facts]
+        groups = [(each, variable.facts) for variable in find_hidden_variables(problem) for each in variable.facts]
         self.rivals = {fact: tuple([each for each in facts if each != fact]) for fact, facts in groups}
         """The unknown facts, each with the others of its item."""
         self._effects: dict[str, tuple[tuple[Effect, ...], tuple[Effect, ...]]] = {}
@@ -73,7 +73,7 @@ class Prospect:
     def holds(self, formula: Formula, facts: Iterable[Atom], unknown: Iterable[Atom], *, surely: bool) -> bool:
         """Return whether the ground `formula` surely, or possibly, holds where these are known to hold, or unknown."""
         facts = [*facts]
-        world = World(State([*facts, *map(maybe, chain(facts, unknown))]), self.axioms)
+        world = World(State([*facts, *map(possibility_of, chain(facts, unknown))]), self.axioms)
         return world.solver.holds(self.condition(formula, surely=surely), {})
 
     def effects(self, name: str) -> tuple[tuple[Effect, ...], tuple[Effect, ...]]:
@@ -111,7 +111,7 @@ class Prospect:
         return tuple([Effect(each, domains(each.variables), condition) for each, condition in read])
 
 
-class Outlook:
+class KnowledgeState:
     """A state of which `open` facts are as unknown as they were at the beginning.
 
     `doubted` are those on which it rested what an effect so far did. `decided` maps facts to the supposition that
@@ -119,18 +119,18 @@ class Outlook:
     until a step surely writes them.
     """
 
-    def __init__(self, prospect: Prospect) -> None:
+    def __init__(self, prospect: KnowledgeModel) -> None:
         self.prospect = prospect
         self.open = dict.fromkeys(prospect.rivals)
         self.doubted: set[Atom] = set()
         self.decided: dict[Atom, Atom] = {}
         stated = prospect.problem.initial
-        self._world = World(State([*stated, *map(maybe, chain(stated, self.open))]), prospect.axioms)
+        self._world = World(State([*stated, *map(possibility_of, chain(stated, self.open))]), prospect.axioms)
         self._ran = State(prospect.problem.ran)
 
-    def copy(self) -> Outlook:
+    def copy(self) -> KnowledgeState:
         """Return one of its own for the same state."""
-        twin = Outlook.__new__(Outlook)
+        twin = KnowledgeState.__new__(KnowledgeState)
         twin.prospect, twin.open, twin.doubted = self.prospect, {**self.open}, {*self.doubted}
         twin.decided = {**self.decided}
         twin._world, twin._ran = self._world.copy(), self._ran.copy()  # noqa: SLF001 - of its own
@@ -147,14 +147,14 @@ class Outlook:
         if wrong:
             return wrong
         action = self.prospect.problem.domain.actions[step.action]
-        needed = [pattern.substitute(bound(action, step)) for pattern in action.after]
+        needed = [pattern.substitute(bind_parameters(action, step)) for pattern in action.after]
         missing = next((pattern for pattern in needed if not self._ran.matching(pattern)), None)
         return "" if missing is None else f"it comes after {missing}, which has not run before it"
 
     def suppose(self, fact: Atom, *, holds: bool) -> None:
         """Take the open `fact` to hold, or not; where it does, the other facts of its item do not."""
         others = [each for each in self.prospect.rivals[fact] if each in self.open] if holds else []
-        self._world.update(map(maybe, others if holds else [fact]), [fact] if holds else [])
+        self._world.update(map(possibility_of, others if holds else [fact]), [fact] if holds else [])
         for each in (fact, *others):
             del self.open[each]
             self.decided[each] = fact
@@ -174,7 +174,7 @@ class Outlook:
         """Make `facts` unknown inside the context."""
         facts, state = dict.fromkeys(facts), self._world.state
         held = [fact for fact in facts if fact in state]
-        excluded = [maybe(fact) for fact in facts if maybe(fact) not in state]
+        excluded = [possibility_of(fact) for fact in facts if possibility_of(fact) not in state]
         self._world.update(held, excluded)
         try:
             yield
@@ -184,10 +184,10 @@ class Outlook:
     def _changes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[Changes]:
         """Return what `step` surely changes, and what it possibly changes, if the facts `unknown` are so."""
         rules = self.prospect.rules
-        binding = bound(rules.problem.domain.actions[step.action], step)
+        binding = bind_parameters(rules.problem.domain.actions[step.action], step)
         with self._unknown(unknown):
             return [
-                changes(self._world, effects, rules.staleness, binding)
+                compute_changes(self._world, effects, rules.staleness, binding)
                 for effects in self.prospect.effects(step.action)
             ]
 
@@ -203,8 +203,8 @@ class Outlook:
         if certain != possible:
             self.doubted.update(self.prospect.read_by(step.action, self.open))
         lost = [fact for each in possible.retracted for fact in state.matching(each)]
-        excluded = [fact for each in certain.retracted for fact in state.matching(maybe(each))]
-        self._world.update([*lost, *excluded], [*certain.provided, *map(maybe, possible.provided)])
+        excluded = [fact for each in certain.retracted for fact in state.matching(possibility_of(each))]
+        self._world.update([*lost, *excluded], [*certain.provided, *map(possibility_of, possible.provided)])
         for facts, written in ((self.open, possible), (self.decided, certain)):
             patterns = [*written.provided, *written.retracted]
             for fact in [fact for fact in facts if any(pattern.matches(fact) for pattern in patterns)]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from planner.errors import InputError, PlanError, UnsupportedError, did_you_mean
 from planner.lightweight import dataclass, field
 from planner.model.actions import Action
-from planner.model.domain import DomainModel, kept_with_domain
+from planner.model.domain import DomainModel, cache_per_domain
 from planner.model.formulas import (
     TRUE,
     And,
@@ -28,13 +28,23 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Problem
 from planner.plan import Step
-from planner.semantics.actions import MOST_KEPT, Changes, Effect, Maker, Ready, changes, passed, staleness_of, uses_of
+from planner.semantics.actions import (
+    MOST_KEPT,
+    Changes,
+    CompiledStep,
+    Effect,
+    StepCompiler,
+    compute_changes,
+    staleness_of,
+    tests_pass,
+    uses_of,
+)
 from planner.semantics.axioms import Axioms, World
 from planner.semantics.conditions import Binding, Compiler, Condition, Domains, Row, State, Universe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inspector:
+class FailureInspector:
     """Takes formulas apart that fail in `world`."""
 
     world: World
@@ -76,7 +86,7 @@ class Inspector:
 
 
 @dataclass(frozen=True, slots=True)
-class Chronicle:
+class ChangeHistory:
     """Which step changed each fact last."""
 
     derived: frozenset[str]
@@ -136,7 +146,7 @@ class Schema:
     effects: tuple[Effect, ...]
 
 
-@kept_with_domain
+@cache_per_domain
 def _remembered(domain: DomainModel) -> frozenset[str]:
     """Return the actions after which others may come."""
     return frozenset([pattern.predicate for action in domain.actions.values() for pattern in action.after])
@@ -159,9 +169,9 @@ class Rules:
         self.staleness = staleness_of(problem.domain)
         self.remembered = _remembered(problem.domain)
         self._schemas: dict[str, Schema] = {}
-        self._makers: dict[str, Maker] = {}
-        self._ready: dict[tuple[str, Row], Ready | str] = {}
-        self._latest: tuple[Step | None, Ready | str] = None, ""
+        self._makers: dict[str, StepCompiler] = {}
+        self._ready: dict[tuple[str, Row], CompiledStep | str] = {}
+        self._latest: tuple[Step | None, CompiledStep | str] = None, ""
 
     def schema(self, name: str) -> Schema:
         """Return the action `name` made ready."""
@@ -175,7 +185,7 @@ class Rules:
             )
         return self._schemas[name]
 
-    def ready(self, step: Step) -> Ready | str:
+    def ready(self, step: Step) -> CompiledStep | str:
         """Return `step` made ready, or what is wrong with it in any state."""
         if step is self._latest[0]:  # most steps are asked about several times in a row
             return self._latest[1]
@@ -188,10 +198,10 @@ class Rules:
         self._latest = step, found
         return found
 
-    def _maker(self, name: str) -> Maker:
+    def _maker(self, name: str) -> StepCompiler:
         if name not in self._makers:
             schema = self.schema(name)
-            maker = Maker(self.problem, schema.action, schema.requires, self.axioms.__contains__)
+            maker = StepCompiler(self.problem, schema.action, schema.requires, self.axioms.__contains__)
             self._makers[name] = maker.with_effects(schema.effects, self.staleness)
         return self._makers[name]
 
@@ -241,9 +251,9 @@ class Simulation:
         return frozenset(self.world.state)
 
     @property
-    def inspector(self) -> Inspector:
+    def inspector(self) -> FailureInspector:
         """What takes failing formulas apart in the present state."""
-        return Inspector(self.world, self.rules.universe, self.rules.compiler)
+        return FailureInspector(self.world, self.rules.universe, self.rules.compiler)
 
     def holds(self, formula: Formula) -> bool:
         """Return whether the ground `formula` holds now, derived facts included."""
@@ -259,7 +269,7 @@ class Simulation:
             missing = self._missing(action, ready.binding)
             if missing is not None:
                 return Objection(f"it comes after {missing}, which has not run before it")
-        if passed(ready.tests, self.world.state):
+        if tests_pass(ready.tests, self.world.state):
             holds = self.world.solver.holds
             if not ready.rest or all(holds(part, ready.binding) for part in ready.rest):
                 return None
@@ -268,10 +278,10 @@ class Simulation:
     def changes(self, step: Step) -> Changes:
         """Return what `step`, an applicable one, would change now."""
         ready = self.rules.ready(step)
-        if isinstance(ready, Ready) and ready.fixed is not None:
+        if isinstance(ready, CompiledStep) and ready.fixed is not None:
             return ready.fixed.changes(self.world.state)
         schema = self.rules.schema(step.action)
-        return changes(self.world, schema.effects, self.rules.staleness, bound(schema.action, step))
+        return compute_changes(self.world, schema.effects, self.rules.staleness, bind_parameters(schema.action, step))
 
     def apply(self, step: Step) -> Changes:
         """Apply `step`, an applicable one, and return what it changed."""
@@ -307,7 +317,7 @@ class Simulation:
             found = self.world.solver.solutions([schema.requires], schema.domains, {})
             for arguments in sorted({tuple([solution[each] for each in schema.domains]) for solution in found}):
                 step = Step(name, arguments)
-                if self._missing(schema.action, bound(schema.action, step)) is None:
+                if self._missing(schema.action, bind_parameters(schema.action, step)) is None:
                     yield Step(name, arguments, self.cost(step))
 
     def _missing(self, action: Action, binding: Binding) -> Atom | None:
@@ -316,6 +326,6 @@ class Simulation:
         return next((pattern for pattern in needed if not self.history.matching(pattern)), None)
 
 
-def bound(action: Action, step: Step) -> Binding:
+def bind_parameters(action: Action, step: Step) -> Binding:
     """Return what each parameter of `action` stands for in `step`."""
     return {parameter.name: value for parameter, value in zip(action.parameters, step.arguments, strict=True)}

@@ -23,7 +23,7 @@ from planner.plan import Plan, Step, StoppedBy, exact, exact_sum
 from planner.portfolio.incumbent import EXACT, unsupported
 from planner.problem_kinds import AnyProblem, resolve_problem, service_of
 from planner.task.ground_task import INFINITY, Task
-from planner.validation.validate import checker
+from planner.validation.validate import make_checker
 
 if TYPE_CHECKING:
     import threading
@@ -38,8 +38,8 @@ class Handing:
 
     def __init__(self, problem: Problem, task: Task) -> None:
         self._problem, self._task = problem, task
-        self._check = checker(replace(problem, budgets={}, deadline=None))
-        self._check_limits = checker(problem) if problem.is_limited else None
+        self._check = make_checker(replace(problem, budgets={}, deadline=None))
+        self._check_limits = make_checker(problem) if problem.is_limited else None
 
     def plan(self, actions: Sequence[int]) -> Plan | None:
         """Return the plan; None where it breaks a limit, or forgoes a wish that comes true."""

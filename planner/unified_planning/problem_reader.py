@@ -23,7 +23,7 @@ from planner.errors import InputError, UnsupportedError
 from planner.model.actions import Action, CostFunction, CostTerm
 from planner.model.domain import DomainModel, Function, Predicate
 from planner.model.formulas import Atom, Formula, Number, Object, Variable, conjunction, conjuncts, exact_number
-from planner.model.problem import Goal, Metric, Problem, sealed
+from planner.model.problem import Goal, Metric, Problem, seal
 from planner.plan import Plan, Step
 from planner.unified_planning.formula_reader import FormulaReader, Vocabulary, read_effects
 from planner.unified_planning.problem_features import SUPPORTED, OtherIncoming, converter, in_words
@@ -128,7 +128,7 @@ class Reading:
             values=self._costs.values,
             metric=self._costs.metric,
         )
-        return Incoming(sealed(problem), self._source, self._vocabulary)
+        return Incoming(seal(problem), self._source, self._vocabulary)
 
     def _type(self, user_type: Any) -> tuple[str, tuple[str, ...] | None]:
         name = self._vocabulary.type(user_type)

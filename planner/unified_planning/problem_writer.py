@@ -24,9 +24,9 @@ from planner.compilations.cost_tables import in_integers, with_tables
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
-from planner.language.pddl.names import Names, renamed
+from planner.language.pddl.names import Names, rename_problem
 from planner.limits import Limits
-from planner.model.actions import Action, CostTerm, When, added, deleted
+from planner.model.actions import Action, CostTerm, When, negated_atoms, positive_atoms
 from planner.model.domain import Function, Predicate, TypeHierarchy
 from planner.model.formulas import TRUE, And, Atom, Formula, Number, Term, Variable, conjuncts, is_variable
 from planner.model.problem import Metric, Problem
@@ -235,7 +235,7 @@ def prepared(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
     costed = tabulate(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
     plain, _ = in_integers(with_plain_types(costed))
     names = Names.of(plain)
-    return renamed(plain, names), names
+    return rename_problem(plain, names), names
 
 
 class Writing:
@@ -314,7 +314,7 @@ class Writing:
         scope = self.scope(schema.parameters)
         for part in conjuncts(action.requires):
             schema.add_precondition(self.writer.formula(part, scope))
-        always = {atom for effect in action.effects if _is_plain(effect) for atom in added(effect.provides)}
+        always = {atom for effect in action.effects if _is_plain(effect) for atom in positive_atoms(effect.provides)}
         for effect in action.effects:
             self._add_effect(schema, effect, scope, always)
         return schema, self._cost(action.cost[0], scope)
@@ -329,8 +329,8 @@ class Writing:
         condition = self.writer.formula(effect.requires, scope)
         forall = [each.variable() for each in bound.values()]
         changes = [
-            *[(atom, True) for atom in added(effect.provides)],
-            *[(atom, False) for atom in deleted(effect.provides) if effect.variables or atom not in always],
+            *[(atom, True) for atom in positive_atoms(effect.provides)],
+            *[(atom, False) for atom in negated_atoms(effect.provides) if effect.variables or atom not in always],
         ]
         happens = not condition.is_false() and self.writer.has_instance(effect.variables)
         for atom, value in changes if happens else ():

@@ -13,10 +13,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from planner.lightweight import Final, dataclass, replace
 from planner.model import Action, Atom, Formula, Goal, Problem, SoftGoal
 from planner.model.formulas import Term, conjunction, conjuncts, substitute
-from planner.model.unknown_facts import decided
+from planner.model.unknown_facts import fix_unknown_facts
 from planner.plan import Step, StoppedBy, Supposition
-from planner.semantics.incomplete_knowledge import Outlook, Prospect
-from planner.semantics.simulation import bound
+from planner.semantics.incomplete_knowledge import KnowledgeModel, KnowledgeState
+from planner.semantics.simulation import bind_parameters
 from planner.validation.verdict import Verdict
 
 MOST_TRIES: Final = 10_000
@@ -44,7 +44,7 @@ class _Failure:
     condition: Formula | None = None
 
 
-class Supposing:
+class SuppositionSearch:
     """Looks for suppositions on which `steps` reach the goal of `problem`; those that are `expected` come first.
 
     If the search is `careful`, guesses are unknown to the steps whose tags ask for care.
@@ -56,7 +56,7 @@ class Supposing:
         self.problem = problem
         self.steps = steps
         self.expected = expected
-        self.prospect = Prospect(problem)
+        self.prospect = KnowledgeModel(problem)
         self.failure = _Failure(0, "")
         self.tries = 0
         self._careful = careful
@@ -76,7 +76,7 @@ class Supposing:
 
     def _forward(self, supposed: Supposed) -> Supposed | None:
         """Go through the steps, and back where they cannot go on; raises `_Doubt`."""
-        start = Outlook(self.prospect)
+        start = KnowledgeState(self.prospect)
         for fact, holds in supposed.items():
             if fact not in start.open:
                 return None
@@ -95,7 +95,9 @@ class Supposing:
                 ways.append(self._met(outlook, reached[1], len(ways)))
         return None
 
-    def _met(self, outlook: Outlook, supposed: Supposed, place: int) -> Iterator[tuple[Outlook, Supposed]]:
+    def _met(
+        self, outlook: KnowledgeState, supposed: Supposed, place: int
+    ) -> Iterator[tuple[KnowledgeState, Supposed]]:
         """Yield suppositions on which what the step at `place` requires, or the goal, surely holds."""
         misfit = outlook.misfit(self.steps[place]) if place < len(self.steps) else ""
         if misfit:
@@ -113,8 +115,8 @@ class Supposing:
             yield from self._decided(outlook, supposed, place, part)
 
     def _decided(
-        self, outlook: Outlook, supposed: Supposed, place: int, part: Formula
-    ) -> Iterator[tuple[Outlook, Supposed]]:
+        self, outlook: KnowledgeState, supposed: Supposed, place: int, part: Formula
+    ) -> Iterator[tuple[KnowledgeState, Supposed]]:
         """Yield the same where `part` possibly holds: with one more fact supposed, either way."""
         guesses = self.guesses(outlook.open, place)
         options = self.prospect.about(part, [fact for fact in outlook.open if fact not in guesses])
@@ -161,7 +163,7 @@ class Supposing:
         action = self.action(place)
         if not action.senses:
             return False
-        binding: dict[Term, Term] = dict(bound(action, self.steps[place]))
+        binding: dict[Term, Term] = dict(bind_parameters(action, self.steps[place]))
         return any(pattern.substitute(binding).matches(fact) for pattern in action.senses)
 
     def condition(self, place: int) -> Formula:
@@ -169,14 +171,14 @@ class Supposing:
         if place == len(self.steps):
             return self.problem.goal.hard
         action = self.action(place)
-        return substitute(action.requires, dict(bound(action, self.steps[place])))
+        return substitute(action.requires, dict(bind_parameters(action, self.steps[place])))
 
     def action(self, place: int) -> Action:
         """Return the action of the step at `place`."""
         return self.problem.domain.actions[self.steps[place].action]
 
 
-def verdict_supposing(
+def validate_with_suppositions(
     problem: Problem,
     steps: Sequence[Step],
     expected: Mapping[Atom, bool],
@@ -188,11 +190,11 @@ def verdict_supposing(
     say, rests on no supposition that an earlier step could have looked at and did not. Soft goals are forgone unless
     they surely hold on what the rest of the plan supposes, or what is expected.
     """
-    search = Supposing(problem, steps, expected)
+    search = SuppositionSearch(problem, steps, expected)
     supposed = search.found({})
     if supposed is None:
         careless = _careless(search, known)
-        return _rejected(search, known(decided(problem, ()))) if careless is None else careless
+        return _rejected(search, known(fix_unknown_facts(problem, ()))) if careless is None else careless
     forgone: list[SoftGoal] = []
     for wish in problem.goal.soft:
         granted = _granted(search, wish, supposed)
@@ -200,23 +202,27 @@ def verdict_supposing(
         forgone += [] if granted else [wish]
     suppositions = _Resting(search, supposed).suppositions()
     held = [each.fact for each in suppositions if each.holds]
-    verdict = known(decided(problem, held))
+    verdict = known(fix_unknown_facts(problem, held))
     if not verdict.valid:
         return verdict
     demands = [each for each in verdict.forgone if not isinstance(each, SoftGoal)]
     return replace(verdict, suppositions=suppositions, forgone=(*forgone, *demands))
 
 
-def _granted(search: Supposing, wish: SoftGoal, supposed: Supposed) -> tuple[Supposing, Supposed] | None:
+def _granted(
+    search: SuppositionSearch, wish: SoftGoal, supposed: Supposed
+) -> tuple[SuppositionSearch, Supposed] | None:
     """Return the search in which `wish` is a part of the goal, and what it supposes; None where that is too much."""
     goal = conjunction([*conjuncts(search.problem.goal.hard), wish.condition])
-    with_wish = Supposing(replace(search.problem, goal=Goal(goal)), search.steps, {**search.expected, **supposed})
+    with_wish = SuppositionSearch(
+        replace(search.problem, goal=Goal(goal)), search.steps, {**search.expected, **supposed}
+    )
     found = with_wish.found({})
     allowed = {**search.expected, **supposed}
     return None if found is None or not found.items() <= allowed.items() else (with_wish, found)
 
 
-def _rejected(search: Supposing, without: Verdict) -> Verdict:
+def _rejected(search: SuppositionSearch, without: Verdict) -> Verdict:
     """Return the verdict where no suppositions will do; `without` is the one where what is unknown does not hold."""
     if search.tries > MOST_TRIES:
         reason = f"none of {MOST_TRIES} suppositions about unknown facts makes the plan work"
@@ -230,21 +236,21 @@ def _rejected(search: Supposing, without: Verdict) -> Verdict:
     return Verdict(False, without.cost, reason, number, failure.condition)
 
 
-def _careless(careful: Supposing, known: Callable[[Problem], Verdict]) -> Verdict | None:
+def _careless(careful: SuppositionSearch, known: Callable[[Problem], Verdict]) -> Verdict | None:
     """Return the verdict on a plan that works only if careful steps rest on guesses; None for other plans.
 
     A guess is a supposition that a step could have looked at before, and that none has.
     """
-    search = Supposing(careful.problem, careful.steps, careful.expected, careful=False)
+    search = SuppositionSearch(careful.problem, careful.steps, careful.expected, careful=False)
     supposed = search.found({})
     if supposed is None or careful.tries > MOST_TRIES:
         return None
-    verdict = known(decided(search.problem, [fact for fact, holds in supposed.items() if holds]))
+    verdict = known(fix_unknown_facts(search.problem, [fact for fact, holds in supposed.items() if holds]))
     blame = _blame(careful, supposed) if verdict.valid else None
     return verdict if blame is None else replace(verdict, valid=False, reason=blame[1], failing_step=blame[0])
 
 
-def _blame(search: Supposing, supposed: Supposed) -> tuple[int, str] | None:
+def _blame(search: SuppositionSearch, supposed: Supposed) -> tuple[int, str] | None:
     """Return the number of the first careful step that rests on a guess, and what is wrong with that."""
     outlook = _outlook(search, supposed)
     for place, step in enumerate(search.steps):
@@ -255,7 +261,7 @@ def _blame(search: Supposing, supposed: Supposed) -> tuple[int, str] | None:
     return None
 
 
-def _blamed(search: Supposing, outlook: Outlook, place: int, guesses: Sequence[Atom]) -> str:
+def _blamed(search: SuppositionSearch, outlook: KnowledgeState, place: int, guesses: Sequence[Atom]) -> str:
     """Return that the careful step at `place` rests on one of `guesses`, and what would look at it."""
     step, tag = search.steps[place], min(CAREFUL & search.action(place).tags)
     fact = next((each for each in guesses if _rests_on(outlook, [each], search, place)), guesses[0])
@@ -269,15 +275,15 @@ def _looking(problem: Problem, fact: Atom) -> Action:
     return next(each for each in actions if any(pattern.predicate == fact.predicate for pattern in each.senses))
 
 
-def _outlook(search: Supposing, supposed: Mapping[Atom, bool]) -> Outlook:
+def _outlook(search: SuppositionSearch, supposed: Mapping[Atom, bool]) -> KnowledgeState:
     """Return what is known at the beginning on what is `supposed`."""
-    outlook = Outlook(search.prospect)
+    outlook = KnowledgeState(search.prospect)
     for fact, holds in supposed.items():
         outlook.suppose(fact, holds=holds)
     return outlook
 
 
-def _rests_on(outlook: Outlook, facts: Collection[Atom], search: Supposing, place: int) -> bool:
+def _rests_on(outlook: KnowledgeState, facts: Collection[Atom], search: SuppositionSearch, place: int) -> bool:
     """Return whether the condition or the effects of the step at `place` rest on `facts`; behind the last, the goal."""
     if outlook.rests_on(facts, search.condition(place)):
         return True
@@ -287,7 +293,7 @@ def _rests_on(outlook: Outlook, facts: Collection[Atom], search: Supposing, plac
 class _Resting:
     """Finds out which steps rest on what is `supposed`."""
 
-    def __init__(self, search: Supposing, supposed: Supposed) -> None:
+    def __init__(self, search: SuppositionSearch, supposed: Supposed) -> None:
         self._search = search
         self._supposed = supposed
 
@@ -296,7 +302,7 @@ class _Resting:
         resting = self._resting()
         for fact in [fact for fact in self._supposed if not resting[fact]]:
             without = {other: holds for other, holds in self._supposed.items() if other != fact}
-            if Supposing(self._search.problem, self._search.steps, without).found(without) == without:
+            if SuppositionSearch(self._search.problem, self._search.steps, without).found(without) == without:
                 self._supposed = without
                 resting = self._resting()
         made = [self._supposition(fact, resting[fact]) for fact in self._supposed]

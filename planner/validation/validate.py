@@ -26,12 +26,12 @@ from planner.lightweight import Any, replace
 from planner.model import COST, Atom, Constraint, Formula, Number, Problem, SoftGoal
 from planner.model.domain import creates_objects
 from planner.model.formulas import conjuncts
-from planner.model.problem import constraint_on_unknown
-from planner.model.unknown_facts import decided
+from planner.model.problem import find_constraint_on_unknown
+from planner.model.unknown_facts import fix_unknown_facts
 from planner.plan import Plan, Step, Supposition, exact_sum, name_as_written
 from planner.semantics.actions import Changes
-from planner.semantics.constraints import Watches
-from planner.semantics.simulation import Chronicle, Objection, Simulation
+from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.simulation import ChangeHistory, Objection, Simulation
 from planner.validation.verdict import Verdict
 
 
@@ -40,8 +40,8 @@ class Replay:
 
     def __init__(self, problem: Problem, start: Simulation | None = None) -> None:
         self.simulation = Simulation(problem) if start is None else start.copy()
-        self._watches = Watches(self.simulation)
-        self.chronicle = Chronicle(problem.domain.derived)
+        self._watches = ConstraintMonitors(self.simulation)
+        self.chronicle = ChangeHistory(problem.domain.derived)
         self._costs: list[Number] = []
         self._uses: list[dict[str, Number]] = []
         self._latest: Step | None = None
@@ -141,7 +141,7 @@ class Replay:
                 yield self.simulation.inspector.smallest_failure(part, {})
 
 
-def lateness(problem: Problem, steps: Sequence[Step]) -> str:
+def describe_lateness(problem: Problem, steps: Sequence[Step]) -> str:
     """Return in words by how much `steps`, a valid plan but for this, miss the deadline of `problem`; "" where not.
 
     The schedule is not taken on trust: taken in the order in which they begin, and in that in which they end, the steps
@@ -197,15 +197,15 @@ def _judged(
 ) -> Verdict:
     if not problem.unknown:
         return _replayed(problem, steps, claimed_cost)
-    unclear = constraint_on_unknown(problem)
+    unclear = find_constraint_on_unknown(problem)
     if unclear is not None:
         raise UnsupportedError(f"the constraint '{unclear}' on facts declared unknown", "state which facts hold")
-    from planner.validation.assumptions import verdict_supposing
+    from planner.validation.assumptions import validate_with_suppositions
 
-    return verdict_supposing(problem, steps, expected, lambda known: _replayed(known, steps, claimed_cost))
+    return validate_with_suppositions(problem, steps, expected, lambda known: _replayed(known, steps, claimed_cost))
 
 
-def as_supposed(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Supposition, ...]]:
+def apply_suppositions(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Supposition, ...]]:
     """Return `problem` with nothing unknown: unknown facts are as `plan` supposes; and what it supposes.
 
     A plan that says nothing about that is asked what it has to suppose. Raises `PlanError` for one that is not valid.
@@ -218,10 +218,10 @@ def as_supposed(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Suppositio
         if not verdict.valid:
             raise PlanError(f"this plan is not valid: {verdict.reason}")
         suppositions = verdict.suppositions
-    return decided(problem, [each.fact for each in suppositions if each.holds]), suppositions
+    return fix_unknown_facts(problem, [each.fact for each in suppositions if each.holds]), suppositions
 
 
-def checker(problem: Problem) -> Callable[[Plan], Verdict]:
+def make_checker(problem: Problem) -> Callable[[Plan], Verdict]:
     """Return `validate` for many plans of one `problem`, in which nothing is unknown and nothing is created."""
     start = Simulation(problem)
     return lambda plan: _replayed(problem, plan.steps, plan.cost, start)
@@ -241,7 +241,7 @@ def _replayed(
         if verdict is not None:
             return verdict
     verdict = replay.end(claimed_cost)
-    late = lateness(problem, steps) if verdict.valid else ""
+    late = describe_lateness(problem, steps) if verdict.valid else ""
     return replace(verdict, valid=False, reason=late) if late else verdict
 
 
@@ -289,8 +289,8 @@ __all__ = [
     "Replay",
     "Simulation",
     "Verdict",
-    "as_supposed",
-    "checker",
+    "apply_suppositions",
+    "make_checker",
     "simulate",
     "validate",
 ]

@@ -7,7 +7,7 @@ import pytest
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl import write
 from planner import compile_object_creation, load
-from planner.language.loading.python_files import shipped_names
+from planner.language.loading.python_files import list_shipped_names
 from planner.model import Problem
 
 up = pytest.importorskip("unified_planning.shortcuts", reason="unified-planning is not installed")
@@ -15,7 +15,7 @@ up = pytest.importorskip("unified_planning.shortcuts", reason="unified-planning 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")  # not ours
 
 
-@pytest.mark.parametrize("name", shipped_names())
+@pytest.mark.parametrize("name", list_shipped_names())
 def test_unified_planning_reads_what_is_derived(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from unified_planning.io import PDDLReader
 

@@ -16,7 +16,7 @@ from planner import candidates
 from planner.compilations.soft_goals import valued
 from planner.plan import Plan
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import checker
+from planner.validation.validate import make_checker
 
 SEQUENCES = 80
 PLAIN = replace(ALL, axioms=False)
@@ -59,7 +59,7 @@ def is_wasteful(plan, check):
 
 def expected(problem):
     """All plans, and what they charge, that charge less than the last sequence costs."""
-    found, bound, check = [], 0, checker(problem)
+    found, bound, check = [], 0, make_checker(problem)
     for bound, steps in islice(sequences(problem), SEQUENCES):  # noqa: B007 - the last one counts
         plan = Plan(steps, problem)
         verdict = check(plan)

@@ -10,7 +10,7 @@ from constraint_twin import is_kept
 from random_tasks import with_random_constraints
 
 from benchmarks.random_problems import ALL, random_problem
-from planner.semantics.constraints import Watches
+from planner.semantics.constraints import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 MOST_WALKS = 60
@@ -40,7 +40,7 @@ def test_the_rest_keeps_what_is_left_where_the_whole_keeps_all(block):
         hard = replace(problem, constraints=tuple([replace(each, utility=None) for each in problem.constraints]))
         for steps, states in walks(hard):
             now = rng.randrange(len(states))
-            watches = Watches(states[0])
+            watches = ConstraintMonitors(states[0])
             for step, state in zip(steps[:now], states[1:], strict=False):
                 watches.look(state, step)
                 watches.look(state)

@@ -13,7 +13,7 @@ from executor.events.events import Rung
 from executor.testing import Fault, FaultKind, SimulatedWorld
 from planner import Domain, at_most, before, done, mandatory, never_after, solve, sometime
 from planner.plan import Step
-from planner.semantics.constraints import Watches
+from planner.semantics.constraints import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 LADDER = Recovery(rungs=(Rung.PATCH, Rung.REPLAN), time_limit=5)
@@ -43,7 +43,7 @@ def switches(rng):
 def possible(problem, steps, broken):
     """Return whether some way on from `steps` keeps all constraints and reaches the goal without what is `broken`."""
     start = Simulation(problem)
-    watches = Watches(start)
+    watches = ConstraintMonitors(start)
     for step in steps:
         start.apply(step)
         watches.look(start, step)

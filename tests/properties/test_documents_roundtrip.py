@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from planner import Domain, Metric, Problem, read_documents, write_json, write_yaml
 from planner.language.declare.syntax import is_atom_name
-from planner.language.declare.vocabulary import default_parameters
+from planner.language.declare.vocabulary import name_parameters
 from planner.model.actions import (
     REQUIRED,
     TAGS,
@@ -27,7 +27,7 @@ from planner.model.actions import (
     Outcome,
     When,
 )
-from planner.model.domain import Axiom, DomainModel, Function, Predicate, TypeHierarchy, resources
+from planner.model.domain import Axiom, DomainModel, Function, Predicate, TypeHierarchy, resources_of
 from planner.model.formulas import (
     OPEN,
     TRUE,
@@ -114,7 +114,7 @@ class World:
 
     def signature(self) -> Variables:
         variables = self.variables()
-        return default_parameters([each.types for each in variables]) if self.draw(st.booleans()) else variables
+        return name_parameters([each.types for each in variables]) if self.draw(st.booleans()) else variables
 
     def args(self, signature: Variables, scope: Variables, *, may_open: bool = False) -> tuple[str, ...] | None:
         """Return arguments of fitting types, or None where nothing fits."""
@@ -319,7 +319,7 @@ def problems(draw: Draw) -> Problem:
         unknown,
         {each: draw(chance) for each in likely},
         tuple([world.constraint(dict(model.actions)) for _ in range(draw(st.integers(0, 2)))]),
-        {each: draw(number) for each in draw(some([COST, *resources(model)]))},
+        {each: draw(number) for each in draw(some([COST, *resources_of(model)]))},
         draw(st.none() | decimal.filter(lambda each: each > 0)),
     )
 

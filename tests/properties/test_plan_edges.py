@@ -14,7 +14,7 @@ from executor.plans.action_plan import ActionPlan
 from executor.plans.partial_order import order_of, possible_accesses
 from planner.lightweight import replace
 from planner.model import DataParameter, From
-from planner.model.actions import added
+from planner.model.actions import positive_atoms
 from planner.partial_order.causal_links import item_orderings
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import validate
@@ -71,7 +71,7 @@ def test_what_conflicts_stays_in_order_and_the_end_is_the_same(rng):
 
 def taking(domain, rng):
     """Return `domain` with actions that take data with facts they name; which, is left to chance."""
-    facts = [atom for action in domain.actions.values() for atom in added(action.provides) if atom.is_ground]
+    facts = [atom for action in domain.actions.values() for atom in positive_atoms(action.provides) if atom.is_ground]
     actions = {
         name: replace(action, data=tuple([DataParameter(f"v{i}", source=From(rng.choice(facts))) for i in range(2)]))
         for name, action in domain.actions.items()

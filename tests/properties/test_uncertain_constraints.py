@@ -14,7 +14,7 @@ from benchmarks.random_problems import Features, key_of, random_problem
 from planner import Objective, Status, decide, evaluate, executions
 from planner.model import Goal
 from planner.policies.evaluation import Declared
-from planner.semantics.constraints import Watches
+from planner.semantics.constraints import ConstraintMonitors
 
 UNCERTAIN = Features(uncertain=True, objects=3, actions=3)
 LIMIT = 250
@@ -31,7 +31,7 @@ def constrained(seed, *, soft=0.0):
 def best(problem, objective):
     """Return the greatest success, or utility where that comes with all success; None for too many states."""
     declared = Declared(problem)
-    first = declared.initial, Watches(declared.initial)
+    first = declared.initial, ConstraintMonitors(declared.initial)
     numbers, queue, options = {(key_of(first[0]), first[1].key): 0}, [first], []
     for state, watches in queue:
         here = []

@@ -8,7 +8,7 @@ import pytest
 from brute_force import TooManyStates, brute_force
 
 from planner import Status, patch, solve, validate
-from planner.testing import worlds
+from planner.testing import enumerate_worlds
 from tests.unknown_random import careful, random_unknown
 
 
@@ -25,14 +25,18 @@ def test_plans_work_wherever_what_they_suppose_holds(part) -> None:
 def _replays(problem, steps, supposed) -> bool:
     """Return whether `steps` work in every world in which all that is `supposed` holds."""
     facts = [(each.fact, each.holds) for each in supposed]
-    fitting = [world for _, world in worlds(problem) if all((fact in world.initial) is holds for fact, holds in facts)]
+    fitting = [
+        world
+        for _, world in enumerate_worlds(problem)
+        if all((fact in world.initial) is holds for fact, holds in facts)
+    ]
     return all(validate(world, steps).valid for world in fitting)
 
 
 def _check(problem, result) -> bool:
     """Check all that `result` claims, and return whether its plan supposes anything."""
     try:
-        cases = [(world, brute_force(world, 2000)) for _, world in worlds(problem)]
+        cases = [(world, brute_force(world, 2000)) for _, world in enumerate_worlds(problem)]
     except TooManyStates:
         return False
     costs = [cost for _, cost in cases if cost is not None]

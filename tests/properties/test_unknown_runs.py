@@ -13,7 +13,7 @@ from executor import Executor, RunStatus
 from executor.testing import SimulatedWorld
 from executor.testing.simulated_observers import ALL, NOBODY
 from planner import Domain
-from planner.testing import worlds
+from planner.testing import enumerate_worlds
 
 
 def maze(seed):
@@ -55,7 +55,7 @@ def test_what_can_be_reached_is_reached_in_every_world(observe, model) -> None:
     reached = {True: 0, False: 0}
     for seed in range(4):
         problem = maze(seed)
-        for _, world in worlds(problem):
+        for _, world in enumerate_worlds(problem):
             simulated = SimulatedWorld(world, observe=observe)
             possible = brute_force(world) is not None
             outcome = asyncio.run(Executor(simulated.world, model=model).run(problem))

@@ -14,7 +14,7 @@ from planner import load, validate
 from planner.cli import Exit, interrupt, main, root
 from planner.cli.plans import plan_from
 from planner.heuristics import REGISTRY as HEURISTICS
-from planner.language.loading.python_files import shipped_names
+from planner.language.loading.python_files import list_shipped_names
 from planner.search import REGISTRY as SEARCHES
 
 DOMAIN = """
@@ -467,7 +467,7 @@ def test_the_demo_tells_commands_that_can_be_typed(run: Run, monkeypatch: pytest
     assert "\nforethought check DOMAIN " in run("demo")[1]
 
 
-@pytest.mark.parametrize("name", shipped_names())
+@pytest.mark.parametrize("name", list_shipped_names())
 def test_shipped_domains_are_solved_by_name_and_clean(run: Run, name: str) -> None:
     assert run("solve", name)[0] == Exit.OK
     assert run("check", name)[0] == Exit.OK

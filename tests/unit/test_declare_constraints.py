@@ -38,7 +38,7 @@ from planner import (
 from planner.errors import DeclarationError
 from planner.language.documents.conditions import KINDS
 from planner.model import OPEN, CostFunction
-from planner.model.domain import resources
+from planner.model.domain import resources_of
 
 
 class Robot(Entity): ...
@@ -140,7 +140,7 @@ def test_what_steps_use() -> None:
     assert tokens.value(("four",)) == 8
     assert action.cost == (1,)
     assert [*shop.model.functions] == ["price"]
-    assert resources(shop.model) == ("money", "tokens", "time", "paper")
+    assert resources_of(shop.model) == ("money", "tokens", "time", "paper")
     assert Domain.of(shop.model).model == shop.model
 
 

@@ -12,7 +12,7 @@ import pytest
 from planner import load, solve
 from planner.explain.plan_explanation import explain_plan
 from planner.explain.unsolvability import explain_unsolvable
-from planner.language.loading.python_files import GROUP, shipped_names
+from planner.language.loading.python_files import GROUP, list_shipped_names
 from planner.limits import Limits
 from planner.lint.check import check_domain, check_problem
 from planner.lint.findings import Level
@@ -36,7 +36,7 @@ def test_all_are_shipped_and_found_by_name():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
     assert declared == {name: f"domains.{name}" for name in ALL}
     assert len(NAMES) >= 6
-    assert set(ALL) <= set(shipped_names())
+    assert set(ALL) <= set(list_shipped_names())
 
 
 def test_cases_are_as_their_authors_say(shipped):

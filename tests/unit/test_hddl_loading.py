@@ -12,7 +12,7 @@ import pytest
 from htn.model import HtnDomain, HtnProblem
 from planner import InputError, load, load_domain
 from planner.cli.exit_codes import Exit
-from planner.language.loading.sources import PLUGIN_GROUP, languages
+from planner.language.loading.sources import PLUGIN_GROUP, find_languages
 
 DOMAIN = """(define (domain trips) (:types place) (:predicates (at ?x - place))
 (:task visit :parameters (?x - place))
@@ -117,7 +117,7 @@ def test_a_reader_that_cannot_be_imported(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_languages_are_those_that_the_standard_library_finds() -> None:
-    found = {name: language.value for name, language in languages().items()}
+    found = {name: language.value for name, language in find_languages().items()}
     assert found == {entry.name: entry.value for entry in entry_points(group=PLUGIN_GROUP)}
     assert found[".hddl"] == "htn.language.hddl"
 

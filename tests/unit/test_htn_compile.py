@@ -15,7 +15,7 @@ from htn.model import HtnDomain, HtnProblem
 from planner import load, load_domain
 from planner.cli import main
 from planner.errors import UnsupportedError
-from planner.language.loading.python_files import shipped_names
+from planner.language.loading.python_files import list_shipped_names
 from planner.lightweight import replace
 from planner.model import DomainModel, Goal
 from planner.model.domain import creates_objects
@@ -72,7 +72,7 @@ def test_hierarchical_domains_are_compiled(folder: Path, language: str) -> None:
 
 def classical() -> list[str]:
     """Return the shipped classical domains that create no objects: HDDL has no words for that."""
-    found = [name for name in shipped_names() if isinstance(load_domain(name), DomainModel)]
+    found = [name for name in list_shipped_names() if isinstance(load_domain(name), DomainModel)]
     return [name for name in found if not creates_objects(load_domain(name))]
 
 

@@ -10,7 +10,7 @@ import pytest
 from planner.errors import PlanError, UnsupportedError
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import export
-from planner.language.pddl.names import legal
+from planner.language.pddl.names import make_legal
 from planner.language.pddl.writer import write_domain, write_problem
 from planner.model.actions import Action, CostFunction, When
 from planner.model.domain import Axiom, DomainModel, Function, Predicate
@@ -239,7 +239,7 @@ class TestNames:
         ],
     )
     def test_legal(self, name: str, expected: str) -> None:
-        assert legal(name) == expected
+        assert make_legal(name) == expected
 
     def test_names_that_clash_are_told_apart_and_mapped_back(self) -> None:
         room = ("Room",)

@@ -10,7 +10,7 @@ from planner import Domain, When
 from planner.compilations.lifted_relevance import relevant_part
 from planner.lightweight import replace
 from planner.model import DomainModel, Problem
-from planner.model.domain import kept_with_domain
+from planner.model.domain import cache_per_domain
 
 
 def kept(problem: Problem) -> list[str]:
@@ -98,7 +98,7 @@ def test_axioms_are_followed_in_the_sense_in_which_they_are_read(goal: str, expe
 def test_what_is_kept_with_a_domain_is_found_once_and_copied_never() -> None:
     asked = []
 
-    @kept_with_domain
+    @cache_per_domain
     def names(domain: DomainModel) -> list[str]:
         asked.append(domain)
         return list(domain.actions)

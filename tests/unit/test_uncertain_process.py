@@ -9,7 +9,7 @@ from planner.compilations.determinization import determinise
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model.actions import Case
-from planner.model.problem import sealed
+from planner.model.problem import seal
 from planner.policies.markov_decision_process import NOTHING, process_of
 
 
@@ -122,7 +122,7 @@ def test_steps_have_the_odds_of_their_case():
             Case((OPEN,), Decimal(0), (Decimal("0.75"), Decimal("0.25"))),
         ),
     )
-    problem = sealed(replace(problem, domain=replace(problem.domain, actions={"use": use})))
+    problem = seal(replace(problem, domain=replace(problem.domain, actions={"use": use})))
     process = process_of(problem, Limits())
     odds = {choice.step.arguments: [share for share, _ in choice.branches] for choice in process.choices}
     assert odds == {("old",): [0.25, 0.75], ("new",): [0.75, 0.25]}

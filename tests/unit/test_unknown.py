@@ -33,9 +33,9 @@ from planner import (
 )
 from planner.language.declare.syntax import parse_atom
 from planner.model import COST, TRUE
-from planner.model.unknown_facts import hidden
+from planner.model.unknown_facts import find_hidden_variables
 from planner.plan import Supposition
-from planner.testing import steps_from, worlds
+from planner.testing import enumerate_worlds, steps_from
 
 
 class Room(Entity):
@@ -211,12 +211,12 @@ def test_facts_of_one_item_exclude_each_other() -> None:
     domain.action("carry", {"a": "room", "b": "room"}, requires=["at(a)"], provides=["at(b)"], modifies=["at(_)"])
     objects = dict.fromkeys(["hall", "lab", "loft"], "room")
     problem = domain.problem(objects=objects, goal=["at(lab)", "not at(hall)"], unknown=["at(_)"])
-    (item,) = hidden(problem)
+    (item,) = find_hidden_variables(problem)
     assert (len(item.facts), item.chances, item.none) == (3, (Fraction(1, 3),) * 3, 0)
     plan = solve(problem).plan
     assert (plan.steps, plan.suppositions) == ((), (Supposition(fact("at(lab)"), True, goal=True),))
     likelier = replace(problem, likely={fact("at(hall)"): 1, fact("at(loft)"): 0})
-    assert [chance for chance, _ in worlds(likelier)] == [1]
+    assert [chance for chance, _ in enumerate_worlds(likelier)] == [1]
 
 
 def test_single_facts_of_an_item_may_all_be_false() -> None:
@@ -224,11 +224,11 @@ def test_single_facts_of_an_item_may_all_be_false() -> None:
     domain.type("room")
     domain.action("carry", {"a": "room", "b": "room"}, requires=["at(a)"], provides=["at(b)"], modifies=["at(_)"])
     problem = domain.problem(objects=dict.fromkeys(["hall", "lab"], "room"), goal=["at(lab)"], unknown=["at(hall)"])
-    assert [(chance, len(world.initial)) for chance, world in worlds(problem)] == [
+    assert [(chance, len(world.initial)) for chance, world in enumerate_worlds(problem)] == [
         (Fraction(1, 2), 1),
         (Fraction(1, 2), 0),
     ]
-    assert [brute_force(world) for _, world in worlds(problem)] == [1, None]
+    assert [brute_force(world) for _, world in enumerate_worlds(problem)] == [1, None]
 
 
 def test_wishes_count_only_where_they_surely_come_true() -> None:

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from planner.errors import InputError, PlanError, did_you_mean
 from planner.language.declare import resolve_action
-from planner.language.declare.action_names import folded
+from planner.language.declare.action_names import fold_name
 from planner.lightweight import dataclass, field
 from planner.model import OPEN, Action, Problem, TypeHierarchy, Variable
 from planner.plan import Plan, Step
@@ -206,14 +206,14 @@ class _Names:
         self._hierarchy = TypeHierarchy(problem.domain.types)
         self._by_name: dict[str, list[str]] = {}
         for name in self.types:
-            self._by_name.setdefault(folded(name), []).append(name)
+            self._by_name.setdefault(fold_name(name), []).append(name)
 
     def meant(self, value: Any) -> str:
         """Return the name of an object that is given as a text, or as a mapping that has its name."""
         if isinstance(value, Mapping):
             value = next((value[key] for key in ("name", "id") if isinstance(value.get(key), str)), value)
         name = str(value)
-        found = self._by_name.get(folded(name), [])
+        found = self._by_name.get(fold_name(name), [])
         return name if name in found or len(found) != 1 else found[0]
 
     def fits(self, name: str, parameter: Variable) -> bool:
@@ -254,9 +254,9 @@ def _placed(given: Sequence[str], parameters: Sequence[Variable], names: _Names)
 
 
 def _by_name(action: Action, call: Call, named: Mapping[str, Any], names: _Names) -> Said:
-    parameters = {folded(each.name.removeprefix("?")): each for each in action.step_parameters}
-    data = {folded(each.name): each.name for each in action.data}
-    by_name = {folded(key): value for key, value in named.items()}
+    parameters = {fold_name(each.name.removeprefix("?")): each for each in action.step_parameters}
+    data = {fold_name(each.name): each.name for each in action.data}
+    by_name = {fold_name(key): value for key, value in named.items()}
     found = {key: names.meant(by_name[key]) for key in parameters if key in by_name}
     _by_type({key: names.meant(each) for key, each in by_name.items() if key not in data}, parameters, found, names)
     arguments = tuple([found.get(key, OPEN) for key in parameters])

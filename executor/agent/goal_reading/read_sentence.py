@@ -33,7 +33,7 @@ from planner.explain.unreachable_goals import Unreachable
 from planner.lightweight import dataclass, field, replace
 from planner.limits import Limits
 from planner.model import Action, Atom, Predicate, Problem, TypeHierarchy
-from planner.model.actions import added
+from planner.model.actions import positive_atoms
 from planner.model.formulas import conjunction
 
 NEGATION: Final = re.compile(
@@ -136,7 +136,10 @@ def attainable(problem: Problem) -> list[Atom]:
 
     domain, holds = problem.domain, set(problem.initial)
     provided = {
-        atom.predicate for action in domain.actions.values() for when in action.effects for atom in added(when.provides)
+        atom.predicate
+        for action in domain.actions.values()
+        for when in action.effects
+        for atom in positive_atoms(when.provides)
     }
     wanted = [domain.predicates[name] for name in domain.predicates if name in provided | domain.derived]
     found = [fact for each in wanted for fact in _instances(each, problem) if fact not in holds]
@@ -160,7 +163,7 @@ def _instances(predicate: Predicate, problem: Problem) -> Iterator[Atom]:
 
 
 def _provided(action: Action) -> set[str]:
-    return {atom.predicate for when in action.effects for atom in added(when.provides)}
+    return {atom.predicate for when in action.effects for atom in positive_atoms(when.provides)}
 
 
 def _about(predicate: str, problem: Problem) -> str:

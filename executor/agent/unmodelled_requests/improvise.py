@@ -28,7 +28,7 @@ from executor.plans.action_plan import texts_of
 from planner.errors import InputError, did_you_mean, with_article
 from planner.explain.unsolvability import unreachable_parts
 from planner.language.declare import resolve_action
-from planner.language.declare.action_names import folded
+from planner.language.declare.action_names import fold_name
 from planner.lightweight import dataclass, field, replace
 from planner.limits import Limits
 from planner.model import OPEN, Action, Atom, Constraint, ConstraintKind, Done, Exists, Formula, Goal, Problem, Variable
@@ -146,8 +146,8 @@ def placed(found: Iterable[Landmark], steps: Sequence[Step]) -> Iterator[tuple[L
 def _landmark(problem: Problem, universe: Universe, part: str, step: ProposedStep) -> Landmark:
     """Return what `step` means; raises `InputError` for what means nothing."""
     action = resolve_action(problem.domain, step.action)
-    given = {folded(name): name for name in step.arguments}
-    names = {folded(each.name.removeprefix("?")): each for each in action.parameters}
+    given = {fold_name(name): name for name in step.arguments}
+    names = {fold_name(each.name.removeprefix("?")): each for each in action.parameters}
     for key, name in given.items():
         if key not in names:
             raise InputError(f"{action.signature} has no parameter {name!r}")
@@ -162,7 +162,7 @@ def _object(universe: Universe, action: Action, parameter: Variable, name: str) 
     """Return the object that `name` means, up to case and punctuation; raises `InputError`."""
     if name == ANY:
         return OPEN
-    found = name if name in universe else next((each for each in universe if folded(each) == folded(name)), None)
+    found = name if name in universe else next((each for each in universe if fold_name(each) == fold_name(name)), None)
     if found is None:
         near = did_you_mean(name, list(universe))
         raise InputError(f"there is no object {name!r}", hint=near or None)
@@ -174,10 +174,10 @@ def _object(universe: Universe, action: Action, parameter: Variable, name: str) 
 
 def _values(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return `values` by data parameter; raises `InputError` where one does not fit its type."""
-    data = {folded(each.name): each for each in action.data if not each.fixed}
+    data = {fold_name(each.name): each for each in action.data if not each.fixed}
     found: dict[str, Any] = {}
     for name, value in values.items():
-        parameter = data.get(folded(name))
+        parameter = data.get(fold_name(name))
         if parameter is None:
             raise InputError(f"{action.name} has no open parameter {name!r}")
         try:

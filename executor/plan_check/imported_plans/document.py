@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from executor.plan_check.findings import Path, PlanFinding, Where
 from planner.errors import did_you_mean, kind_of
-from planner.language.declare.action_names import folded
+from planner.language.declare.action_names import fold_name
 
 UNUSED: Final = frozenset(
     {
@@ -36,7 +36,7 @@ UNUSED: Final = frozenset(
         "order",
     }
 )
-"""Keys, as `folded` writes them, that do not change what a run is to do."""
+"""Keys, as `fold_name` writes them, that do not change what a run is to do."""
 RESTRICTIVE: Final = frozenset(
     {"condition", "conditions", "precondition", "preconditions", "when", "if", "unless", "guard", "then", "else"}
     | {"foreach", "loop", "repeat", "while", "until", "branches", "next", "onsuccess", "onfailure", "fallback"}
@@ -83,7 +83,7 @@ class Here:
 
     def word(self, known: Mapping[str, str], value: Any, what: str) -> str | None:
         """Return what the word `value` means among `known`, None if it is no such word."""
-        word = folded(value) if isinstance(value, str) else ""
+        word = fold_name(value) if isinstance(value, str) else ""
         if word not in known:
             said = f"{value!r}" if isinstance(value, str) else kind_of(value)
             near = did_you_mean(word, known) or f"there are {', '.join(dict.fromkeys(known.values()))}"
@@ -92,7 +92,7 @@ class Here:
 
     def check_unused(self, value: Any) -> None:
         """Note that what stands here is not imported: an error if the plan may mean something else without it."""
-        word = folded(self.key)
+        word = fold_name(self.key)
         if word in UNUSED or value in (None, "", [], {}):
             return
         if word in RESTRICTIVE:
@@ -103,10 +103,10 @@ class Here:
 
     def check_status(self, value: Any) -> None:
         """Note that the plan or step was begun already: a run would begin it once more."""
-        word, status = folded(self.key), value
+        word, status = fold_name(self.key), value
         if word == "state" and isinstance(value, Mapping):
             status = value.get("status", "")
-        if word in ("status", "state") and isinstance(status, str) and folded(status) not in FRESH:
+        if word in ("status", "state") and isinstance(status, str) and fold_name(status) not in FRESH:
             self.refuse(
                 "begun", f"{self.key!r} is {status!r}, and a run begins anew", 'write "pending" to do all of it'
             )

@@ -21,7 +21,7 @@ from executor.plan_check.imported_plans.document import Here, Part, is_number
 from executor.plan_check.imported_plans.steps import Names, ids_of, import_step
 from executor.plans.action_plan import references
 from planner.errors import kind_of
-from planner.language.declare.action_names import folded
+from planner.language.declare.action_names import fold_name
 from planner.language.declare.syntax import is_name
 from planner.model import DomainModel
 
@@ -35,7 +35,7 @@ MODELS: Final = {
     "dependencies": "dag",
     "reactive": "reactive",
 }
-"""Execution models of others, as `folded` writes them, with ours."""
+"""Execution models of others, as `fold_name` writes them, with ours."""
 LIMITS: Final = {"cost": "cost", "budget": "cost", "tokens": "tokens", "time": "duration", "duration": "duration"}
 """Types of constraints, with the limits of our metadata."""
 LATEST: Final = 10**14
@@ -74,7 +74,7 @@ class Imported(Part):
 def is_foreign(data: Any) -> bool:
     """Return whether `data` is a plan in the form of another framework, and no `ActionPlan`."""
     _, plan = _unwrapped(data)
-    if any(isinstance(key, str) and folded(key) == "executionmodel" for key in plan):
+    if any(isinstance(key, str) and fold_name(key) == "executionmodel" for key in plan):
         return True
     return any(isinstance(each, dict) and not _MARKS.isdisjoint(each) for each in _steps_in(plan)[1])
 
@@ -95,7 +95,7 @@ def import_plan(
     key, steps = _steps_in(given)
     if not steps:
         top.refuse("form", "the plan has no list of steps", 'write "steps": [{"id": "s1", "actionName": "…"}]')
-    models = {name for name in given if folded(str(name)) == "executionmodel"}
+    models = {name for name in given if fold_name(str(name)) == "executionmodel"}
     for name, value in given.items():
         if name != key and not (models and name == "model"):
             _import_field(value, top.at(name), found, domain, has_problem=has_problem)
@@ -127,7 +127,7 @@ def _steps_in(plan: Mapping[str, Any]) -> tuple[str, list[Any]]:
 
 def _import_field(value: Any, here: Here, found: Imported, domain: DomainModel, *, has_problem: bool) -> None:
     """Import what is said of the plan as a whole `here`."""
-    key, word = here.key, folded(here.key)
+    key, word = here.key, fold_name(here.key)
     here.check_status(value)
     if word in ("executionmodel", "model"):
         if value is not None:
@@ -177,7 +177,7 @@ def _is_condition(text: str, domain: DomainModel) -> bool:
 
 def _import_metadata(value: Any, here: Here, found: Imported) -> None:
     """Import how urgent a plan is, when it was made, how long it is thought to take, and what it may take."""
-    word = folded(here.key)
+    word = fold_name(here.key)
     if word == "constraints" and isinstance(value, list):
         for number, each in enumerate(value):
             _import_limit(each, here.at(number), found)
@@ -199,7 +199,7 @@ def _is_limits(value: Any) -> bool:
 def _import_limit(given: Any, here: Here, found: Imported) -> None:
     """Import what a run may take at most."""
     kind, value = (given.get("type"), given.get("value")) if isinstance(given, Mapping) else (None, None)
-    name = LIMITS.get(folded(kind)) if isinstance(kind, str) else None
+    name = LIMITS.get(fold_name(kind)) if isinstance(kind, str) else None
     if name is None or not is_number(value):
         hint = 'the types are cost, tokens and time (in milliseconds), with a number as the "value"'
         here.refuse("constraint", "this is no limit that a run keeps", hint)

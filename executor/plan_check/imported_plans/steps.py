@@ -12,12 +12,12 @@ from executor.plan_check.imported_plans.document import Here, Part
 from executor.plans.action_plan import REFERENCE, PlanStep, StepPolicy
 from planner.errors import InputError, kind_of
 from planner.language.declare import resolve_action
-from planner.language.declare.action_names import folded
+from planner.language.declare.action_names import fold_name
 from planner.model import Action, DomainModel
 
 IDS: Final = frozenset({"id", "stepid"})
 ACTIONS: Final = ("actionname", "action", "toolname", "tool", "name")
-"""Keys that name the action, as `folded` writes them: the first of them that a step has."""
+"""Keys that name the action, as `fold_name` writes them: the first of them that a step has."""
 PARAMETERS: Final = frozenset({"parameters", "params", "arguments", "args", "inputs", "input"})
 NEEDS: Final = frozenset({"dependencies", "dependson"})
 ON_ERROR: Final = {
@@ -53,11 +53,11 @@ class Names:
 
     def __post_init__(self) -> None:
         for name in self.known:
-            self._alike.setdefault(folded(name), []).append(name)
+            self._alike.setdefault(fold_name(name), []).append(name)
 
     def meant(self, text: str) -> str:
         """Return the known name that `text` is, perhaps but for case and punctuation; else `text`."""
-        alike = self._alike.get(folded(text), [])
+        alike = self._alike.get(fold_name(text), [])
         return alike[0] if text not in self.known and len(alike) == 1 else text
 
     def action(self, name: Any) -> Action | None:
@@ -92,7 +92,9 @@ def ids_of(steps: Sequence[Any]) -> list[str]:
 
 
 def _stated_id(given: Any) -> str | None:
-    found = next((each for key, each in given.items() if folded(str(key)) in IDS), None) if _is_mapping(given) else None
+    found = (
+        next((each for key, each in given.items() if fold_name(str(key)) in IDS), None) if _is_mapping(given) else None
+    )
     return str(found) if isinstance(found, str | int) else None
 
 
@@ -100,7 +102,7 @@ def _action_of(given: Any) -> tuple[str | None, Any]:
     """Return the key under which a step names its action, and the name; a step may be nothing but that."""
     if not _is_mapping(given):
         return None, given
-    keys = {folded(str(key)): key for key in reversed(given)}
+    keys = {fold_name(str(key)): key for key in reversed(given)}
     key = next((keys[each] for each in ACTIONS if each in keys), None)
     return key, None if key is None else given[key]
 
@@ -117,7 +119,7 @@ def import_step(given: Any, here: Here, names: Names) -> Part:
     if names.created.get(here.step):
         part.data["creates"] = names.created[here.step]
     for each, value in given.items() if _is_mapping(given) else ():
-        word, there = folded(str(each)), here.at(each)
+        word, there = fold_name(str(each)), here.at(each)
         there.check_status(value)
         if word in PARAMETERS:
             _import_parameters(value, there, part, names)
@@ -144,10 +146,10 @@ def _import_parameters(value: Any, here: Here, part: Part, names: Names) -> None
         return
     action = names.action(part.data["action"])
     own = [each.name.removeprefix("?") for each in (action.parameters if action else ())]
-    objects = {folded(each): each for each in own}
-    data = {folded(each.name): each.name for each in (action.data if action else ())}
+    objects = {fold_name(each): each for each in own}
+    data = {fold_name(each.name): each.name for each in (action.data if action else ())}
     for key, each in value.items():
-        word, there = folded(str(key)), here.at(key)
+        word, there = fold_name(str(key)), here.at(key)
         kind = "arguments" if word in objects else "parameters"
         known = objects.get(word) or data.get(word) or str(key)
         if known in part.data[kind]:
@@ -194,7 +196,7 @@ def _import_needs(value: Any, here: Here, part: Part) -> None:
 
 def _import_policy(value: Any, here: Here, part: Part) -> None:
     """Import how a step is tried."""
-    word = folded(here.key)
+    word = fold_name(here.key)
     if word in ("retrypolicy", "policy") and isinstance(value, Mapping):
         part.places["policy",] = here.path
         for key, each in value.items():

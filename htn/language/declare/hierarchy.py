@@ -12,8 +12,8 @@ from htn.language.declare.networks import PARTS, NetworkReader
 from htn.model import HtnDomain, Method, Network, Task
 from planner.errors import InputError, Location, did_you_mean, with_article
 from planner.language.declare.conditions import Conditions
-from planner.language.declare.fields import Place, count, either, plain, text
-from planner.language.declare.syntax import cannot_name, is_atom_name
+from planner.language.declare.fields import Place, check_text, format_atom, format_count, name_types
+from planner.language.declare.syntax import explain_bad_name, is_atom_name
 from planner.language.declare.vocabulary import Scope, Signatures, Types, Use
 from planner.lightweight import dataclass, replace
 from planner.model import DomainModel, Predicate, Variable
@@ -41,7 +41,7 @@ class Vocabulary:
             return
         if name in self._classical.actions:
             raise use.place.error(
-                f"{plain(use.atom)} is an action, which is done as it is", "methods are for declared tasks"
+                f"{format_atom(use.atom)} is an action, which is done as it is", "methods are for declared tasks"
             )
         raise use.place.error(f"there is no task {name!r}", self._near(name, list(self._tasks), "task"))
 
@@ -73,7 +73,7 @@ class Vocabulary:
             return
         if name in self._tasks or name in self._classical.actions:
             kind = "task" if name in self._tasks else "action"
-            raise use.place.error(f"{plain(use.atom)} is a condition, but {name!r} is {with_article(kind)}")
+            raise use.place.error(f"{format_atom(use.atom)} is a condition, but {name!r} is {with_article(kind)}")
         self._new.check_arities([use])
         self._new.note([use])
         self.inferred.setdefault(name, use.place.location)
@@ -84,16 +84,18 @@ class Vocabulary:
             raise mistake
 
     def _mistake(self, use: Use, parameters: tuple[Variable, ...], kind: str, place: Place) -> InputError | None:
-        name, atom = use.atom.predicate, plain(use.atom)
+        name, atom = use.atom.predicate, format_atom(use.atom)
         if len(use.types) != len(parameters):
-            wanted = count(len(parameters))
-            return place.error(f"{atom} gives {kind} {name!r} {count(len(use.types))}; it takes {wanted}")
+            wanted = format_count(len(parameters))
+            return place.error(f"{atom} gives {kind} {name!r} {format_count(len(use.types))}; it takes {wanted}")
         for arg, given, parameter in zip(use.atom.args, use.types, parameters, strict=True):
             fits = self._types.overlap if arg.startswith("?") else self._types.hierarchy.is_a
             if given is not None and not fits(given, parameter.types):
                 shown = arg.removeprefix("?")
-                wanted = either(parameter.types)
-                return place.error(f"{shown!r} in {atom} is {either(given)}, but {kind} {name!r} takes {wanted} there")
+                wanted = name_types(parameter.types)
+                return place.error(
+                    f"{shown!r} in {atom} is {name_types(given)}, but {kind} {name!r} takes {wanted} there"
+                )
         return None
 
     def extended(self) -> DomainModel:
@@ -137,10 +139,10 @@ class Hierarchy:
     def task(self, name: str, parameters: tuple[Variable, ...], place: Place, description: str = "") -> Task:
         """Add a compound task."""
         if not is_atom_name(name):
-            raise place.error(*cannot_name(name, "a task"))
+            raise place.error(*explain_bad_name(name, "a task"))
         if name in self._tasks:
             raise place.error(f"task {name!r} is already declared at {self._tasks[name][1].location}", _RENAME)
-        found = Task(name, parameters, text(description, "a description", place.within("description")))
+        found = Task(name, parameters, check_text(description, "a description", place.within("description")))
         self._tasks[name] = found, place
         return found
 
@@ -163,14 +165,14 @@ class Hierarchy:
         head = reader.task(fields["task"], place.within("task"))
         precondition = Conditions(scope, self.types.parents).formula(fields.get("requires"), place.within("requires"))
         draft = reader.read(fields, {each: place.within(each) for each in PARTS})
-        description = text(fields.get("description", ""), "a description", place.within("description"))
+        description = check_text(fields.get("description", ""), "a description", place.within("description"))
         method = Method(name, head, parameters, precondition, draft.network, description)
         self._methods[name] = _Declared(method, place, draft.uses[0], tuple(scope.uses), draft.uses[1:])
         return method
 
     def _check_method(self, name: str, fields: Mapping[str, Any], place: Place) -> None:
         if not is_atom_name(name):
-            raise place.error(*cannot_name(name, "a method"))
+            raise place.error(*explain_bad_name(name, "a method"))
         if name in self._methods:
             raise place.error(f"method {name!r} is already declared at {self._methods[name].place.location}", _RENAME)
         for field in fields:

@@ -17,13 +17,13 @@ from htn.language.declare.hierarchy import Hierarchy, network_of
 from htn.language.declare.networks import planning_of
 from htn.model import HtnDomain, HtnProblem, Method, sealed
 from planner.language.declare import Domain, Entity, PredicateRef
-from planner.language.declare.conditions import Constraints, parted
+from planner.language.declare.conditions import Constraints, split_constraints
 from planner.language.declare.declarations import objects_of
-from planner.language.declare.fields import CodePlace, Place, definition, resolution_of
+from planner.language.declare.fields import CodePlace, Place, find_definition, resolution_of
 from planner.language.declare.marks import Condition, Patterns, TypeLike
-from planner.language.declare.parameters import from_mapping, from_signature
+from planner.language.declare.parameters import read_parameters, read_signature
 from planner.language.declare.problem import Facts, GoalLike, ProblemBuilder
-from planner.language.declare.syntax import shown
+from planner.language.declare.syntax import abbreviate
 from planner.language.declare.vocabulary import Scope
 from planner.model import Atom, DomainModel, Metric, Number, Object, Variable
 from planner.problem_kinds import Declarer
@@ -64,7 +64,7 @@ class Methods(Declarer):
     def __init__(self, domain: Domain | DomainModel, *, derived: bool = False) -> None:
         place = caller()
         if not isinstance(domain, Domain | DomainModel):
-            raise place.error(f"{shown(domain)} is no domain", "write Methods(domain), with what Domain(…) gave")
+            raise place.error(f"{abbreviate(domain)} is no domain", "write Methods(domain), with what Domain(…) gave")
         self._domain = domain
         self._derived = derived
         self._hierarchy = Hierarchy()
@@ -113,12 +113,12 @@ class Methods(Declarer):
         if isinstance(name, str):
             place: Place = caller()
             self._classical(place)
-            read = from_mapping(parameters, self._hierarchy.types, place)
+            read = read_parameters(parameters, self._hierarchy.types, place)
         else:
             function, names = name, caller_names()
             place, name = _definition(function, "task")
             self._classical(place)
-            read = from_signature(function, self._hierarchy.types, place, names)
+            read = read_signature(function, self._hierarchy.types, place, names)
             description = inspect.cleandoc(function.__doc__ or "")
         variables = planning_of(read, f"task {name!r}", place)
         self._changed().task(name, variables, place, description)
@@ -146,7 +146,7 @@ class Methods(Declarer):
         if isinstance(name, str):
             place: Place = caller()
             classical = self._classical(place)
-            read = from_mapping(parameters, self._hierarchy.types, place.within("parameters"))
+            read = read_parameters(parameters, self._hierarchy.types, place.within("parameters"))
             variables = planning_of(read, f"method {name!r}", place)
             return self._changed().method(name, variables, fields, classical, place)
         if name is not None:
@@ -158,7 +158,7 @@ class Methods(Declarer):
         place, name = _definition(function, "method")
         name = named or name
         classical = self._classical(place)
-        read = from_signature(function, self._hierarchy.types, place, names)
+        read = read_signature(function, self._hierarchy.types, place, names)
         variables = planning_of(read, f"method {name!r}", place)
         if "description" not in fields and function.__doc__:
             fields = {**fields, "description": inspect.cleandoc(function.__doc__)}
@@ -204,7 +204,7 @@ class Methods(Declarer):
         rounded = resolution_of(resolution, place)
         if isinstance(self._domain, Domain):
             rounded, entities = rounded or self._domain.resolution, {**self._domain.entities, **entities}
-        on_the_way, conditions = parted(constraints)
+        on_the_way, conditions = split_constraints(constraints)
         classical = ProblemBuilder(domain.classical, found, place).build(
             name or domain.name,
             initial,
@@ -219,7 +219,7 @@ class Methods(Declarer):
             resolution=rounded,
             entities=entities,
         )
-        variables = planning_of(from_mapping(parameters, types, place), "the problem", place)
+        variables = planning_of(read_parameters(parameters, types, place), "the problem", place)
         everything = {each.name: each for each in classical.all_objects}
         scope = Scope("the problem", {each.name: each.types for each in variables}, everything)
         given = {"subtasks": tasks, "ordered": ordered, "ordering": ordering, "constraints": conditions}
@@ -230,9 +230,9 @@ class Methods(Declarer):
 def _definition(function: Any, what: str) -> tuple[Place, str]:
     """Return where a decorated function is defined, and its name."""
     if isinstance(function, type) or not callable(function):
-        given = f"the class {function.__name__}" if isinstance(function, type) else shown(function)
+        given = f"the class {function.__name__}" if isinstance(function, type) else abbreviate(function)
         raise caller().error(f"{given} is no function", f"decorate a function, or give a name: {what}('name', …)")
-    place: Place = definition(function) if hasattr(function, "__code__") else caller()
+    place: Place = find_definition(function) if hasattr(function, "__code__") else caller()
     name = getattr(function, "__name__", "")
     if not name:
         raise place.error("the function has no name", f"give one: {what}('name', …)")

@@ -14,10 +14,10 @@ from typing import Any, Final
 from htn.model import Network, Subtask
 from planner.errors import PddlError, did_you_mean
 from planner.language.declare.conditions import Conditions
-from planner.language.declare.fields import Place, plain
+from planner.language.declare.fields import Place, format_atom
 from planner.language.declare.marks import PredicateRef
 from planner.language.declare.parameters import Parameters
-from planner.language.declare.syntax import NotationError, cannot_name, is_name, parse_atom, shown
+from planner.language.declare.syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
 from planner.language.declare.vocabulary import Scope, Use
 from planner.lightweight import dataclass, replace
 from planner.model import OPEN, TRUE, Atom, Equals, Formula, Not, Variable
@@ -66,7 +66,7 @@ class NetworkReader:
     @staticmethod
     def _is_ordered(ordered: Any, place: Place) -> bool:
         if ordered is not None and not isinstance(ordered, bool):
-            raise place.error(f"ordered is true or false, not {shown(ordered)}")
+            raise place.error(f"ordered is true or false, not {abbreviate(ordered)}")
         return ordered is not False
 
     def _subtasks(self, value: Any, place: Place) -> tuple[Subtask, ...]:
@@ -75,7 +75,7 @@ class NetworkReader:
         if isinstance(value, str | Atom | Subtask):
             return (self._subtask(value, place),)
         if not isinstance(value, Iterable) or isinstance(value, Mapping):
-            raise place.error(f"{shown(value)} are no subtasks", "give a list: ['name(arg, …)', …]")
+            raise place.error(f"{abbreviate(value)} are no subtasks", "give a list: ['name(arg, …)', …]")
         found = [self._subtask(item, place.within(index)) for index, item in enumerate(value)]
         labels: set[str] = set()
         for index, each in enumerate(found):
@@ -99,7 +99,7 @@ class NetworkReader:
         if isinstance(value, Atom):
             return self._resolved(value, place, bare=self._bare)
         if not isinstance(value, str):
-            raise place.error(f"{shown(value)} is no task", "write 'name(arg, …)'")
+            raise place.error(f"{abbreviate(value)} is no task", "write 'name(arg, …)'")
         if value.lstrip().startswith("("):
             return self._resolved(_pddl(value, place), place, bare=False)
         return self._resolved(_parsed(value, place), place, bare=self._bare)
@@ -107,7 +107,7 @@ class NetworkReader:
     def _resolved(self, task: Atom, place: Place, *, bare: bool) -> Atom:
         if OPEN in task.args:
             hint = "name the object, or a further parameter: any object of its type will do"
-            raise place.error(f"'_' leaves an argument of the task {plain(task)} open", hint)
+            raise place.error(f"'_' leaves an argument of the task {format_atom(task)} open", hint)
         before = len(self._scope.uses)
         resolved = self._scope.atom(task, place, bare=bare)
         self._uses.extend(self._scope.uses[before:])
@@ -124,7 +124,7 @@ class NetworkReader:
         found = self._conditions.formula(value, place)
         for part in conjuncts(found):
             if not isinstance(part.part if isinstance(part, Not) else part, Equals):
-                said = shown(plain(part) if isinstance(part, Atom) else str(part))
+                said = abbreviate(format_atom(part) if isinstance(part, Atom) else str(part))
                 raise place.error(
                     f"a constraint says that two terms are equal or not, and {said} does not",
                     "write a == b or a != b here, and what must hold in the state in requires",
@@ -138,7 +138,7 @@ def _labelled(text: str, place: Place) -> tuple[str, str]:
     if labelled is None:
         return "", text
     if not is_name(labelled[1]):
-        raise place.error(*cannot_name(labelled[1], "a subtask"))
+        raise place.error(*explain_bad_name(labelled[1], "a subtask"))
     return labelled[1], text[labelled.end() :]
 
 
@@ -149,9 +149,9 @@ def _pddl(text: str, place: Place) -> Atom:
     try:
         found = parse_condition(text, source=str(place.location))
     except PddlError as error:
-        raise place.error(f"{error.message}, in {shown(text.strip())}", error.hint) from None
+        raise place.error(f"{error.message}, in {abbreviate(text.strip())}", error.hint) from None
     if not isinstance(found, Atom):
-        raise place.error(f"{shown(text.strip())} is no task", "a task is written name(arg, …)")
+        raise place.error(f"{abbreviate(text.strip())} is no task", "a task is written name(arg, …)")
     return found
 
 
@@ -160,7 +160,7 @@ def _parsed(text: str, place: Place) -> Atom:
         return parse_atom(text)
     except NotationError as mistake:
         if text.split()[:1] == ["not"]:
-            raise place.error(f"{shown(text.strip())} is no task", "a task is written name(arg, …)") from None
+            raise place.error(f"{abbreviate(text.strip())} is no task", "a task is written name(arg, …)") from None
         hint = mistake.hint and _of_tasks(mistake.hint.partition(", or a PDDL")[0])
         raise place.error(_of_tasks(mistake.problem), hint) from None
 
@@ -173,14 +173,14 @@ def _of_tasks(said: str) -> str:
 def _pairs(value: Any, subtasks: tuple[Subtask, ...], place: Place) -> list[tuple[int, int]]:
     """Return an ordering, written as pairs of labels or as texts `a < b`, as pairs of places."""
     if not isinstance(value, list | tuple):
-        raise place.error(f"ordering is a list of pairs of labels, not {shown(value)}", "write [('a', 'b'), …]")
+        raise place.error(f"ordering is a list of pairs of labels, not {abbreviate(value)}", "write [('a', 'b'), …]")
     labels = {each.label: number for number, each in enumerate(subtasks) if each.label}
     found = []
     for index, item in enumerate(value):
         here = place.within(index)
         names = _names(item)
         if not isinstance(names, list | tuple) or len(names) < 2 or not all(isinstance(each, str) for each in names):
-            raise here.error(f"{shown(item)} orders no subtasks", "write a pair of labels: ('a', 'b'), or 'a < b'")
+            raise here.error(f"{abbreviate(item)} orders no subtasks", "write a pair of labels: ('a', 'b'), or 'a < b'")
         for name in names:
             if name not in labels:
                 raise _no_label(name, labels, here)

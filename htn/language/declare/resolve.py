@@ -11,9 +11,9 @@ from htn.language.declare.networks import PARTS, NetworkReader
 from htn.model import HtnDomain, HtnProblem, Method, Network, Order, Subtask, Task, linear, sealed
 from planner.errors import did_you_mean, kind_of
 from planner.language.declare.conditions import Conditions
-from planner.language.declare.fields import Place, either
+from planner.language.declare.fields import Place, name_types
 from planner.language.declare.resolve import ProblemPlace
-from planner.language.declare.syntax import shown
+from planner.language.declare.syntax import abbreviate
 from planner.language.declare.vocabulary import Scope, Types
 from planner.lightweight import replace
 from planner.model import Atom, Problem, Variable
@@ -23,7 +23,7 @@ from planner.problem_kinds import resolve_problem
 def resolved(problem: HtnProblem) -> HtnProblem:
     """Return `problem` with texts read and all names looked up; raises `InputError` for the first mistake."""
     classical = resolve_problem(problem.classical)
-    place = ProblemPlace(f"problem {shown(classical.name)}")
+    place = ProblemPlace(f"problem {abbreviate(classical.name)}")
     domain = _domain(problem, classical, place)
     reader = _Reader(domain, classical)
     parameters = reader.parameters(problem.parameters, place)
@@ -59,7 +59,7 @@ class _Reader:
 
     def __init__(self, domain: HtnDomain, classical: Problem) -> None:
         self._domain = domain
-        self._place = ProblemPlace(f"domain {shown(domain.name)}")
+        self._place = ProblemPlace(f"domain {abbreviate(domain.name)}")
         self._types = Types.of(classical.domain.types)
         self._objects = {each.name: each for each in classical.all_objects}
         self._predicates = classical.domain.predicates
@@ -69,13 +69,13 @@ class _Reader:
         """Return the tasks or methods of the domain by name."""
         given, place, of = getattr(self._domain, field), self._place.within(field), kind.__name__
         if not isinstance(given, Mapping):
-            raise place.error(f"{shown(given)} are no {field}", f"give a mapping from names to {of}(…)")
+            raise place.error(f"{abbreviate(given)} are no {field}", f"give a mapping from names to {of}(…)")
         for name, each in given.items():
             if not isinstance(each, kind):
-                raise place.error(f"{shown(each)} is no {field[:-1]}", f"write {of}('name', …)")
+                raise place.error(f"{abbreviate(each)} is no {field[:-1]}", f"write {of}('name', …)")
             own = getattr(each, "name", None)
             if own != name:
-                raise place.error(f"{field[:-1]} {own!r} stands there as {shown(name)}", "give it one name")
+                raise place.error(f"{field[:-1]} {own!r} stands there as {abbreviate(name)}", "give it one name")
         return given
 
     def domain(self) -> HtnDomain:
@@ -97,15 +97,15 @@ class _Reader:
         """Return the parameters that are `given`; raises `InputError` for a type that nothing declares."""
         place = place.within("parameters")
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise place.error(f"{shown(given)} are no parameters", "give a tuple of Variable('?r', ('robot',))")
+            raise place.error(f"{abbreviate(given)} are no parameters", "give a tuple of Variable('?r', ('robot',))")
         found = tuple(given)
         for each in found:
             if not isinstance(each, Variable) or not each.name.startswith("?"):
-                raise place.error(f"{shown(each)} is no parameter", "write Variable('?r', ('robot',))")
+                raise place.error(f"{abbreviate(each)} is no parameter", "write Variable('?r', ('robot',))")
             unknown = [name for name in each.types if name not in self._types]
             if unknown:
                 near = did_you_mean(unknown[0], self._types.parents)
-                raise place.error(f"parameter {each.name!r} is of the unknown type {either(unknown)}", near)
+                raise place.error(f"parameter {each.name!r} is of the unknown type {name_types(unknown)}", near)
         names = [each.name for each in found]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -115,7 +115,9 @@ class _Reader:
     def network(self, given: Any, scope: Scope, place: Place) -> Network:
         """Return the network that is `given` with its texts read and its names looked up."""
         if not isinstance(given, Network):
-            raise place.error(f"{shown(given)} is no network", "write sequence(Atom(…), …) or Network((Subtask(…), …))")
+            raise place.error(
+                f"{abbreviate(given)} is no network", "write sequence(Atom(…), …) or Network((Subtask(…), …))"
+            )
         reader = NetworkReader(scope, self._types.parents, exact=True)
         fields = {"subtasks": _subtasks(given, place), "ordered": False, "constraints": given.constraints}
         draft = reader.read(fields, {**dict.fromkeys(PARTS, place), "constraints": place.within("constraints")})
@@ -150,7 +152,7 @@ def _subtasks(network: Network, place: Place) -> tuple[Subtask, ...]:
     """Return the subtasks of `network`; those that are tasks alone have no label."""
     given: Any = network.subtasks
     if isinstance(given, str | Atom | Subtask) or not isinstance(given, Iterable):
-        raise place.error(f"{shown(given)} are no subtasks", "give a tuple of Subtask(Atom(…))")
+        raise place.error(f"{abbreviate(given)} are no subtasks", "give a tuple of Subtask(Atom(…))")
     return tuple([each if isinstance(each, Subtask) else Subtask(each) for each in given])
 
 
@@ -159,12 +161,12 @@ def _ordering(network: Network, place: Place) -> tuple[Order, ...]:
     given: Any = network.ordering
     size = len(network.subtasks)
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise place.error(f"{shown(given)} is no ordering", "give pairs of places of subtasks: ((0, 1), …)")
+        raise place.error(f"{abbreviate(given)} is no ordering", "give pairs of places of subtasks: ((0, 1), …)")
     pairs = tuple(given)
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2 or not all(_is_place(each, size) for each in pair):
             known = f"the places are 0 to {size - 1}" if size else "there are no subtasks"
-            raise place.error(f"{shown(pair)} is no pair of places of subtasks", known)
+            raise place.error(f"{abbreviate(pair)} is no pair of places of subtasks", known)
     try:
         linear(size, pairs)
     except CycleError as error:

@@ -17,13 +17,13 @@ from htn.model import HtnDomain, HtnProblem, Method, Network, Spelling, Task, se
 from planner.errors import UnsupportedError
 from planner.garbage_collection import collector_paused
 from planner.language.pddl.conditions import read_condition
-from planner.language.pddl.domains import SECTIONS, WITHOUT_MEANING, classical_domain, with_undeclared
+from planner.language.pddl.domains import SECTIONS, WITHOUT_MEANING, build_domain, with_undeclared
 from planner.language.pddl.problems import SECTIONS as SECTIONS_PROBLEMS
 from planner.language.pddl.problems import WITHOUT_MEANING as WITHOUT_MEANING_PROBLEMS
-from planner.language.pddl.problems import classical_problem
-from planner.language.pddl.sections import Definition, declared_twice, free_name, read_definition, read_name
+from planner.language.pddl.problems import build_problem
+from planner.language.pddl.sections import Definition, choose_free_name, duplicate_error, read_definition, read_name
 from planner.language.pddl.syntax import Source, Tree, quote, read_text, warn
-from planner.language.pddl.vocabulary import Vocabulary, typed_list
+from planner.language.pddl.vocabulary import Vocabulary, read_typed_list
 from planner.lightweight import Final, replace
 from planner.model import Action, Variable
 
@@ -84,7 +84,7 @@ def read_spelling(source: Source, methods: Sequence[str] = ()) -> Spelling:
 def _declared(source: Source, section: Tree, kind: str) -> Iterator[str]:
     """Yield the names of this kind that `section` declares; none where `kind` is empty."""
     if kind == "objects":
-        yield from (name for name, _, _ in typed_list(source, section, 1, "an object"))
+        yield from (name for name, _, _ in read_typed_list(source, section, 1, "an object"))
     elif kind:
         yield section[1]
 
@@ -112,7 +112,7 @@ def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
     Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
     """
     definition = read_definition(Source(text, source), "domain", _SECTIONS, WITHOUT_MEANING)
-    classical, words = classical_domain(definition, last_counts=True)
+    classical, words = build_domain(definition, last_counts=True)
     tasks = _tasks(definition, words, classical.derived)
     for tree in definition.all(":task"):
         if tree[1] in classical.actions:
@@ -127,7 +127,7 @@ def _tasks(definition: Definition, words: Vocabulary, derived: frozenset[str]) -
     for tree in definition.all(":task"):
         task = read_task(tree, words, derived)
         if task.name in found:
-            raise declared_twice(definition.source, "task", tree, definition.all(":task"))
+            raise duplicate_error(definition.source, "task", tree, definition.all(":task"))
         found[task.name] = task
     return found
 
@@ -153,7 +153,7 @@ def _methods(
     named = []
     for place, (tree, method) in enumerate(zip(trees, read, strict=True)):
         is_last = last[method.name, method.task.predicate] == place
-        name = method.name if is_last and method.name not in found else free_name(method.name, taken)
+        name = method.name if is_last and method.name not in found else choose_free_name(method.name, taken)
         if name != method.name:
             _warn_of_twin(definition, tree, method, name, is_last=is_last)
         found[name] = method if name == method.name else replace(method, name=name)
@@ -196,7 +196,7 @@ def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> Htn
     Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
     """
     definition = read_definition(Source(text, source), "problem", _PROBLEM_SECTIONS, WITHOUT_MEANING_PROBLEMS)
-    classical, words = classical_problem(definition, domain.classical, same_name=False)
+    classical, words = build_problem(definition, domain.classical, same_name=False)
     if classical.domain.versions:
         construct = "preferences in preconditions that the metric counts, in hierarchical problems"
         raise UnsupportedError(construct, "leave them out of the metric")

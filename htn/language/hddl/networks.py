@@ -17,8 +17,8 @@ from planner.errors import PddlError
 from planner.language.pddl.actions import read_effects
 from planner.language.pddl.conditions import read_condition
 from planner.language.pddl.sections import read_name, read_parts
-from planner.language.pddl.syntax import Source, Tree, counted, nearest, quote, ungrouped, warn
-from planner.language.pddl.vocabulary import Types, Vocabulary, wrong_type
+from planner.language.pddl.syntax import Source, Tree, pluralize, quote, suggest_grouping, suggest_nearest, warn
+from planner.language.pddl.vocabulary import Types, Vocabulary, describe_wrong_type
 from planner.lightweight import Final, dataclass
 from planner.model import Atom, Formula, Variable
 from planner.model.formulas import conjunction
@@ -68,7 +68,7 @@ class Heads:
         if parameters is None:
             raise self._unknown(tree)
         if len(parameters) != len(tree) - 1:
-            message = f"{quote(name)} has {counted(len(tree) - 1, 'argument')} here, expected {len(parameters)}"
+            message = f"{quote(name)} has {pluralize(len(tree) - 1, 'argument')} here, expected {len(parameters)}"
             usage = " ".join([name, *map(str, parameters)])
             raise source.error(message, tree, None, f"it is declared as ({usage})")
         terms = read_terms(tree, self.words, bound)
@@ -84,7 +84,7 @@ class Heads:
         if name in self.words.predicates:
             hint = "what has to hold belongs to ':precondition'"
             return source.error(f"{quote(name)} is a predicate, expected a {self.what}", tree, 0, hint)
-        hint = nearest(name, self.parameters) or self.hint
+        hint = suggest_nearest(name, self.parameters) or self.hint
         return source.error(f"the {self.what} {quote(name)} is not declared", tree, 0, hint)
 
     def _check_type(self, tree: Tree, index: int, variable: Variable | None, wanted: tuple[str, ...]) -> None:
@@ -92,7 +92,7 @@ class Heads:
         if variable is None:
             self.words.check_type(tree, index, term, wanted)
         elif not self.words.overlap(variable.types, wanted):
-            message = wrong_type(term, variable.types, wanted, f"argument {index} of {quote(tree[0])}")
+            message = describe_wrong_type(term, variable.types, wanted, f"argument {index} of {quote(tree[0])}")
             raise self.words.source.error(message, tree, index, "no object is of both types")
 
 
@@ -106,7 +106,7 @@ def read_terms(tree: Tree, words: Vocabulary, bound: Bound) -> tuple[str, ...]:
 
 def unbound(words: Vocabulary, tree: Tree, index: int, bound: Bound) -> PddlError:
     """Return the error for the variable at item `index` of `tree`, which is not `bound`."""
-    hint = nearest(tree[index], bound) or "declare it in ':parameters'"
+    hint = suggest_nearest(tree[index], bound) or "declare it in ':parameters'"
     return words.source.error(f"the variable {quote(tree[index])} is not bound", tree, index, hint)
 
 
@@ -139,14 +139,16 @@ def _pair(source: Source, tree: Tree, pair: Tree | str, labels: Mapping[str, int
         case str():
             place = next(index for index, item in enumerate(tree) if item is pair and index)
             raise source.error(f"found {quote(pair)}, expected an ordering such as '(< t1 t2)'", tree, place)
-    raise source.error(f"found {quote(pair)}, expected an ordering such as '(< t1 t2)'", pair, None, ungrouped(pair))
+    raise source.error(
+        f"found {quote(pair)}, expected an ordering such as '(< t1 t2)'", pair, None, suggest_grouping(pair)
+    )
 
 
 def _place(source: Source, pair: Tree, label: str, labels: Mapping[str, int]) -> int:
     if label in labels:
         return labels[label]
     index = next(index for index, item in enumerate(pair) if item is label)
-    hint = nearest(label, labels) or "give the task its label, as in '(t1 (task ?x))'"
+    hint = suggest_nearest(label, labels) or "give the task its label, as in '(t1 (task ?x))'"
     raise source.error(f"no task here has the label {quote(label)}", pair, index, hint)
 
 
@@ -217,7 +219,7 @@ def _subtask(heads: Heads, around: Tree, tree: Tree | str, bound: Bound) -> Subt
             place = next(index for index, item in enumerate(around) if item is tree and index)
             message = f"found {quote(tree)}, expected a task with its arguments"
             raise source.error(message, around, place, f"write '({tree})'")
-    raise source.error(f"found {quote(tree)}, expected a task with its arguments", tree, None, ungrouped(tree))
+    raise source.error(f"found {quote(tree)}, expected a task with its arguments", tree, None, suggest_grouping(tree))
 
 
 def _labels(source: Source, subtasks: tuple[Subtask, ...], trees: list[Tree]) -> dict[str, int]:
@@ -247,7 +249,7 @@ def read_constraints(
     for index, part in enumerate(tree[1:] if tree[:1] == ["and"] else [tree] if tree else [], start=1):
         if not isinstance(part, list) or not part or not isinstance(part[0], str):
             message = f"found {quote(part)}, expected a constraint such as '(not (= ?x ?y))'"
-            raise words.source.error(message, tree, None if part is tree else index, ungrouped(part))
+            raise words.source.error(message, tree, None if part is tree else index, suggest_grouping(part))
         if part[0] in _TYPE_WORDS and part[0] not in words.arities:
             _narrow(part, words, bound)
         else:

@@ -15,19 +15,19 @@ from htn.compilations.methods_from_actions import as_htn, derived_methods
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from planner.compilations.object_creation import refuse_creation
 from planner.errors import UnsupportedError
-from planner.language.pddl.names import RESERVED, Names, Renaming, distinct, legal, variables_of
-from planner.language.pddl.sections import free_name
+from planner.language.pddl.names import RESERVED, Names, Renaming, make_distinct, make_legal, variables_of
+from planner.language.pddl.sections import choose_free_name
 from planner.language.pddl.writer import (
-    actions,
-    atom,
-    block,
-    conjoined,
-    declared,
-    initial,
-    metric,
-    opening,
-    requirements,
-    variables,
+    find_requirements,
+    write_actions,
+    write_atom,
+    write_block,
+    write_conjunction,
+    write_declarations,
+    write_initial,
+    write_metric,
+    write_opening,
+    write_variables,
 )
 from planner.lightweight import dataclass, field, replace
 from planner.model import TRUE, Atom, DomainModel, Metric, Problem, Variable
@@ -53,9 +53,9 @@ class HtnNames:
         source = domain.classical
         constants = _table([*(each.name for each in source.constants), *source.unfinished.undeclared])
         objects = [each.name for each in problem.classical.objects if each.name not in constants] if problem else []
-        (others,) = distinct([objects], {*RESERVED, *constants.values()})
-        actions, tasks = distinct([source.actions, domain.tasks], set(RESERVED))
-        (bound,) = distinct([dict.fromkeys(each.name[1:] for each in _variables(domain, problem))], set())
+        (others,) = make_distinct([objects], {*RESERVED, *constants.values()})
+        actions, tasks = make_distinct([source.actions, domain.tasks], set(RESERVED))
+        (bound,) = make_distinct([dict.fromkeys(each.name[1:] for each in _variables(domain, problem))], set())
         variables = {f"?{name}": f"?{word}" for name, word in bound.items()}
         types, predicates, functions = map(_table, (source.types, source.predicates, source.functions))
         classical = Names(types, predicates, functions, actions, constants | others, variables)
@@ -70,7 +70,7 @@ class HtnNames:
 
 
 def _table(names: Collection[str]) -> dict[str, str]:
-    return distinct([names], set(RESERVED))[0]
+    return make_distinct([names], set(RESERVED))[0]
 
 
 def _variables(domain: HtnDomain, problem: HtnProblem | None) -> Iterator[Variable]:
@@ -95,7 +95,7 @@ def renamed_problem(problem: HtnProblem) -> HtnProblem:
     rename = _Renaming(names)
     classical = problem.classical if names.changes_nothing else rename.classical.problem(problem.classical)
     domain, network = rename.domain(problem.domain), rename.network(problem.network)
-    classical = replace(classical, name=legal(problem.name), domain=domain.classical)
+    classical = replace(classical, name=make_legal(problem.name), domain=domain.classical)
     return HtnProblem(domain, classical, network, rename.classical.variables(problem.parameters))
 
 
@@ -142,10 +142,10 @@ def _labels(network: Network) -> list[str]:
     given = [subtask.label for subtask in network.subtasks]
     if not any(given):
         return given
-    taken = {label for label in given if label and legal(label) == label}
+    taken = {label for label in given if label and make_legal(label) == label}
     free, found = set(taken), []
     for place, label in enumerate(given, start=1):
-        found.append(label if label in free else free_name(legal(label) if label else f"t{place}", taken))
+        found.append(label if label in free else choose_free_name(make_legal(label) if label else f"t{place}", taken))
         free.discard(label)
     return found
 
@@ -161,17 +161,17 @@ def write_domain(domain: HtnDomain) -> str:
     classical, methods = written.classical, written.methods.values()
     costs = _has_costs(classical)
     conditions = [part for method in methods for part in (method.precondition, method.network.constraints)]
-    required = [":hierarchy", *requirements(classical, conditions, costs=costs)]
+    required = [":hierarchy", *find_requirements(classical, conditions, costs=costs)]
     if any(method.precondition != TRUE for method in methods):
         required.append(":method-preconditions")
     return "\n".join(
         [
             f"(define (domain {classical.name})",
             f"  (:requirements {' '.join(required)})",
-            *declared(classical, costs=costs),
+            *write_declarations(classical, costs=costs),
             *map(_task, written.tasks.values()),
             *map(_method, methods),
-            *actions(classical, costs=costs),
+            *write_actions(classical, costs=costs),
             ")\n",
         ]
     )
@@ -189,18 +189,18 @@ def write_problem(problem: HtnProblem) -> str:
     written = renamed_problem(replace(problem, domain=domain, classical=plain))
     classical = written.classical
     costs = classical.metric is Metric.COST or bool(classical.values)
-    parameters = [f"    :parameters {variables(written.parameters)}"]
-    goal = [] if classical.goal.hard == TRUE else [f"  (:goal {block(classical.goal.hard, '    ')})"]
+    parameters = [f"    :parameters {write_variables(written.parameters)}"]
+    goal = [] if classical.goal.hard == TRUE else [f"  (:goal {write_block(classical.goal.hard, '    ')})"]
     return "\n".join(
         [
-            *opening(classical),
+            *write_opening(classical),
             "  (:htn",
             *parameters,
             *_network(written.network),
             "  )",
-            *initial(classical, costs=costs),
+            *write_initial(classical, costs=costs),
             *goal,
-            *metric(classical, costs=costs),
+            *write_metric(classical, costs=costs),
             ")\n",
         ]
     )
@@ -219,17 +219,17 @@ def _has_costs(domain: DomainModel) -> bool:
 
 
 def _task(task: Task) -> str:
-    return f"  (:task {task.name}\n    :parameters {variables(task.parameters)}\n  )"
+    return f"  (:task {task.name}\n    :parameters {write_variables(task.parameters)}\n  )"
 
 
 def _method(method: Method) -> str:
     lines = [
         f"  (:method {method.name}",
-        f"    :parameters {variables(method.parameters)}",
-        f"    :task {atom(method.task)}",
+        f"    :parameters {write_variables(method.parameters)}",
+        f"    :task {write_atom(method.task)}",
     ]
     if method.precondition != TRUE:
-        lines.append(f"    :precondition {block(method.precondition, '    ')}")
+        lines.append(f"    :precondition {write_block(method.precondition, '    ')}")
     return "\n".join([*lines, *_network(method.network), "  )"])
 
 
@@ -240,15 +240,15 @@ def _network(network: Network) -> list[str]:
     labels = [subtask.label for subtask in network.subtasks]
     if not chain and ordering and not any(labels):
         labels = [f"t{place}" for place in range(1, size + 1)]
-    tasks = [atom(subtask.task) for subtask in network.subtasks]
+    tasks = [write_atom(subtask.task) for subtask in network.subtasks]
     listed = [f"({label} {task})" if label else task for label, task in zip(labels, tasks, strict=True)]
     key = ":ordered-subtasks" if chain and size else ":subtasks"
-    lines = [f"    {key} {conjoined(listed, '    ') if size else '()'}"]
+    lines = [f"    {key} {write_conjunction(listed, '    ') if size else '()'}"]
     if ordering and not chain:
         pairs = [f"(< {labels[first]} {labels[second]})" for first, second in ordering]
-        lines.append(f"    :ordering {conjoined(pairs, '    ')}")
+        lines.append(f"    :ordering {write_conjunction(pairs, '    ')}")
     if network.constraints != TRUE:
-        lines.append(f"    :constraints {block(network.constraints, '    ')}")
+        lines.append(f"    :constraints {write_block(network.constraints, '    ')}")
     return lines
 
 

@@ -33,12 +33,12 @@ from planner.lightweight import Final, dataclass
 from planner.limits import Limits
 from planner.model import Action, Atom, Formula, Not, Problem
 from planner.model.formulas import substitute
-from planner.model.unknown_facts import Hidden, decided, hidden
+from planner.model.unknown_facts import HiddenVariable, find_hidden_variables, fix_unknown_facts
 from planner.plan import Step, exact_sum
 from planner.policies.evaluation import Declared, Spent, Strategy, View, World
 from planner.policies.markov_decision_process import Choice, Process, grounded, process_of
-from planner.semantics.incomplete_knowledge import Prospect
-from planner.semantics.simulation import Simulation, bound
+from planner.semantics.incomplete_knowledge import KnowledgeModel
+from planner.semantics.simulation import Simulation, bind_parameters
 from planner.task.ground_task import State, Task, facts_of
 
 Sight = tuple[Fraction, State]
@@ -63,7 +63,9 @@ class Belief:
     Of variables of which nothing is `read`, nobody wants to know anything.
     """
 
-    def __init__(self, task: Task, variables: Sequence[Hidden], words: Vocabulary, read: Container[int]) -> None:
+    def __init__(
+        self, task: Task, variables: Sequence[HiddenVariable], words: Vocabulary, read: Container[int]
+    ) -> None:
         self._numbers: dict[Atom | Not, int] = {fact: number for number, fact in enumerate(task.facts)}
         found = [fact for variable in variables for fact in variable.facts]
         self._facts = {fact: self._made(fact, words) for fact in found if renamed(fact, words.open) in self._numbers}
@@ -80,7 +82,7 @@ class Belief:
         self.ignored = frozenset(found).difference(self._facts)
         """The facts of which nobody wants to know anything."""
 
-    def _is_read(self, variable: Hidden, read: Container[int]) -> bool:
+    def _is_read(self, variable: HiddenVariable, read: Container[int]) -> bool:
         facts = [self._facts[fact] for fact in variable.facts if fact in self._facts]
         return any(number in read for fact in facts for number in fact.about)
 
@@ -139,7 +141,7 @@ class Belief:
                     state = self._told(state, left[0], holds=True)
         return state
 
-    def _open(self, state: State, variable: Hidden) -> list[Atom]:
+    def _open(self, state: State, variable: HiddenVariable) -> list[Atom]:
         return [fact for fact in variable.facts if fact in self._facts and state & self._facts[fact].bit]
 
     def chance(self, state: State, fact: Atom, *, holds: bool) -> Fraction:
@@ -166,7 +168,7 @@ class Belief:
         return [self._together(state, choice) for choice in product(*[each for each in seen if each])]
 
     def _sights(
-        self, state: State, variable: Hidden, patterns: Sequence[Atom]
+        self, state: State, variable: HiddenVariable, patterns: Sequence[Atom]
     ) -> Iterator[tuple[Fraction, dict[Atom, bool]]]:
         """Yield what may be seen of one variable; nothing where nothing new may be."""
         facts = [each for each in self._open(state, variable) if any(pattern.matches(each) for pattern in patterns)]
@@ -286,7 +288,7 @@ def sensing_process_of(problem: Problem, limits: Limits) -> Process:
     compiled = determinise(kept)
     asked = translated(problem, compiled.problem, matter)
     if asked is None:
-        return process_of(decided(problem, ()), limits)
+        return process_of(fix_unknown_facts(problem, ()), limits)
     _refuse(asked)
     made = supposing(asked, asked.knowing(), None)
     ground = grounded(made.problem, compiled.ways, kept.domain.actions, limits, whole=True)
@@ -348,9 +350,9 @@ class HiddenWorld(World):
     """`problem`, of which facts are unknown, as one acts in it."""
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__(decided(problem, ()))
-        self._prospect = Prospect(problem)
-        variables = hidden(problem)
+        super().__init__(fix_unknown_facts(problem, ()))
+        self._prospect = KnowledgeModel(problem)
+        variables = find_hidden_variables(problem)
         self._owner = {fact: variable for variable in variables for fact in variable.facts}
         initial = Insight(self.declared.initial, dict.fromkeys(self._owner))
         for variable in variables:
@@ -379,7 +381,7 @@ class HiddenWorld(World):
     def required(self, step: Step) -> Formula:
         """Return what `step` requires, ground."""
         action = self.problem.domain.actions[step.action]
-        return substitute(action.requires, dict(bound(action, step)))
+        return substitute(action.requires, dict(bind_parameters(action, step)))
 
     def _holds(self, formula: Formula, state: Insight, *, surely: bool) -> bool:
         return self._prospect.holds(formula, state.facts, state.unknown, surely=surely)
@@ -431,7 +433,7 @@ class _Outcomes:
     def outcomes(self, state: Insight, step: Step) -> Iterator[tuple[float, Insight]]:
         """Yield `(probability, next state)` for all that may come of trying `step`; where it fails, nothing changes."""
         action = self._world.problem.domain.actions[step.action]
-        senses = [pattern.substitute(dict(bound(action, step))) for pattern in action.senses]
+        senses = [pattern.substitute(dict(bind_parameters(action, step))) for pattern in action.senses]
         for chance, tried in self._world.tried(state, step):
             if tried.simulation.objection(step) is not None:
                 yield chance, tried

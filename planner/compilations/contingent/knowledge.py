@@ -20,7 +20,7 @@ from planner.model.actions import Action, Literal, When
 from planner.model.domain import Axiom, DomainModel, Predicate
 from planner.model.formulas import OPEN, And, Atom, Formula, Imply, Not, Or, Variable, atoms_in, children, with_children
 from planner.model.problem import Goal, Metric, Problem
-from planner.model.unknown_facts import Hidden, Places, hidden, item_places
+from planner.model.unknown_facts import HiddenVariable, Places, find_hidden_variables, item_places
 
 Names = Mapping[str, str]
 """Predicates that stand for others."""
@@ -176,7 +176,7 @@ class Translation:
     """
 
     problem: Problem
-    variables: Sequence[Hidden]
+    variables: Sequence[HiddenVariable]
     words: Vocabulary
     items: Mapping[str, Places]
 
@@ -363,7 +363,7 @@ def that_matters(problem: Problem, used: Collection[str], cut: Cut, tells: Tells
 
 def translated(problem: Problem, plain: Problem, matter: Collection[str]) -> Translation | None:
     """Return the translation of `plain`, which is `problem` in plain ADL, where these predicates matter."""
-    variables = hidden(problem, matter)
+    variables = find_hidden_variables(problem, matter)
     names = dict.fromkeys(fact.predicate for variable in variables for fact in variable.facts)
     if not variables:
         return None

@@ -9,7 +9,7 @@ from planner.language.declare.fields import Place
 from planner.model import Action, DomainModel
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return what counts in `name`: letters in one case, without underscores, hyphens and spaces."""
     return "".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
@@ -21,11 +21,11 @@ def resolve_action(domain: DomainModel, name: str) -> Action:
     """
     if name in domain.actions:
         return domain.actions[name]
-    wanted = folded(name)
+    wanted = fold_name(name)
     found = [
         action
         for action in domain.actions.values()
-        if any(folded(each) == wanted for each in (action.name, *action.similes))
+        if any(fold_name(each) == wanted for each in (action.name, *action.similes))
     ]
     if len(found) == 1:
         return found[0]
@@ -38,11 +38,11 @@ def resolve_action(domain: DomainModel, name: str) -> Action:
 
 def check_similes(actions: Iterable[Action], places: Mapping[str, Place]) -> None:
     """Raise an error where an alternative name also means another action."""
-    names = {folded(action.name): action.name for action in actions}
+    names = {fold_name(action.name): action.name for action in actions}
     similes: dict[str, str] = {}
     for action in actions:
         for simile in action.similes:
-            key = folded(simile)
+            key = fold_name(simile)
             other = names.get(key) or similes.setdefault(key, action.name)
             if not key:
                 raise places[action.name].error(f"the simile {simile!r} of action {action.name!r} is no name")

@@ -15,20 +15,27 @@ from planner.errors import did_you_mean
 from planner.language.declare.conditions import NOTHING, Conditions, read_item
 from planner.language.declare.fields import (
     Place,
-    action_tags,
+    check_action_tags,
+    check_decimal,
     check_distribution,
-    decimal,
-    mapping,
-    number,
+    check_list,
+    check_mapping,
+    check_number,
+    check_risk,
+    check_text,
+    check_texts,
     resolution_of,
-    risk,
-    several,
-    text,
-    texts,
 )
 from planner.language.declare.marks import ActionFields, Outcome, When
 from planner.language.declare.parameters import Parameters
-from planner.language.declare.syntax import NotationError, cannot_name, is_atom_name, is_name, parse_atom, shown
+from planner.language.declare.syntax import (
+    NotationError,
+    abbreviate,
+    explain_bad_name,
+    is_atom_name,
+    is_name,
+    parse_atom,
+)
 from planner.language.declare.vocabulary import NO_NAMES, Scope, Types, Use
 from planner.lightweight import dataclass, replace
 from planner.model import Outcome as ModelOutcome
@@ -61,10 +68,10 @@ class Amounts:
     def resources(self, value: Any, place: Place) -> dict[str, tuple[CostTerm, ...]]:
         """Return how much is used of each resource."""
         found = {}
-        for name, amount in mapping(value, "uses", place).items():
+        for name, amount in check_mapping(value, "uses", place).items():
             here = place.within(name)
             if not is_name(name):
-                raise here.error(*cannot_name(name, "a resource"))
+                raise here.error(*explain_bad_name(name, "a resource"))
             if name == COST:
                 raise here.error("'cost' is no resource, but what a step costs", "say it with the field 'cost'")
             if name in TIME:
@@ -86,19 +93,19 @@ class Amounts:
             case Atom():
                 return self.scope.atom(value, place, bare=not self.exact)
             case str() if value.strip().lower() in _TRUTHS:
-                raise place.error(f"{what} is a number or a function, not {shown(value)}")
+                raise place.error(f"{what} is a number or a function, not {abbreviate(value)}")
             case str() if not _NUMERIC.match(value):
                 return self._function_term(value, what, place)
         if callable(value):
             return CostFunction(self._function(value, what, place), self.resolution)
-        return number(value, what, place, self.resolution)
+        return check_number(value, what, place, self.resolution)
 
     def _function_term(self, text: str, what: str, place: Place) -> Atom:
         if text.lstrip().startswith("("):
             found, _ = read_item(text, place)
             if isinstance(found, Atom):
                 return self.scope.atom(found, place, bare=False)
-            raise place.error(f"{what} is a number or a function, not {shown(text)}")
+            raise place.error(f"{what} is a number or a function, not {abbreviate(text)}")
         try:
             return self.scope.atom(parse_atom(text), place, bare=not self.exact)
         except NotationError as mistake:
@@ -131,24 +138,26 @@ def cases_of(value: Any, parameters: Collection[Any], outcomes: Collection[Any],
     return tuple(
         [
             _case(item, len(parameters), len(outcomes), place.within(index))
-            for index, item in enumerate(several(value, "cases", place))
+            for index, item in enumerate(check_list(value, "cases", place))
         ]
     )
 
 
 def _case(item: Any, parameters: int, outcomes: int, place: Place) -> Case:
     if not isinstance(item, Case):
-        raise place.error(f"{shown(item)} is no case", "write Case(arguments, risk), where '_' stands for any object")
+        raise place.error(
+            f"{abbreviate(item)} is no case", "write Case(arguments, risk), where '_' stands for any object"
+        )
     names: Any = item.arguments
     if isinstance(names, str) or not all(isinstance(name, str) for name in names) or len(names) != parameters:
-        message = f"the arguments of a case are {parameters} names of objects, or '_' for any, not {shown(names)}"
+        message = f"the arguments of a case are {parameters} names of objects, or '_' for any, not {abbreviate(names)}"
         raise place.within("arguments").error(message)
-    likely = tuple([decimal(each, "a probability", place.within("outcomes")) for each in item.outcomes])
+    likely = tuple([check_decimal(each, "a probability", place.within("outcomes")) for each in item.outcomes])
     if likely and len(likely) != outcomes:
         message = f"a case has the probabilities of all {outcomes} outcomes, or none, not {len(likely)}"
         raise place.within("outcomes").error(message)
     check_distribution(likely, place.within("outcomes"))
-    return Case(tuple(names), risk(item.risk, place.within("risk")), likely)
+    return Case(tuple(names), check_risk(item.risk, place.within("risk")), likely)
 
 
 _FIELDS = frozenset(ActionFields.__annotations__)
@@ -183,7 +192,7 @@ class ActionBuilder:
         known: Mapping[str, Formula],
     ) -> None:
         if not is_atom_name(name):
-            raise place.error(*cannot_name(name, "an action"))
+            raise place.error(*explain_bad_name(name, "an action"))
         self._name = name
         self._parameters = parameters
         self._types = types
@@ -251,10 +260,10 @@ class ActionBuilder:
 
     def _creates(self, creates: Mapping[str, Any]) -> dict[str, str]:
         found = {}
-        for key, value in mapping(creates, "creates", self._place.within("creates")).items():
+        for key, value in check_mapping(creates, "creates", self._place.within("creates")).items():
             name, place = key.removeprefix("?"), self._place.within("creates", key)
             if not is_name(name):
-                raise place.error(*cannot_name(name, "a created object"))
+                raise place.error(*explain_bad_name(name, "a created object"))
             if f"?{name}" in self._scope.variables or name in self._scope.data:
                 raise place.error(f"{self._scope.owner} creates {name!r}, which is one of its parameters")
             types = self._types.resolve(value, place)
@@ -269,12 +278,14 @@ class ActionBuilder:
         if isinstance(value, When | ModelWhen):
             return (self._one_when(value, place),)
         return tuple(
-            [self._one_when(item, place.within(index)) for index, item in enumerate(several(value, "when", place))]
+            [self._one_when(item, place.within(index)) for index, item in enumerate(check_list(value, "when", place))]
         )
 
     def _one_when(self, when: Any, place: Place) -> ModelWhen:
         if not isinstance(when, When | ModelWhen):
-            raise place.error(f"{shown(when)} is no conditional effect", "write When(requires, provides, modifies)")
+            raise place.error(
+                f"{abbreviate(when)} is no conditional effect", "write When(requires, provides, modifies)"
+            )
         variables = self._variables(when.variables, place.within("variables"))
         scope = self._scope.inside(variables) if variables else self._scope
         outside, inside = self._conditions(scope), self._conditions(scope.with_created())
@@ -297,7 +308,7 @@ class ActionBuilder:
 
     def _cost(self, value: Any, resolution: Decimal | None, place: Place) -> tuple[CostTerm, ...]:
         if type(value) is int and value >= 0 and resolution is None:
-            return (number(value, "the cost", place),)
+            return (check_number(value, "the cost", place),)
         return self._amounts(resolution).terms(value, "the cost", place)
 
     def _amounts(self, resolution: Decimal | None) -> Amounts:
@@ -322,7 +333,7 @@ class ActionBuilder:
                 "add it to requires: the step that provides it is where the data come from",
             )
         if not isinstance(source.approved, bool):
-            raise place.error(f"approved is True or False, not {shown(source.approved)}")
+            raise place.error(f"approved is True or False, not {abbreviate(source.approved)}")
         return replace(parameter, source=From(facts[0], source.path, source.approved))
 
     def _outcomes(self, value: Any, place: Place) -> tuple[ModelOutcome, ...]:
@@ -330,19 +341,19 @@ class ActionBuilder:
             return ()
         inside = self._inside
         found = []
-        for index, item in enumerate(several(value, "outcomes", place)):
+        for index, item in enumerate(check_list(value, "outcomes", place)):
             if not isinstance(item, Outcome | ModelOutcome):
                 raise place.within(index).error(
-                    f"{shown(item)} is no outcome", "write Outcome(probability, provides=…)"
+                    f"{abbreviate(item)} is no outcome", "write Outcome(probability, provides=…)"
                 )
             here = place.within(index)
-            probability = decimal(item.probability, "the probability of an outcome", here.within("probability"))
+            probability = check_decimal(item.probability, "the probability of an outcome", here.within("probability"))
             found.append(
                 ModelOutcome(
                     probability,
                     inside.literals(item.provides, here.within("provides")),
                     inside.patterns(item.modifies, here.within("modifies")),
-                    text(item.name, "an outcome's name", here.within("name")),
+                    check_text(item.name, "an outcome's name", here.within("name")),
                 )
             )
         check_distribution([outcome.probability for outcome in found], place)
@@ -351,13 +362,13 @@ class ActionBuilder:
     _READERS: ClassVar[tuple[tuple[Any, Callable[[Any, Any, Place], Any]], ...]] = (
         ("when", _when),
         ("after", _after_patterns),
-        ("duration", lambda _, value, place: None if value is None else decimal(value, "the duration", place)),
-        ("risk", lambda _, value, place: risk(value, place)),
+        ("duration", lambda _, value, place: None if value is None else check_decimal(value, "the duration", place)),
+        ("risk", lambda _, value, place: check_risk(value, place)),
         ("outcomes", _outcomes),
         ("senses", lambda self, value, place: self._outside.patterns(value, place)),
-        ("tags", lambda _, value, place: action_tags(value, place)),
-        ("description", lambda _, value, place: text(value, "a description", place)),
-        ("similes", lambda _, value, place: texts(value, "similes", place)),
-        ("examples", lambda _, value, place: texts(value, "examples", place)),
+        ("tags", lambda _, value, place: check_action_tags(value, place)),
+        ("description", lambda _, value, place: check_text(value, "a description", place)),
+        ("similes", lambda _, value, place: check_texts(value, "similes", place)),
+        ("examples", lambda _, value, place: check_texts(value, "examples", place)),
     )
     """What reads the other fields, in order."""

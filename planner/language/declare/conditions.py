@@ -10,9 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from planner.errors import PddlError, UnsupportedError, did_you_mean
-from planner.language.declare.fields import Place, caller, number
+from planner.language.declare.fields import Place, check_number, find_caller
 from planner.language.declare.marks import Condition, PredicateRef
-from planner.language.declare.syntax import NotationError, cannot_name, is_atom_name, parse_atom, parse_literal, shown
+from planner.language.declare.syntax import (
+    NotationError,
+    abbreviate,
+    explain_bad_name,
+    is_atom_name,
+    parse_atom,
+    parse_literal,
+)
 from planner.language.declare.vocabulary import Scope
 from planner.lightweight import dataclass
 from planner.model.actions import Constraint, ConstraintKind, Done, Literal
@@ -90,7 +97,9 @@ class Conditions:
             item_place = place if single else place.within(index)
             formula, bare = read_item(item, item_place)
             if not isinstance(formula, Atom):
-                raise item_place.error(f"a pattern is an atom whose arguments may be '_', not {shown(str(formula))}")
+                raise item_place.error(
+                    f"a pattern is an atom whose arguments may be '_', not {abbreviate(str(formula))}"
+                )
             bare = bare and self._bare
             found.append(self.scope.atom(formula, item_place, bare=bare, may_open=True, record=record))
         return tuple(found)
@@ -108,7 +117,7 @@ class Conditions:
         match formula:
             case Atom(predicate):
                 if not is_atom_name(predicate):
-                    raise place.error(*cannot_name(predicate, "a predicate"))
+                    raise place.error(*explain_bad_name(predicate, "a predicate"))
                 return scope.atom(formula, place, bare=bare)
             case Equals(left, right):
                 return Equals(*[scope.term(term, formula, place, bare=bare) for term in (left, right)])
@@ -125,7 +134,7 @@ class Conditions:
                 self._check_variables(variables, scope, place)
                 inner = scope.inside(variables)
                 return type(formula)(variables, self._resolve(part, place, inner, bare, depth + 1))
-        raise place.error(f"{shown(formula)} is no condition")
+        raise place.error(f"{abbreviate(formula)} is no condition")
 
     def _check_variables(self, variables: tuple[Variable, ...], scope: Scope, place: Place) -> None:
         for variable in variables:
@@ -147,14 +156,14 @@ def _listed(value: Any, place: Place) -> tuple[Sequence[Any], bool]:
         return (value,), True
     if isinstance(value, Iterable):
         return list(value), False
-    raise place.error(f"{shown(value)} is no condition", "write an atom as text, or a list of them")
+    raise place.error(f"{abbreviate(value)} is no condition", "write an atom as text, or a list of them")
 
 
 def _literal(part: Formula, place: Place) -> Literal:
     if isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom)):
         return part
     raise place.error(
-        f"an effect is an atom or a negated atom, not {shown(str(part))}", "When(…) gives conditional effects"
+        f"an effect is an atom or a negated atom, not {abbreviate(str(part))}", "When(…) gives conditional effects"
     )
 
 
@@ -171,7 +180,7 @@ def read_item(item: Any, place: Place) -> tuple[Formula, bool]:
         return item, True
     if isinstance(item, PredicateRef):
         raise place.error(f"'{item}' is a predicate, not an atom", f"call it: {item}(…)")
-    raise place.error(f"{shown(item)} is no condition", "write an atom as text: 'name(arg, …)'")
+    raise place.error(f"{abbreviate(item)} is no condition", "write an atom as text: 'name(arg, …)'")
 
 
 def _pddl(text: str, place: Place) -> Formula:
@@ -183,14 +192,14 @@ def _pddl(text: str, place: Place) -> Formula:
         construct = error.construct.rpartition(" at ")[0]
         raise UnsupportedError(f"{construct} at {place.location}", error.hint) from None
     except PddlError as error:
-        raise place.error(f"{error.message}, in the PDDL expression {shown(text.strip())}", error.hint) from None
+        raise place.error(f"{error.message}, in the PDDL expression {abbreviate(text.strip())}", error.hint) from None
 
 
 HappeningLike = Condition | Done
 Utility = Number | float | str | None
 
 
-class Said(NamedTuple):
+class PlacedValue(NamedTuple):
     """A condition or step as it was written, and where."""
 
     value: Any
@@ -202,9 +211,9 @@ class Demand:
     """A constraint as it was written at `place`; its names have no meaning before a problem is declared with it."""
 
     kind: ConstraintKind
-    what: Said
+    what: PlacedValue
     place: Place
-    other: Said | None = None
+    other: PlacedValue | None = None
     times: Any = 1
     utility: Any = None
 
@@ -235,12 +244,12 @@ def never(happening: HappeningLike, *, utility: Utility = None) -> Demand:
 
 def before(first: HappeningLike, then: HappeningLike, *, utility: Utility = None) -> Demand:
     """Return the constraint that whenever `then` happens, `first` has happened before, in an earlier state."""
-    return _demand(ConstraintKind.BEFORE, first, utility, other=Said(then, caller()))
+    return _demand(ConstraintKind.BEFORE, first, utility, other=PlacedValue(then, find_caller()))
 
 
 def never_after(what: HappeningLike, after: HappeningLike, *, utility: Utility = None) -> Demand:
     """Return the constraint that `what` happens in no state after one in which `after` has happened."""
-    return _demand(ConstraintKind.NEVER_AFTER, what, utility, other=Said(after, caller()))
+    return _demand(ConstraintKind.NEVER_AFTER, what, utility, other=PlacedValue(after, find_caller()))
 
 
 def forbidden(action: str | Atom, *, utility: Utility = None) -> Demand:
@@ -259,27 +268,29 @@ def done(action: str | Atom) -> Done:
 
 
 def _step(action: Any) -> Done:
-    place = caller()
+    place = find_caller()
     if isinstance(action, Done):
         return action
-    return Done(step_pattern(action, place))
+    return Done(parse_step_pattern(action, place))
 
 
-def step_pattern(action: Any, place: Place) -> Atom:
+def parse_step_pattern(action: Any, place: Place) -> Atom:
     """Return the pattern of steps that `action` writes, with its arguments as written."""
     if isinstance(action, Atom):
         return action
     if not isinstance(action, str):
-        raise place.error(f"{shown(action)} is no step", "write 'action(arg, …)', with '_' for any object")
+        raise place.error(f"{abbreviate(action)} is no step", "write 'action(arg, …)', with '_' for any object")
     try:
         return parse_atom(action)
     except NotationError as mistake:
         raise place.error(mistake.problem, mistake.hint) from None
 
 
-def _demand(kind: ConstraintKind, what: Any, utility: Any, *, other: Said | None = None, times: Any = 1) -> Demand:
-    place = caller()
-    return Demand(kind, Said(what, place), place, other, times, utility)
+def _demand(
+    kind: ConstraintKind, what: Any, utility: Any, *, other: PlacedValue | None = None, times: Any = 1
+) -> Demand:
+    place = find_caller()
+    return Demand(kind, PlacedValue(what, place), place, other, times, utility)
 
 
 class Reader(Protocol):
@@ -292,7 +303,7 @@ class Reader(Protocol):
         """Return a pattern of steps, whose arguments may be open; raises an error at `place` for a mistake."""
 
 
-def parted(value: Any) -> tuple[tuple[ConstraintLike, ...], Any]:
+def split_constraints(value: Any) -> tuple[tuple[ConstraintLike, ...], Any]:
     """Return the constraints in `value`, and all else that is in it."""
     if isinstance(value, ConstraintLike):
         return (value,), ()
@@ -309,7 +320,7 @@ def constraints_of(value: Any, reader: Reader, place: Place) -> tuple[Constraint
     if isinstance(value, ConstraintLike):
         value = [value]
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise place.error(f"{shown(value)} are no constraints", _EXAMPLES)
+        raise place.error(f"{abbreviate(value)} are no constraints", _EXAMPLES)
     return tuple([_constraint(each, reader, place.within(at)) for at, each in enumerate(value)])
 
 
@@ -319,16 +330,16 @@ _EXAMPLES: Final = "give a list of always(…), sometime(…), never(…), at_mo
 
 def _constraint(demand: Any, reader: Reader, place: Place) -> Constraint:
     if isinstance(demand, Constraint):
-        second = None if demand.other is None else Said(demand.other, place)
-        demand = Demand(demand.kind, Said(demand.what, place), place, second, demand.times, demand.utility)
+        second = None if demand.other is None else PlacedValue(demand.other, place)
+        demand = Demand(demand.kind, PlacedValue(demand.what, place), place, second, demand.times, demand.utility)
     if not isinstance(demand, Demand):
-        raise place.error(f"{shown(demand)} is no constraint", _EXAMPLES)
+        raise place.error(f"{abbreviate(demand)} is no constraint", _EXAMPLES)
     kind: Any = demand.kind
     if not isinstance(kind, ConstraintKind):
         known = [each.name for each in ConstraintKind]
         near = did_you_mean(kind, known) if isinstance(kind, str) else None
         hint = near or f"write ConstraintKind.{known[0]}, or {', '.join(known[1:])}"
-        raise place.error(f"{shown(kind)} is no kind of constraint", hint)
+        raise place.error(f"{abbreviate(kind)} is no kind of constraint", hint)
     if (demand.other is None) == (demand.kind in _RELATING):
         raise place.error(f"{demand.kind.name} relates two happenings, and no other kind does")
     times = _times(demand)
@@ -340,24 +351,24 @@ def _constraint(demand: Any, reader: Reader, place: Place) -> Constraint:
     return Constraint(demand.kind, what, other, times, _utility(demand))
 
 
-def _happening(said: Said, reader: Reader) -> Formula | Done:
+def _happening(said: PlacedValue, reader: Reader) -> Formula | Done:
     value, place = said
     if value is None:
         raise place.error("a constraint is on None", "give a condition that may hold, or done(…) for a step")
     if isinstance(value, Done):
         if not isinstance(value.action, Atom):
-            raise place.error(f"{shown(value.action)} is no step", "write done('action(arg, …)')")
+            raise place.error(f"{abbreviate(value.action)} is no step", "write done('action(arg, …)')")
         return Done(reader.step(value.action, place))
     if isinstance(value, str) and value.lstrip().startswith("done("):
         hint = 'a step is written done("action(arg, …)"), and in documents {done: "action(arg, …)"}'
-        raise place.error(f"{shown(value)} is no condition", hint)
+        raise place.error(f"{abbreviate(value)} is no condition", hint)
     return reader.condition(value, place)
 
 
 def _times(demand: Demand) -> int:
     times = demand.times
     if isinstance(times, bool) or not isinstance(times, int):
-        raise demand.place.error(f"{shown(str(times))} is no number of times", "it is 0, 1, 2 …")
+        raise demand.place.error(f"{abbreviate(str(times))} is no number of times", "it is 0, 1, 2 …")
     if times < 0:
         raise demand.place.error(f"at most {times} times is less than never", "0 means never")
     return times
@@ -366,7 +377,7 @@ def _times(demand: Demand) -> int:
 def _utility(demand: Demand) -> Number | None:
     if demand.utility is None:
         return None
-    gain = number(demand.utility, "the utility of a constraint", demand.place)
+    gain = check_number(demand.utility, "the utility of a constraint", demand.place)
     if gain == 0:
         raise demand.place.error("the utility of a constraint is 0; it must be above 0", "without one, it is no wish")
     return gain

@@ -15,11 +15,11 @@ from planner.garbage_collection import Keeper
 from planner.language.declare.action_names import check_similes
 from planner.language.declare.actions import ActionBuilder, Declared
 from planner.language.declare.conditions import Conditions
-from planner.language.declare.fields import Place, either, plain, tags
+from planner.language.declare.fields import Place, check_tags, format_atom, name_types
 from planner.language.declare.marks import ActionFields, Entity, Patterns, TypeLike
 from planner.language.declare.parameters import Parameters, check_handler
-from planner.language.declare.syntax import cannot_name, is_atom_name, is_name, shown
-from planner.language.declare.vocabulary import Scope, Signatures, Types, Use, default_parameters
+from planner.language.declare.syntax import abbreviate, explain_bad_name, is_atom_name, is_name
+from planner.language.declare.vocabulary import Scope, Signatures, Types, Use, name_parameters
 from planner.lightweight import replace
 from planner.model.actions import Action, Outcome, When
 from planner.model.domain import Axiom, DomainModel, Function, Predicate
@@ -37,31 +37,22 @@ def check_derived(
         return
     action_places, predicate_places = places
     for action in actions:
-        for atom in written(action):
+        written = [("writes", atom, "write what it is derived from") for atom in written_atoms(action)]
+        sensed_hint = "say what it is derived from: that is what may be unknown"
+        for verb, atom, hint in [*written, *[("senses", atom, sensed_hint) for atom in action.senses]]:
             if atom.predicate in derived:
-                raise action_places[action.name].error(
-                    f"action {action.name!r} writes {plain(atom)}, but {atom.predicate!r} is derived, "
-                    f"at {derived[atom.predicate].location}",
-                    "write what it is derived from",
-                )
-        for atom in action.senses:
-            if atom.predicate in derived:
-                raise action_places[action.name].error(
-                    f"action {action.name!r} senses {plain(atom)}, but {atom.predicate!r} is derived, "
-                    f"at {derived[atom.predicate].location}",
-                    "say what it is derived from: that is what may be unknown",
-                )
+                where = f"{atom.predicate!r} is derived, at {derived[atom.predicate].location}"
+                message = f"action {action.name!r} {verb} {format_atom(atom)}, but {where}"
+                raise action_places[action.name].error(message, hint)
     for predicate in predicates.values():
         for name in (predicate.name, *[pattern.predicate for pattern in predicate.stale_with]):
             if predicate.stale_with and name in derived:
-                raise predicate_places[predicate.name].error(
-                    f"{predicate.name!r} is stale with {plain(predicate.stale_with[0])}, but {name!r} is derived, "
-                    f"at {derived[name].location}",
-                    "what is derived is neither written nor stale",
-                )
+                where = f"{name!r} is derived, at {derived[name].location}"
+                message = f"{predicate.name!r} is stale with {format_atom(predicate.stale_with[0])}, but {where}"
+                raise predicate_places[predicate.name].error(message, "what is derived is neither written nor stale")
 
 
-def written(action: Action) -> Iterator[Atom]:
+def written_atoms(action: Action) -> Iterator[Atom]:
     """Yield every atom and pattern that `action` may write."""
     effects: list[When | Outcome] = [*action.effects, *action.outcomes]
     for effect in effects:
@@ -121,17 +112,17 @@ def check_after(uses: Iterable[Use], actions: Mapping[str, Action], types: Types
             raise use.place.error(f"after names the unknown action {use.atom.predicate!r}", near)
         if not use.atom.args:
             continue
-        said = f"after says {plain(use.atom)}"
+        said = f"after says {format_atom(use.atom)}"
         if len(use.atom.args) != len(action.parameters):
             raise use.place.error(f"{said}, but the action is {action.signature}", "'_' leaves one open")
         for given, parameter in zip(use.types, action.parameters, strict=True):
             if given is not None and not types.overlap(given, parameter.types):
                 name = parameter.name.removeprefix("?")
-                wanted = either(parameter.types)
+                wanted = name_types(parameter.types)
                 raise use.place.error(f"{said}, but parameter {name!r} of {action.signature} is {wanted}")
 
 
-def opened(pattern: Atom, actions: Mapping[str, Action]) -> Atom:
+def open_all_arguments(pattern: Atom, actions: Mapping[str, Action]) -> Atom:
     """Return a pattern of `after`: an action's name alone leaves all its arguments open."""
     return pattern if pattern.args else Atom(pattern.predicate, (OPEN,) * len(actions[pattern.predicate].parameters))
 
@@ -146,7 +137,7 @@ class Declarations:
 
     def __init__(self, name: str, place: Place, description: str = "", resolution: Decimal | None = None) -> None:
         if not is_name(name):
-            raise place.error(*cannot_name(name, "a domain"))
+            raise place.error(*explain_bad_name(name, "a domain"))
         self.name = name
         self.description = description
         self.resolution = resolution
@@ -174,7 +165,7 @@ class Declarations:
     def constant(self, name: str, type_: TypeLike, place: Place) -> None:
         """Add an object that every problem has."""
         if not is_name(name):
-            raise place.error(*cannot_name(name, "a constant"))
+            raise place.error(*explain_bad_name(name, "a constant"))
         found = Object(name, self.types.resolve(type_, place))
         if name in self.constants and self.constants[name] != found:
             raise place.error(
@@ -198,12 +189,12 @@ class Declarations:
     ) -> None:
         """Add a predicate; `stale_with` may name its parameters."""
         if not is_atom_name(name):
-            raise place.error(*cannot_name(name, "a predicate"))
+            raise place.error(*explain_bad_name(name, "a predicate"))
         _check_distinct(parameters, f"predicate {name!r}", place)
         scope = Scope(f"predicate {name!r}", {each.name: each.types for each in parameters}, self.constants)
         conditions = Conditions(scope, self.types.parents, exact=exact)
         patterns = conditions.patterns(stale_with, place.within("stale_with"))
-        marks = tags(tags_, PREDICATE_TAGS, "a predicate", place.within("tags"))
+        marks = check_tags(tags_, PREDICATE_TAGS, "a predicate", place.within("tags"))
         found = Predicate(name, parameters, patterns, marks, description)
         self.predicates.check_arities(scope.uses)
         self.predicates.declare(name, parameters, place)
@@ -214,7 +205,7 @@ class Declarations:
     def function(self, name: str, parameters: tuple[Variable, ...], place: Place) -> None:
         """Add a static numeric function."""
         if not is_atom_name(name):
-            raise place.error(*cannot_name(name, "a function"))
+            raise place.error(*explain_bad_name(name, "a function"))
         _check_distinct(parameters, f"function {name!r}", place)
         self.functions.declare(name, parameters, place)
         self._functions[name] = Function(name, parameters)
@@ -316,7 +307,7 @@ class Declarations:
         check_stratified(self._axioms, self._axiom_places)
         for name in self._later:
             each = actions[name]
-            actions[name] = replace(each, after=tuple([opened(pattern, actions) for pattern in each.after]))
+            actions[name] = replace(each, after=tuple([open_all_arguments(pattern, actions) for pattern in each.after]))
         return DomainModel(
             name=self.name,
             types=dict(self.types.parents),
@@ -334,7 +325,7 @@ class Declarations:
         """Return the parameters that a mapping (name → type) or a list of types gives."""
         if not isinstance(value, list):
             return self.types.variables(value, "parameters", place)
-        return default_parameters([self.types.resolve(each, place.within(at)) for at, each in enumerate(value)])
+        return name_parameters([self.types.resolve(each, place.within(at)) for at, each in enumerate(value)])
 
 
 def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object], dict[str, Entity]]:
@@ -343,14 +334,14 @@ def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object
     `value` is a mapping (name → type) or a sequence of entities and `Object`s.
     """
     if not isinstance(value, Iterable) or isinstance(value, str):
-        raise place.error(f"{shown(value)} are no objects", "give entities, or a mapping: {'name': type}")
+        raise place.error(f"{abbreviate(value)} are no objects", "give entities, or a mapping: {'name': type}")
     items = value.items() if isinstance(value, Mapping) else ((_name_of(item, place), item) for item in value)
     objects: dict[str, Object] = {}
     entities: dict[str, Entity] = {}
     for name, item in items:
         here = place.within(name)
         if not isinstance(name, str) or not is_name(name):
-            raise here.error(*cannot_name(name, "an object"))
+            raise here.error(*explain_bad_name(name, "an object"))
         if name in objects:
             raise here.error(f"object {name!r} is declared twice")
         if isinstance(item, Entity):
@@ -364,7 +355,7 @@ def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object
 def _name_of(item: Any, place: Place) -> str:
     if isinstance(item, Entity | Object):
         return item.name
-    raise place.error(f"{shown(item)} is no object", "give entities, or a mapping: {'name': type}")
+    raise place.error(f"{abbreviate(item)} is no object", "give entities, or a mapping: {'name': type}")
 
 
 def _check_distinct(parameters: tuple[Variable, ...], owner: str, place: Place) -> None:

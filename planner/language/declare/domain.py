@@ -9,12 +9,20 @@ from typing import Any, TypeVar, Unpack, overload
 
 from planner.language.declare.conditions import Constraints
 from planner.language.declare.declarations import Declarations, objects_of
-from planner.language.declare.fields import Place, caller, caller_names, definition, resolution_of, text, texts
+from planner.language.declare.fields import (
+    Place,
+    check_text,
+    check_texts,
+    find_caller,
+    find_caller_names,
+    find_definition,
+    resolution_of,
+)
 from planner.language.declare.marks import ActionFields, Condition, Entity, Patterns, PredicateRef, TypeLike
-from planner.language.declare.parameters import Parameters, from_mapping, from_signature
+from planner.language.declare.parameters import Parameters, read_parameters, read_signature
 from planner.language.declare.problem import Facts, GoalLike, ProblemBuilder
-from planner.language.declare.syntax import NotationError, parse_atom, shown
-from planner.language.declare.vocabulary import default_parameters
+from planner.language.declare.syntax import NotationError, abbreviate, parse_atom
+from planner.language.declare.vocabulary import name_parameters
 from planner.model import Action, Atom, Axiom, DomainModel, Metric, Number, Object, Problem, Variable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -37,7 +45,7 @@ class Domain:
         constants: Mapping[str, Any] | Iterable[Entity | Object] = (),
         resolution: Number | float | str | None = None,
     ) -> None:
-        place = caller()
+        place = find_caller()
         self._declarations = Declarations(name, place, description, resolution_of(resolution, place))
         self._entities: dict[str, Entity] = {}
         self._model: DomainModel | None = None
@@ -47,7 +55,7 @@ class Domain:
     @classmethod
     def of(cls, model: DomainModel) -> Domain:
         """Return a domain that declares what `model` holds, to be extended and bound."""
-        place = caller()
+        place = find_caller()
         domain = cls(model.name, description=model.description, constants=())
         declare_model(domain._declarations, model, place)
         domain._declarations.resolution = model.resolution  # for what comes now: the model's numbers are as they are
@@ -82,13 +90,13 @@ class Domain:
 
     def type(self, name: str, parent: str | Iterable[str] = "object") -> str:
         """Declare a type below `parent` (or several parents), and return its name."""
-        place = caller()
-        self._changed().types.declare({text(name, "a type", place): texts(parent, "types", place)}, place)
+        place = find_caller()
+        self._changed().types.declare({check_text(name, "a type", place): check_texts(parent, "types", place)}, place)
         return name
 
     def constant(self, item: Entity | str, type_: TypeLike = "object") -> str:
         """Declare an object that every problem has (an entity, or a name and a type), and return its name."""
-        place = caller()
+        place = find_caller()
         if isinstance(item, Entity):
             self._add_constants([item], place)
             return item.name
@@ -109,14 +117,14 @@ class Domain:
         Its parameters are named in the text (`predicate("summarised(d)", Document)`), by keyword
         (`predicate("summarised", d=Document)`), or else after their types; patterns in `stale_with` use these names.
         """
-        place = caller()
+        place = find_caller()
         bare, variables = self._signature(name, types, parameters, place)
         self._changed().predicate(bare, variables, place, stale_with=stale_with, tags_=tags, description=description)
         return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
 
     def function(self, name: str, *types: TypeLike, **parameters: TypeLike) -> PredicateRef:
         """Declare a static numeric function for costs, and return it as a callable value."""
-        place = caller()
+        place = find_caller()
         bare, variables = self._signature(name, types, parameters, place)
         self._changed().function(bare, variables, place)
         return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
@@ -140,23 +148,23 @@ class Domain:
         action is returned.
         """
         if isinstance(name, str):
-            place = caller()
-            read = from_mapping(parameters, self._declarations.types, place.within("parameters"))
+            place = find_caller()
+            read = read_parameters(parameters, self._declarations.types, place.within("parameters"))
             return self._declare(name, read, fields, place)
-        names = caller_names()
+        names = find_caller_names()
         if name is not None:
             return self._decorated(name, named, fields, names)
         return lambda function: self._decorated(function, named, fields, names)
 
     def _decorated(self, function: Function, named: str, fields: Any, names: Mapping[str, Any]) -> Function:
-        place = definition(function)
+        place = find_definition(function)
         name = named or getattr(function, "__name__", "")
         if isinstance(function, type) or not callable(function):
-            what = f"the class {name}" if isinstance(function, type) else shown(function)
+            what = f"the class {name}" if isinstance(function, type) else abbreviate(function)
             raise place.error(f"{what} is no function", "decorate a function, or give a name: action('name', …)")
         if not name:
             raise place.error("the function has no name", "say named='…'")
-        read = from_signature(function, self._declarations.types, place, names)
+        read = read_signature(function, self._declarations.types, place, names)
         if "description" not in fields and function.__doc__:
             fields = {**fields, "description": inspect.cleandoc(function.__doc__)}
         self._declare(name, read, fields, place)
@@ -168,12 +176,12 @@ class Domain:
 
     def add(self, action: Action) -> Action:
         """Declare a finished action, checked as all others; names without `?` in it are objects."""
-        place = caller()
+        place = find_caller()
         return add_action(self._changed(), action, place)
 
     def bind(self, name: str, function: Function) -> Function:
         """Attach the function that does action `name`, and return it."""
-        place = definition(function) if name in self._declarations.actions else caller()
+        place = find_definition(function) if name in self._declarations.actions else find_caller()
         self._changed().bind(name, function, place)
         return function
 
@@ -182,7 +190,7 @@ class Domain:
 
         `parameters` gives the types of the head's arguments, and of further variables: some object must fit those.
         """
-        place = caller()
+        place = find_caller()
         self._changed().derive(_atom(head, place), parameters, condition, place)
 
     def problem(
@@ -208,7 +216,7 @@ class Domain:
         not stated are false. `constraints` (`always(…)`, `at_most(…)`, …) hold on the way to the goal. `budgets` say
         what a plan may cost (`"cost"`) and use of resources; the `deadline`, in seconds, how long it may take.
         """
-        place = caller()
+        place = find_caller()
         declarations = self._declarations
         before = len(declarations.types.parents)
         found, entities = objects_of(objects, declarations.types, place.within("objects"))
@@ -246,8 +254,8 @@ class Domain:
             if types or "(" in head:
                 raise place.error(f"{head}: parameters are given by keyword and otherwise too", "use one of the ways")
             return head, self._declarations.variables(parameters, place)
-        if "(" not in text(head, "a name", place):
-            return head, default_parameters([self._declarations.types.resolve(each, place) for each in types])
+        if "(" not in check_text(head, "a name", place):
+            return head, name_parameters([self._declarations.types.resolve(each, place) for each in types])
         atom = _atom(head, place)
         if len(atom.args) != len(types):
             raise place.error(f"{head} names {len(atom.args)} parameters, but {len(types)} types are given")
@@ -260,10 +268,10 @@ class Domain:
 def _parents(types: Any, place: Place) -> dict[str, tuple[str, ...]]:
     """Return each type with its parents."""
     if isinstance(types, Mapping):
-        return {name: texts(each, "types", place) for name, each in types.items()}
+        return {name: check_texts(each, "types", place) for name, each in types.items()}
     if not isinstance(types, Iterable):
-        raise place.error(f"types are a list of names, or a mapping from names to parents, not {shown(types)}")
-    names = texts(list(types) if not isinstance(types, str) else types, "types", place)
+        raise place.error(f"types are a list of names, or a mapping from names to parents, not {abbreviate(types)}")
+    names = check_texts(list(types) if not isinstance(types, str) else types, "types", place)
     for name in names:
         if names.count(name) > 1:
             raise place.error(f"type {name!r} is declared twice")
@@ -272,7 +280,7 @@ def _parents(types: Any, place: Place) -> dict[str, tuple[str, ...]]:
 
 def _atom(head: str, place: Place) -> Atom:
     try:
-        return parse_atom(text(head, "what is declared", place))
+        return parse_atom(check_text(head, "what is declared", place))
     except NotationError as mistake:
         raise place.error(mistake.problem, mistake.hint) from None
 
@@ -303,7 +311,7 @@ def declare_model(declarations: Declarations, model: DomainModel, place: Place) 
 
 def add_action(declarations: Declarations, action: Action, place: Place) -> Action:
     """Declare a finished action."""
-    parameters = from_mapping([*action.parameters, *action.data], declarations.types, place)
+    parameters = read_parameters([*action.parameters, *action.data], declarations.types, place)
     fields: Any = {field: getattr(action, field) for field in ActionFields.__annotations__ if field != "resolution"}
     return declarations.action(action.name, parameters, fields, place, exact=True).action
 

@@ -9,23 +9,23 @@ from decimal import Decimal
 from typing import Any, Final, Protocol
 
 from planner.errors import DeclarationError, InputError, Location, did_you_mean
-from planner.language.declare.syntax import cannot_name, is_name, shown
+from planner.language.declare.syntax import abbreviate, explain_bad_name, is_name
 from planner.lightweight import dataclass
 from planner.model import TAGS, Atom, Number
 from planner.model.formulas import exact_decimal, exact_number, exact_resolution
 
 
-def plain(atom: Atom) -> str:
+def format_atom(atom: Atom) -> str:
     """Return `atom` as authors write it: parameters without `?`."""
     return str(atom).replace("?", "")
 
 
-def count(number: int) -> str:
+def format_count(number: int) -> str:
     """Return the number of arguments in words."""
     return "no arguments" if number == 0 else "1 argument" if number == 1 else f"{number} arguments"
 
 
-def either(names: Iterable[str]) -> str:
+def name_types(names: Iterable[str]) -> str:
     """Return type names for a message: `'robot' or 'truck'`."""
     return " or ".join(repr(name) for name in names)
 
@@ -68,7 +68,7 @@ class CodePlace:
         return self
 
 
-def caller() -> CodePlace:
+def find_caller() -> CodePlace:
     """Return the line outside this package from which the declaration was called."""
     frame = sys._getframe(1)  # noqa: SLF001 - the documented way to a caller's line, at a hundredth of inspect's price
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("planner.language.declare"):
@@ -76,19 +76,19 @@ def caller() -> CodePlace:
     return CodePlace(frame.f_code.co_filename, frame.f_lineno)
 
 
-def caller_names() -> Mapping[str, Any]:
+def find_caller_names() -> Mapping[str, Any]:
     """Return the local names where the declaration was called: annotations may name classes made in a function."""
-    frame = sys._getframe(1)  # noqa: SLF001 - see `caller`
+    frame = sys._getframe(1)  # noqa: SLF001 - see `find_caller`
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("planner.language.declare"):
         frame = frame.f_back
     return frame.f_locals
 
 
-def definition(function: Callable[..., Any]) -> CodePlace:
+def find_definition(function: Callable[..., Any]) -> CodePlace:
     """Return the line where `function` is defined, or that of the call where it has no code of its own."""
     code = getattr(function, "__code__", None)
     if code is None:
-        return caller()
+        return find_caller()
     return CodePlace(code.co_filename, code.co_firstlineno)
 
 
@@ -97,56 +97,56 @@ ALIKE: Final = 0.7
 SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def tags(value: str | Iterable[str] | None, known: Iterable[str], owner: str, place: Place) -> frozenset[str]:
+def check_tags(value: str | Iterable[str] | None, known: Iterable[str], owner: str, place: Place) -> frozenset[str]:
     """Return `value` as a set of known tags."""
-    found = texts(value, "tags", place)
+    found = check_texts(value, "tags", place)
     for tag in found:
         if tag not in known:
             near = did_you_mean(tag, known) or f"{owner} may be tagged {', '.join(sorted(known))}"
-            raise place.error(f"unknown tag {shown(tag)}", near)
+            raise place.error(f"unknown tag {abbreviate(tag)}", near)
     return frozenset(found)
 
 
-def action_tags(value: str | Iterable[str] | None, place: Place) -> frozenset[str]:
+def check_action_tags(value: str | Iterable[str] | None, place: Place) -> frozenset[str]:
     """Return `value` as a set of tags of an action: those with a meaning, and the domain's own.
 
     A tag that is nearly one with a meaning is taken for a misspelling: raises `DeclarationError`.
     """
-    found = texts(value, "tags", place)
+    found = check_texts(value, "tags", place)
     for tag in found:
         if not is_name(tag):
-            raise place.error(*cannot_name(tag, "a tag"))
+            raise place.error(*explain_bad_name(tag, "a tag"))
         near = None if tag in TAGS else did_you_mean(tag, TAGS, cutoff=ALIKE)
         if near is not None:
-            raise place.error(f"unknown tag {shown(tag)}", near)
+            raise place.error(f"unknown tag {abbreviate(tag)}", near)
     return frozenset(found)
 
 
-def texts(value: str | Iterable[str] | None, what: str, place: Place) -> tuple[str, ...]:
+def check_texts(value: str | Iterable[str] | None, what: str, place: Place) -> tuple[str, ...]:
     """Return one text or several as a tuple."""
     if value is None:
         return ()
     found = value if isinstance(value, list | tuple | set | frozenset) else (value,)
     for item in found:
         if not isinstance(item, str):
-            raise place.error(f"{what} are texts, not {shown(item)}")
-        text(item, f"one of {what}", place)
+            raise place.error(f"{what} are texts, not {abbreviate(item)}")
+        check_text(item, f"one of {what}", place)
     return tuple(found)
 
 
-def text(value: Any, what: str, place: Place) -> str:
+def check_text(value: Any, what: str, place: Place) -> str:
     """Return `value`, which has to be a text."""
     if not isinstance(value, str):
-        raise place.error(f"{what} is a text, not {shown(value)}")
+        raise place.error(f"{what} is a text, not {abbreviate(value)}")
     if not value.isascii() and SURROGATE.search(value):
         raise place.error(f"{what} has half of a surrogate pair in it, which is no character")
     return value
 
 
-def mapping(value: Any, what: str, place: Place) -> Mapping[str, Any]:
+def check_mapping(value: Any, what: str, place: Place) -> Mapping[str, Any]:
     """Return `value`, which has to map texts."""
     if not isinstance(value, Mapping) or not all(map(_is_text, value)):
-        raise place.error(f"{what} is a mapping from names, not {shown(value)}")
+        raise place.error(f"{what} is a mapping from names, not {abbreviate(value)}")
     return value
 
 
@@ -154,10 +154,10 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def several(value: Any, what: str, place: Place) -> Iterable[Any]:
+def check_list(value: Any, what: str, place: Place) -> Iterable[Any]:
     """Return `value`, which has to be a list or tuple."""
     if not isinstance(value, list | tuple):
-        raise place.error(f"{what} is a list, not {shown(value)}")
+        raise place.error(f"{what} is a list, not {abbreviate(value)}")
     return value
 
 
@@ -166,7 +166,7 @@ _ROUNDING: Final = Decimal("1e-9")
 _NEVER: Final = Decimal(0)
 
 
-def number(value: Any, what: str, place: Place, resolution: Decimal | None = None) -> Number:
+def check_number(value: Any, what: str, place: Place, resolution: Decimal | None = None) -> Number:
     """Return `value` exactly, and never negative."""
     try:
         found = exact_number(value, resolution)
@@ -185,7 +185,7 @@ def resolution_of(value: Any, place: Place) -> Decimal | None:
         raise place.error(str(error)) from None
 
 
-def decimal(value: Any, what: str, place: Place) -> Decimal:
+def check_decimal(value: Any, what: str, place: Place) -> Decimal:
     """Return `value` as a decimal that is not negative; floats are taken as they print."""
     try:
         found = exact_decimal(value)
@@ -196,11 +196,11 @@ def decimal(value: Any, what: str, place: Place) -> Decimal:
     return found
 
 
-def risk(value: Any, place: Place) -> Decimal:
+def check_risk(value: Any, place: Place) -> Decimal:
     """Return a probability below 1."""
     if type(value) is int and value == 0:
         return _NEVER
-    found = decimal(value, "the risk", place)
+    found = check_decimal(value, "the risk", place)
     if found >= 1:
         raise place.error(f"the risk is {found}; it must be below 1, or the action never works")
     return found

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict
 
-from planner.language.declare.fields import caller, count, either
-from planner.language.declare.syntax import cannot_name, is_name, shown
+from planner.language.declare.fields import find_caller, format_count, name_types
+from planner.language.declare.syntax import abbreviate, explain_bad_name, is_name
 from planner.model import ROOT_TYPE, Atom, Case, Formula, Number, Object
 from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
@@ -35,7 +35,7 @@ class Entity:
 
     def __init__(self, name: str) -> None:
         if not is_name(name):
-            raise caller().error(*cannot_name(name, "an object"))
+            raise find_caller().error(*explain_bad_name(name, "an object"))
         self.name = name
 
     def __eq__(self, other: object) -> bool:
@@ -169,7 +169,7 @@ class PredicateRef:
         """Return the atom with these arguments."""
         if len(arguments) != len(self.types):
             expected = f"{self.name}({', '.join(' | '.join(names) for names in self.types)})"
-            raise caller().error(f"{expected} is given {count(len(arguments))}")
+            raise find_caller().error(f"{expected} is given {format_count(len(arguments))}")
         pairs = zip(arguments, self.types, strict=True)
         return Atom(self.name, tuple([self._term(argument, types) for argument, types in pairs]))
 
@@ -183,14 +183,14 @@ class PredicateRef:
             case Object():
                 self._check_type(argument, argument.types, types)
                 return argument.name
-        raise caller().error(f"an argument of {self.name} is an entity or a name, not {shown(argument)}")
+        raise find_caller().error(f"an argument of {self.name} is an entity or a name, not {abbreviate(argument)}")
 
     def _check_type(self, argument: Entity | Object, given: tuple[str, ...], wanted: tuple[str, ...]) -> None:
         """Refuse an argument that can be of none of the `wanted` types."""
         known = self._declared
         if known is not None and not any(known.hierarchy.is_a((name,), wanted) for name in given if name in known):
-            raise caller().error(
-                f"{argument.name!r} in {self.name} is {either(given[:1])}, but it takes {either(wanted)} there"
+            raise find_caller().error(
+                f"{argument.name!r} in {self.name} is {name_types(given[:1])}, but it takes {name_types(wanted)} there"
             )
 
     def __str__(self) -> str:

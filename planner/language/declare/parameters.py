@@ -16,9 +16,9 @@ from functools import lru_cache
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from planner.errors import did_you_mean
-from planner.language.declare.fields import Place, either, mapping
+from planner.language.declare.fields import Place, check_mapping, name_types
 from planner.language.declare.marks import Entity, Fixed, Source
-from planner.language.declare.syntax import cannot_name, is_name, shown
+from planner.language.declare.syntax import abbreviate, explain_bad_name, is_name
 from planner.language.declare.vocabulary import Types
 from planner.lightweight import dataclass, replace
 from planner.model import REQUIRED, ROOT_TYPE, Action, DataParameter, Variable
@@ -41,7 +41,7 @@ _LONGEST: Final = 200
 """Characters in a type's text: more than any hand writes, and little enough to recurse over."""
 
 
-def data_type(text: str) -> Any | None:
+def parse_data_type(text: str) -> Any | None:
     """Return the Python type that `text` names: a name, `list[type]`, `dict[str, type]`, `type | None`; else None."""
     text = text.strip()
     if len(text) > _LONGEST:
@@ -50,19 +50,19 @@ def data_type(text: str) -> Any | None:
         return NAMED[text]
     front, bar, last = text.rpartition("|")
     if bar and last.strip() == "None":
-        inner = data_type(front)
+        inner = parse_data_type(front)
         return None if inner is None or inner is Any else inner | None
     if text.startswith("list[") and text.endswith("]"):
-        inner = data_type(text[5:-1])
+        inner = parse_data_type(text[5:-1])
         return None if inner is None else list[inner]  # type: ignore[valid-type]  # a type made at run time
     if text.startswith("dict[str,") and text.endswith("]"):
-        inner = data_type(text[9:-1])
+        inner = parse_data_type(text[9:-1])
         return None if inner is None else dict[str, inner]  # type: ignore[valid-type]  # as above
     return None
 
 
 def data_type_name(annotation: Any) -> str | None:
-    """Return the text for which `data_type` gives `annotation`, or None where there is none."""
+    """Return the text for which `parse_data_type` gives `annotation`, or None where there is none."""
     origin, members = get_origin(annotation), get_args(annotation)
     if origin is None:
         return _NAMES.get(annotation) if annotation.__hash__ else None
@@ -93,7 +93,7 @@ class Parameters:
 NONE: Final = Parameters()
 
 
-def from_mapping(value: Mapping[str, Any] | Iterable[Any], types_: Types, place: Place) -> Parameters:
+def read_parameters(value: Mapping[str, Any] | Iterable[Any], types_: Types, place: Place) -> Parameters:
     """Return the parameters that `value` gives: name → planning type, data type, or `DataParameter`.
 
     A sequence of `Variable` and `DataParameter` is taken as well.
@@ -103,15 +103,15 @@ def from_mapping(value: Mapping[str, Any] | Iterable[Any], types_: Types, place:
     if isinstance(value, list | tuple):
         value = {_own_name(item, place): item for item in value}
     reader = _Reader(types_)
-    for name, annotation in mapping(value, "parameters", place).items():
+    for name, annotation in check_mapping(value, "parameters", place).items():
         reader.add(name.removeprefix("?"), annotation, inspect.Parameter.empty, place.within(name))
     return reader.result()
 
 
-def from_signature(function: Callable[..., Any], types_: Types, place: Place, names: Mapping[str, Any]) -> Parameters:
+def read_signature(function: Callable[..., Any], types_: Types, place: Place, names: Mapping[str, Any]) -> Parameters:
     """Return the parameters of `function` by its annotations; `names` are visible where it is defined."""
     reader = _Reader(types_)
-    for parameter in signature(function, place).parameters.values():
+    for parameter in inspect_signature(function, place).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise place.error(f"an action's function has no *{parameter.name}: its parameters must be known")
         if not is_context(parameter):
@@ -120,12 +120,12 @@ def from_signature(function: Callable[..., Any], types_: Types, place: Place, na
     return reader.result()
 
 
-def signature(function: Callable[..., Any], place: Place) -> inspect.Signature:
+def inspect_signature(function: Callable[..., Any], place: Place) -> inspect.Signature:
     """Return the signature of `function`; raises an error where it has none."""
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):
-        raise place.error(f"{shown(function)} is no function whose parameters are known") from None
+        raise place.error(f"{abbreviate(function)} is no function whose parameters are known") from None
 
 
 def is_context(parameter: inspect.Parameter) -> bool:
@@ -147,7 +147,7 @@ class _Reader:
 
     def add(self, name: str, annotation: Any, default: Any, place: Place) -> None:
         if not is_name(name):
-            raise place.error(*cannot_name(name, "a parameter"))
+            raise place.error(*explain_bad_name(name, "a parameter"))
         if name in self._planning or name in self._data:
             raise place.error(f"two parameters are named {name!r}")
         if type(annotation) is str and annotation in self._types:
@@ -189,7 +189,7 @@ def planning_types(annotation: Any, types_: Types, place: Place) -> tuple[str, .
     if isinstance(annotation, str):
         if all(name.strip() in types_ for name in annotation.split("|")):
             return types_.resolve(annotation, place)
-        if data_type(annotation) is not None:
+        if parse_data_type(annotation) is not None:
             return None
         raise types_.unknown(annotation, place)
     if annotation is object:
@@ -208,7 +208,7 @@ def planning_types(annotation: Any, types_: Types, place: Place) -> tuple[str, .
 
 
 def _named_type(name: str, types_: Types, place: Place) -> Any:
-    found = data_type(name)
+    found = parse_data_type(name)
     if found is None:
         raise types_.unknown(name, place)
     return found
@@ -217,7 +217,7 @@ def _named_type(name: str, types_: Types, place: Place) -> Any:
 def _own_name(item: Any, place: Place) -> str:
     if isinstance(item, Variable | DataParameter):
         return item.name
-    raise place.error(f"{shown(item)} is no parameter", "give a mapping: {'name': type}")
+    raise place.error(f"{abbreviate(item)} is no parameter", "give a mapping: {'name': type}")
 
 
 def _data_parameter(name: str, annotation: Any, default: Any, place: Place) -> DataParameter:
@@ -248,7 +248,7 @@ def _data_parameter(name: str, annotation: Any, default: Any, place: Place) -> D
 def _annotated(annotation: Any, marks: list[Any]) -> Any:
     """Return `annotation` with the marks that are not ours: limits that handlers check with pydantic."""
     if isinstance(annotation, str):
-        annotation = data_type(annotation) or annotation
+        annotation = parse_data_type(annotation) or annotation
     for mark in marks:
         annotation = Annotated[annotation, mark]
     return annotation
@@ -294,7 +294,7 @@ def check_handler(action: Action, handler: Callable[..., Any], types: Types, pla
     """Raise an error unless `handler` takes exactly the parameters of `action` (and, if it likes, a context)."""
     planning = {variable.name.removeprefix("?"): variable for variable in action.parameters}
     wanted = [*planning, *[parameter.name for parameter in action.data]]
-    taken = list(signature(handler, place).parameters.values())
+    taken = list(inspect_signature(handler, place).parameters.values())
     anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken)
     named = {each.name: each for each in taken if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
     what = f"the function bound to {action.signature}"
@@ -306,7 +306,7 @@ def check_handler(action: Action, handler: Callable[..., Any], types: Types, pla
             given = (annotation.type_name,)
             if annotation is not Entity and not types.overlap(given, variable.types):
                 raise place.error(
-                    f"{what} takes {parameter.name!r} as {given[0]!r}, but it is {either(variable.types)}"
+                    f"{what} takes {parameter.name!r} as {given[0]!r}, but it is {name_types(variable.types)}"
                 )
     for each in wanted:
         if each not in named and not anything:
@@ -318,7 +318,7 @@ def check_takes_some(action: Action, function: Callable[..., Any], place: Place)
     wanted = [variable.name.removeprefix("?") for variable in action.parameters]
     wanted += [parameter.name for parameter in action.data]
     what = f"the check of {action.signature}"
-    for parameter in signature(function, place).parameters.values():
+    for parameter in inspect_signature(function, place).parameters.values():
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise place.error(f"{what} takes {parameter.name!r} by position only; checks are called by name")
         anything = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)

@@ -14,31 +14,31 @@ from typing import Any, Final, Protocol
 from planner.errors import InputError, did_you_mean
 from planner.garbage_collection import collector_paused
 from planner.language.declare.conditions import Conditions, Constraints, constraints_of
-from planner.language.declare.declarations import opened
-from planner.language.declare.fields import Place, count, decimal, either, number
+from planner.language.declare.declarations import open_all_arguments
+from planner.language.declare.fields import Place, check_decimal, check_number, format_count, name_types
 from planner.language.declare.marks import Condition, ObjectName, Patterns
-from planner.language.declare.syntax import NotationError, cannot_name, is_name, parse_atom, shown
+from planner.language.declare.syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
 from planner.language.declare.vocabulary import Scope, Use
 from planner.lightweight import replace
-from planner.model.actions import Action, has_open
-from planner.model.domain import DomainModel, Function, Predicate, TypeHierarchy, kept_with_domain, resources
+from planner.model.actions import Action, has_open_argument
+from planner.model.domain import DomainModel, Function, Predicate, TypeHierarchy, cache_per_domain, resources_of
 from planner.model.formulas import OPEN, Atom, Formula, Not, Number, Object, exact_number
-from planner.model.problem import COST, Goal, Metric, Problem, SoftGoal, sealed
-from planner.model.unknown_facts import ROUNDING, hidden
+from planner.model.problem import COST, Goal, Metric, Problem, SoftGoal, seal
+from planner.model.unknown_facts import ROUNDING, find_hidden_variables
 
 
 def budgets_of(value: Any, domain: DomainModel, place: Place) -> dict[str, Number]:
     """Return how much a plan may cost, and use of each resource that actions of `domain` use."""
     if not isinstance(value, Mapping):
-        raise place.error(f"budgets are a mapping from resources to numbers, not {shown(value)}")
-    known = (COST, *resources(domain))
+        raise place.error(f"budgets are a mapping from resources to numbers, not {abbreviate(value)}")
+    known = (COST, *resources_of(domain))
     found = {}
     for name, amount in value.items():
         here = place.within(name)
         if name not in known:
             near = did_you_mean(str(name), known) or f"there may be budgets of {', '.join(known)}"
-            raise here.error(f"a budget of {shown(name)}, which no action uses", near)
-        found[name] = number(amount, f"the budget of {name}", here)
+            raise here.error(f"a budget of {abbreviate(name)}, which no action uses", near)
+        found[name] = check_number(amount, f"the budget of {name}", here)
     return found
 
 
@@ -46,7 +46,7 @@ def deadline_of(value: Any, place: Place) -> Number | None:
     """Return a time in seconds, above 0."""
     if value is None:
         return None
-    seconds = decimal(value, "the deadline", place)
+    seconds = check_decimal(value, "the deadline", place)
     if seconds == 0:
         raise place.error("the deadline is 0; it must be above 0", "it is in seconds")
     return exact_number(seconds)
@@ -70,7 +70,7 @@ def likely_of(
     In `value`, a pattern stands for all facts that it covers, but for those that are `stated`, or named themselves.
     """
     if not isinstance(value, Mapping):
-        raise place.error(f"'likely' is a mapping from unknown facts to probabilities, not {shown(value)}")
+        raise place.error(f"'likely' is a mapping from unknown facts to probabilities, not {abbreviate(value)}")
     by_pattern: dict[Atom, Decimal] = {}
     by_name: dict[Atom, Decimal] = {}
     for key, chance in value.items():
@@ -81,7 +81,7 @@ def likely_of(
             cover = Atom(pattern.predicate, (OPEN,) * len(pattern.args))
             hint = f"add it, or a pattern that covers it, to unknown: '{cover}'"
             raise here.error(f"{pattern} is said to be likely, but is not declared unknown", hint)
-        found = by_pattern if has_open(pattern) else by_name
+        found = by_pattern if has_open_argument(pattern) else by_name
         for fact in facts.instances(pattern):
             if fact in found:
                 raise here.error(f"{fact} has two probabilities")
@@ -94,7 +94,7 @@ def likely_of(
 
 def check_likely(problem: Problem, value: Mapping[Any, Any], facts: LikelyFacts, place: Place) -> None:
     """Raise an error where facts of which only one can hold are said in `value` to be likelier than that, together."""
-    for variable in hidden(problem):
+    for variable in find_hidden_variables(problem):
         stated = [fact for fact in variable.facts if fact in problem.likely]
         total = sum([Fraction(problem.likely[fact]) for fact in stated], Fraction(0))
         if total > 1 + ROUNDING:
@@ -113,7 +113,7 @@ def _covers(pattern: Atom, other: Atom) -> bool:
 
 
 def _probability(value: Any, fact: Atom, place: Place) -> Decimal:
-    probability = decimal(value, f"the probability of {fact}", place)
+    probability = check_decimal(value, f"the probability of {fact}", place)
     if not 0 < probability < 1:
         hint = "state what holds, and leave out what does not"
         raise place.error(f"the probability of {fact} is {probability}; it must be between 0 and 1", hint)
@@ -161,7 +161,7 @@ class ProblemBuilder:
 
     def _check_constant(self, constant: Object, item: Object) -> None:
         if constant.types != item.types:
-            given, known_as = either(item.types), either(constant.types)
+            given, known_as = name_types(item.types), name_types(constant.types)
             raise self._place.within("objects", item.name).error(
                 f"object {item.name!r} is {given}, but the domain has it as a constant of type {known_as}"
             )
@@ -185,7 +185,7 @@ class ProblemBuilder:
     ) -> Problem:
         """Return the problem."""
         if not is_name(name):
-            raise self._place.error(*cannot_name(name, "a problem"))
+            raise self._place.error(*explain_bad_name(name, "a problem"))
         place = self._place
         with collector_paused():
             facts = self._facts(initial, place.within("initial"))
@@ -209,7 +209,7 @@ class ProblemBuilder:
         )
         if likely:
             check_likely(found, likely, self, place.within("likely"))
-        return sealed(found)
+        return seal(found)
 
     def read_again(self, problem: Problem, fields: Collection[str]) -> Problem:
         """Return `problem`, which was made without a reader, with texts in `fields` read and all their names looked up.
@@ -239,7 +239,7 @@ class ProblemBuilder:
             likely = likely_of(problem.likely, known.unknown, frozenset(known.initial), self, place)
             known = replace(known, likely=likely)
             check_likely(known, likely, self, place)
-        return sealed(known)
+        return seal(known)
 
     def condition(self, value: Condition, place: Place) -> Formula:
         """Return a condition on the objects of the problem; raises an error at `place` for a mistake."""
@@ -263,14 +263,14 @@ class ProblemBuilder:
         """Return a pattern of steps: an action with objects, or `_` for any; its name alone leaves all open."""
         action = self._domain.actions.get(pattern.predicate)
         if action is not None and not pattern.args:
-            return opened(pattern, self._domain.actions)
+            return open_all_arguments(pattern, self._domain.actions)
         return self._term(pattern, self._domain.actions, "action", place, may_open=True)
 
     def _facts(self, initial: Facts, place: Place) -> tuple[Atom, ...]:
         if isinstance(initial, str | Atom):
             initial = (initial,)
         if not isinstance(initial, Iterable):
-            raise place.error(f"{shown(initial)} are no facts", "give a list of atoms")
+            raise place.error(f"{abbreviate(initial)} are no facts", "give a list of atoms")
         allowed, derived = self._allowed, self._derived
         found = []
         self._unmentioned.clear()
@@ -319,9 +319,11 @@ class ProblemBuilder:
         """Return a fact that the fast path did not take: one in PDDL notation, or a mistake."""
         formula = self._conditions.formula((item,), place)
         if isinstance(formula, Not):
-            raise place.error(f"{shown(str(formula))} is stated as a fact", "leave it out: what is not stated is false")
+            raise place.error(
+                f"{abbreviate(str(formula))} is stated as a fact", "leave it out: what is not stated is false"
+            )
         if not isinstance(formula, Atom):
-            raise place.error(f"a fact is an atom, not {shown(str(formula))}")
+            raise place.error(f"a fact is an atom, not {abbreviate(str(formula))}")
         self._check_use(self._scope.uses[-1])
         if formula.predicate in self._derived:
             raise place.error(f"{formula} is derived and cannot be stated", "state what it is derived from")
@@ -336,13 +338,15 @@ class ProblemBuilder:
         place: Place,
     ) -> InputError | None:
         if len(atom.args) != len(declared.parameters):
-            wanted = count(len(declared.parameters))
-            return place.error(f"{atom} gives {kind} {atom.predicate!r} {count(len(atom.args))}; it takes {wanted}")
+            wanted = format_count(len(declared.parameters))
+            return place.error(
+                f"{atom} gives {kind} {atom.predicate!r} {format_count(len(atom.args))}; it takes {wanted}"
+            )
         for arg, given, parameter in zip(atom.args, types, declared.parameters, strict=True):
             if given is not None and not self._related(given, parameter.types, arg):
                 return place.error(
-                    f"{arg!r} in {atom} is {either(given)}, but {kind} {atom.predicate!r} "
-                    f"takes {either(parameter.types)} there"
+                    f"{arg!r} in {atom} is {name_types(given)}, but {kind} {atom.predicate!r} "
+                    f"takes {name_types(parameter.types)} there"
                 )
         return None
 
@@ -379,21 +383,21 @@ class ProblemBuilder:
         here = place.within(condition) if isinstance(condition, str) else place
         if condition is None:
             raise here.error("the condition of a soft goal is None", "say what is wished for")
-        gain = number(utility, "the utility of a soft goal", here)
+        gain = check_number(utility, "the utility of a soft goal", here)
         if gain == 0:
             raise here.error("the utility of a soft goal is 0; it must be above 0")
         return SoftGoal(self._conditions.formula(condition, here), gain)
 
     def _values(self, values: Mapping[Any, Any], resolution: Decimal | None, place: Place) -> dict[Atom, Number]:
         if not isinstance(values, Mapping):
-            raise place.error(f"values are a mapping from function terms to numbers, not {shown(values)}")
+            raise place.error(f"values are a mapping from function terms to numbers, not {abbreviate(values)}")
         found = {}
         for key, value in values.items():
             here = place.within(key) if isinstance(key, str) else place
             term = self._term(_function_term(key, here), self._domain.functions, "function", here)
             if term in found:
                 raise here.error(f"{term} has two values")
-            found[term] = number(value, f"the value of {term}", here, resolution)
+            found[term] = check_number(value, f"the value of {term}", here, resolution)
         return found
 
     def _unknown(self, value: Patterns, place: Place) -> tuple[Atom, ...]:
@@ -409,14 +413,14 @@ class ProblemBuilder:
         """Return the ground actions that have run."""
         if isinstance(value, str | Atom) or not isinstance(value, Iterable):
             raise place.error(
-                f"{shown(value)} is no list of actions", "give those that have run: ['name(object, …)', …]"
+                f"{abbreviate(value)} is no list of actions", "give those that have run: ['name(object, …)', …]"
             )
         return tuple([self._action(each, place) for each in value])
 
     def _action(self, text: Any, place: Place) -> Atom:
         """Return the ground action that `text` writes, or is."""
         if not isinstance(text, str | Atom):
-            raise place.error(f"{shown(text)} is no action", "write 'name(object, …)'")
+            raise place.error(f"{abbreviate(text)} is no action", "write 'name(object, …)'")
         try:
             action = text if isinstance(text, Atom) else parse_atom(text)
         except NotationError as mistake:
@@ -435,7 +439,7 @@ class ProblemBuilder:
         return term
 
 
-@kept_with_domain
+@cache_per_domain
 def _created(domain: DomainModel) -> dict[str, str]:
     """Return what actions call the objects that they create, with the types."""
     return {name.removeprefix("?"): kind for action in domain.actions.values() for name, kind in action.creates.items()}
@@ -443,7 +447,7 @@ def _created(domain: DomainModel) -> dict[str, str]:
 
 def _function_term(key: Any, place: Place) -> Atom:
     if not isinstance(key, str | Atom):
-        raise place.error(f"{shown(key)} is no function term", "write name(object, …)")
+        raise place.error(f"{abbreviate(key)} is no function term", "write name(object, …)")
     try:
         return parse_atom(key) if isinstance(key, str) else key
     except NotationError as mistake:
@@ -460,11 +464,11 @@ def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any
         return value, []
     for key in value:
         if key not in ("hard", "soft"):
-            raise place.error(f"a goal has no part {shown(key)}", did_you_mean(str(key), ("hard", "soft")))
+            raise place.error(f"a goal has no part {abbreviate(key)}", did_you_mean(str(key), ("hard", "soft")))
     soft = value.get("soft") or {}
     pairs = list(soft.items()) if isinstance(soft, Mapping) else soft
     if not isinstance(pairs, list) or not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
-        raise place.error(f"soft goals are a mapping from conditions to utilities, not {shown(soft)}")
+        raise place.error(f"soft goals are a mapping from conditions to utilities, not {abbreviate(soft)}")
     return value.get("hard"), pairs
 
 
@@ -480,11 +484,11 @@ def _soft_parts(goal: Goal, place: Place) -> tuple[SoftGoal, ...]:
     """Return the soft goals of `goal`."""
     given: Any = goal.soft
     if not isinstance(given, Iterable) or isinstance(given, str):
-        raise place.error(f"{shown(given)} is no tuple of soft goals", _SOFT)
+        raise place.error(f"{abbreviate(given)} is no tuple of soft goals", _SOFT)
     found = tuple(given)
     for each in found:
         if not isinstance(each, SoftGoal):
-            raise place.error(f"{shown(each)} is no soft goal", _SOFT)
+            raise place.error(f"{abbreviate(each)} is no soft goal", _SOFT)
     return found
 
 
@@ -501,6 +505,6 @@ def _metric(value: Metric | str, place: Place) -> Metric:
     known = {each.name.lower(): each for each in Metric}
     if not isinstance(value, str) or value not in known:
         raise place.error(
-            f"unknown metric {shown(value)}", did_you_mean(str(value), known) or "it is 'cost' or 'length'"
+            f"unknown metric {abbreviate(value)}", did_you_mean(str(value), known) or "it is 'cost' or 'length'"
         )
     return known[value]

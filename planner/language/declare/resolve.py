@@ -8,9 +8,9 @@ from typing import Any
 from planner.errors import InputError, Location, did_you_mean, kind_of, with_article
 from planner.language.declare.declarations import Declarations
 from planner.language.declare.domain import declare_model
-from planner.language.declare.fields import Place, either
+from planner.language.declare.fields import Place, name_types
 from planner.language.declare.problem import ProblemBuilder
-from planner.language.declare.syntax import shown
+from planner.language.declare.syntax import abbreviate
 from planner.language.declare.vocabulary import Types
 from planner.lightweight import dataclass, replace
 from planner.model import Action, DomainModel, Function, Object, Predicate, Problem
@@ -38,9 +38,9 @@ class ProblemPlace:
         return ProblemPlace(", ".join([self.path, *names])) if names else self
 
 
-def resolved(problem: Problem) -> Problem:
+def resolve_names(problem: Problem) -> Problem:
     """Return `problem` with texts read and all names looked up; raises `InputError` for the first mistake."""
-    place, fields = ProblemPlace(f"problem {shown(problem.name)}"), problem.unsealed
+    place, fields = ProblemPlace(f"problem {abbreviate(problem.name)}"), problem.unsealed
     if not isinstance(problem.domain, DomainModel):
         raise place.error(f"the domain is {kind_of(problem.domain)}", "give a DomainModel, such as domain.model")
     _check_values(problem, place)
@@ -59,28 +59,30 @@ def _check_values(problem: Problem, place: Place) -> None:
     name: Any = problem.name
     entities: Any = problem.entities
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise place.error(f"{shown(name)} cannot name a problem", "give a text that can be printed, such as 'office'")
+        raise place.error(
+            f"{abbreviate(name)} cannot name a problem", "give a text that can be printed, such as 'office'"
+        )
     if not isinstance(entities, Mapping):
         raise place.error(f"entities are {kind_of(entities)}", "give a mapping from names of objects to Python values")
 
 
 def _check_parts(domain: DomainModel) -> None:
     """Raise `InputError` for a field of a domain that does not map names to what it declares."""
-    place = ProblemPlace(f"domain {shown(domain.name)}")
+    place = ProblemPlace(f"domain {abbreviate(domain.name)}")
     for field, kind in (("types", tuple), ("predicates", Predicate), ("functions", Function), ("actions", Action)):
         given, here = getattr(domain, field), place.within(field)
         if not isinstance(given, Mapping):
-            raise here.error(f"{shown(given)} are no {field}", f"give a mapping from names to {kind.__name__}(…)")
+            raise here.error(f"{abbreviate(given)} are no {field}", f"give a mapping from names to {kind.__name__}(…)")
         wrong = [each for each in given.values() if not isinstance(each, kind)]
         if wrong:
-            raise here.error(f"{shown(wrong[0])} is none of the {field}", f"each is {with_article(kind.__name__)}")
+            raise here.error(f"{abbreviate(wrong[0])} is none of the {field}", f"each is {with_article(kind.__name__)}")
 
 
 def _check(domain: DomainModel, objects: Mapping[str, Object]) -> None:
     """Raise `InputError` for the first mistake in a domain that was made without a reader; it may name `objects`."""
     known = {each.name for each in domain.constants}
     constants = (*domain.constants, *[each for name, each in objects.items() if name not in known])
-    place = ProblemPlace(f"domain {shown(domain.name)}")
+    place = ProblemPlace(f"domain {abbreviate(domain.name)}")
     declarations = Declarations(domain.name, place, domain.description)
     declare_model(declarations, replace(domain, constants=constants), place)
     _ = declarations.model()
@@ -90,17 +92,17 @@ def _objects(problem: Problem, place: Place) -> dict[str, Object]:
     """Return the objects of `problem` by name; raises `InputError` for what is none."""
     given: Any = problem.objects
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise place.error(f"{shown(given)} are no objects", "give a tuple of Object(name, types)")
+        raise place.error(f"{abbreviate(given)} are no objects", "give a tuple of Object(name, types)")
     types = Types.of(problem.domain.types)
     found: dict[str, Object] = {}
     for each in given:
         if not isinstance(each, Object):
-            raise place.error(f"{shown(each)} is no object", "write Object('r1', ('robot',))")
+            raise place.error(f"{abbreviate(each)} is no object", "write Object('r1', ('robot',))")
         if each.name in found:
             raise place.error(f"object {each.name!r} is there twice", "give it once")
         unknown = [name for name in each.types if name not in types]
         if unknown:
             near = did_you_mean(unknown[0], problem.domain.types)
-            raise place.error(f"object {each.name!r} is of the unknown type {either(unknown)}", near)
+            raise place.error(f"object {each.name!r} is of the unknown type {name_types(unknown)}", near)
         found[each.name] = each
     return found

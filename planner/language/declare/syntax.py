@@ -50,7 +50,7 @@ def _is_atom_name(text: str) -> bool:
     return is_name(text) and text.lower() not in KEYWORDS
 
 
-def cannot_name(text: object, what: str) -> tuple[str, str]:
+def explain_bad_name(text: object, what: str) -> tuple[str, str]:
     """Return the message and the rule for `text`, which breaks it, as the name of `what`."""
     if isinstance(text, str) and text.lower() in KEYWORDS:
         rule = "PDDL expressions begin with this word, so that nothing else may"
@@ -58,7 +58,7 @@ def cannot_name(text: object, what: str) -> tuple[str, str]:
         rule = "this sign has a meaning of its own"
     else:
         rule = "a name has no spaces, commas, quotes or brackets, and none of ; ? ! = |"
-    return f"{shown(text)} cannot name {what}", rule
+    return f"{abbreviate(text)} cannot name {what}", rule
 
 
 def parse_atom(text: str) -> Atom:
@@ -89,7 +89,7 @@ def parse_literal(text: str) -> Atom | Equals | Not:
     return Not(part) if negated else part
 
 
-def shown(text: object) -> str:
+def abbreviate(text: object) -> str:
     """Return `text` in quotes, or what else it is, shortened for a message."""
     what = text if isinstance(text, str) else repr(text)
     cut = what if len(what) <= _SHOWN else what[: _SHOWN - 1] + "…"
@@ -120,5 +120,5 @@ def _diagnose(text: str) -> NotationError:
     beginning = stripped[:_EXAMINED]
     for sign, complaint, hint in _DIAGNOSES:
         if re.search(sign, beginning):
-            return NotationError(f"{shown(stripped)} {complaint}", hint)
-    return NotationError(f"{shown(stripped)} is no atom", "an atom is written name(arg, …) or name")
+            return NotationError(f"{abbreviate(stripped)} {complaint}", hint)
+    return NotationError(f"{abbreviate(stripped)} is no atom", "an atom is written name(arg, …) or name")

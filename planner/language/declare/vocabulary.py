@@ -10,9 +10,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from planner.errors import InputError, did_you_mean
-from planner.language.declare.fields import Place, count, either, mapping, plain
+from planner.language.declare.fields import Place, check_mapping, format_atom, format_count, name_types
 from planner.language.declare.marks import Entity, ObjectName, TypeLike, parent_classes
-from planner.language.declare.syntax import cannot_name, is_name, shown
+from planner.language.declare.syntax import abbreviate, explain_bad_name, is_name
 from planner.lightweight import dataclass, field, replace
 from planner.model import OPEN, ROOT_TYPE, Atom, Object, TypeHierarchy, Variable
 
@@ -70,7 +70,7 @@ class Types:
 
     def _check_name(self, name: str, place: Place) -> None:
         if not is_name(name):
-            raise place.within(name).error(*cannot_name(name, "a type"))
+            raise place.within(name).error(*explain_bad_name(name, "a type"))
         if name == ROOT_TYPE:
             raise place.within(name).error("the type 'object' is above all others and is not declared")
         if name in self.parents:
@@ -112,16 +112,16 @@ class Types:
             if found:
                 return found
         raise place.error(
-            f"{shown(value)} is no planning type", "give the name of a type, or a class derived from Entity"
+            f"{abbreviate(value)} is no planning type", "give the name of a type, or a class derived from Entity"
         )
 
     def variables(self, value: Any, what: str, place: Place) -> tuple[Variable, ...]:
         """Return typed variables from a mapping: name, with or without `?`, → type."""
         found = []
-        for key, type_ in mapping(value, what, place).items():
+        for key, type_ in check_mapping(value, what, place).items():
             name = key.removeprefix("?")
             if not is_name(name):
-                raise place.within(key).error(*cannot_name(name, "a parameter"))
+                raise place.within(key).error(*explain_bad_name(name, "a parameter"))
             found.append(Variable(f"?{name}", self.resolve(type_, place.within(key))))
         return tuple(found)
 
@@ -332,7 +332,7 @@ class Signatures(Generic[Kind]):
         known = self._arities.get(name)
         if known is not None and known[0] != len(parameters):
             raise place.error(
-                f"{self.kind} {name!r} is declared with {count(len(parameters))}, "
+                f"{self.kind} {name!r} is declared with {format_count(len(parameters))}, "
                 f"but used with {known[0]} at {known[1].location}"
             )
         self._declared[name] = (parameters, place)
@@ -349,7 +349,7 @@ class Signatures(Generic[Kind]):
             if known[0] != arity:
                 verb = "declared" if name in self._declared else "used"
                 raise use.place.error(
-                    f"{plain(use.atom)} gives {self.kind} {name!r} {count(arity)}, "
+                    f"{format_atom(use.atom)} gives {self.kind} {name!r} {format_count(arity)}, "
                     f"but it is {verb} with {known[0]} at {known[1].location}"
                 )
 
@@ -393,8 +393,8 @@ class Signatures(Generic[Kind]):
             for number, (given, parameter) in enumerate(zip(use.types, parameters, strict=True)):
                 if given is not None and not types.overlap(given, parameter.types):
                     raise use.place.error(
-                        f"argument {number + 1} of {plain(use.atom)} is of type {either(given)}, "
-                        f"but {self.kind} {name!r} takes {either(parameter.types)}, declared at {place.location}"
+                        f"argument {number + 1} of {format_atom(use.atom)} is of type {name_types(given)}, "
+                        f"but {self.kind} {name!r} takes {name_types(parameter.types)}, declared at {place.location}"
                     )
 
 
@@ -403,10 +403,10 @@ def _inferred(uses: Sequence[tuple[tuple[str, ...] | None, ...]], types: Types) 
         types.joined([name for names in column if names is not None for name in names]) or (ROOT_TYPE,)
         for column in zip(*uses, strict=True)
     ]
-    return default_parameters(columns)
+    return name_parameters(columns)
 
 
-def default_parameters(types: Sequence[tuple[str, ...]]) -> tuple[Variable, ...]:
+def name_parameters(types: Sequence[tuple[str, ...]]) -> tuple[Variable, ...]:
     """Return parameters named after their types, numbered where a type occurs twice: `?robot ?room1 ?room2`."""
     bases = [names[0].lower() for names in types]
     taken: set[str] = set()

@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.errors import UnsupportedError
-from planner.language.declare.conditions import Demand, Said, step_pattern
+from planner.language.declare.conditions import Demand, PlacedValue, parse_step_pattern
 from planner.language.declare.fields import Place
-from planner.language.pddl.writer import condition
+from planner.language.pddl.writer import write_condition
 from planner.model.actions import Constraint, ConstraintKind, Done, Happening, Literal
 from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, is_variable
 
@@ -52,7 +52,7 @@ class Notation:
                 return f"{self._term(left)} == {self._term(right)}"
             case Not(Equals(left, right)) if self._is_plain((left, right)):
                 return f"{self._term(left)} != {self._term(right)}"
-        return condition(formula)
+        return write_condition(formula)
 
     def literals(self, literals: Iterable[Literal]) -> list[str]:
         """Return effects, one a text."""
@@ -78,7 +78,7 @@ class Notation:
         return all(is_variable(term) or term not in self._bare for term in terms)
 
 
-def to_default(value: Any, annotation: Any, place: Place) -> Any:
+def read_default(value: Any, annotation: Any, place: Place) -> Any:
     """Return `value` as one of the type `annotation`, or raise an error at `place`."""
     from pydantic import TypeAdapter, ValidationError
 
@@ -88,7 +88,7 @@ def to_default(value: Any, annotation: Any, place: Place) -> Any:
         raise place.within("default").error(f"the default {value!r} is not of the declared type") from None
 
 
-def from_default(value: Any, annotation: Any, owner: str) -> Any:
+def write_default(value: Any, annotation: Any, owner: str) -> Any:
     """Return `value` as texts, numbers, lists and mappings; raises `UnsupportedError` where that loses something."""
     from pydantic import TypeAdapter, ValidationError
 
@@ -139,7 +139,7 @@ def demand_of(document: ConstraintDocument, place: Place) -> Demand:
         return Demand(kind, _said(value, here), place, times=times, utility=document.utility)
     if key in _STEPS:
         kind, times = _STEPS[key]
-        step = Said(Done(step_pattern(value, here)), here)
+        step = PlacedValue(Done(parse_step_pattern(value, here)), here)
         return Demand(kind, step, place, times=times, utility=document.utility)
     if key == "at_most":
         what = _said(value.what, here.within("what"))
@@ -149,15 +149,15 @@ def demand_of(document: ConstraintDocument, place: Place) -> Demand:
     return Demand(kind, what, place, other, utility=document.utility)
 
 
-def _said(value: Any, place: Place) -> Said:
+def _said(value: Any, place: Place) -> PlacedValue:
     """Return a list of conditions, or a step."""
     if isinstance(value, list):
-        return Said(value if len(value) != 1 else value[0], place)
+        return PlacedValue(value if len(value) != 1 else value[0], place)
     here = place.within("done")
-    return Said(Done(step_pattern(value.done, here)), here)
+    return PlacedValue(Done(parse_step_pattern(value.done, here)), here)
 
 
-def constraint_document(constraint: Constraint, write: Notation) -> dict[str, Any]:
+def write_constraint(constraint: Constraint, write: Notation) -> dict[str, Any]:
     """Return `constraint` as plain data."""
     key, value = _entry(constraint, write)
     return {key: value} if constraint.utility is None else {key: value, "utility": constraint.utility}

@@ -14,12 +14,12 @@ from planner.garbage_collection import collector_paused
 from planner.language.declare.declarations import Declarations, objects_of
 from planner.language.declare.fields import Place, resolution_of
 from planner.language.declare.marks import Outcome, Source, When
-from planner.language.declare.parameters import data_type, from_mapping
+from planner.language.declare.parameters import parse_data_type, read_parameters
 from planner.language.declare.problem import ProblemBuilder
 from planner.language.declare.syntax import NotationError, parse_atom
 from planner.language.declare.vocabulary import Types
-from planner.language.documents.conditions import demand_of, to_default
-from planner.language.documents.schema import DomainDocument, ProblemDocument, document_error, hierarchies
+from planner.language.documents.conditions import demand_of, read_default
+from planner.language.documents.schema import DomainDocument, ProblemDocument, document_error, load_hierarchies
 from planner.language.documents.text_formats import Document, json_positions, parse_json, parse_yaml, yaml_positions
 from planner.model import REQUIRED, Case, DataParameter, DomainModel, Problem
 from planner.problem_kinds import AnyDomain, AnyProblem
@@ -78,7 +78,7 @@ def _declare_action(found: Declarations, name: str, action: ActionDocument, plac
         else _data_parameter(key, value, here.within(key))
         for key, value in action.parameters.items()
     }
-    parameters = from_mapping(written, found.types, here)
+    parameters = read_parameters(written, found.types, here)
     whens = action.when if isinstance(action.when, list) else [action.when]
     fields: Any = {
         **{field: getattr(action, field) for field in _PLAIN},
@@ -101,11 +101,11 @@ def _when(when: WhenDocument) -> When:
 
 
 def _data_parameter(name: str, data: DataDocument, place: Place) -> DataParameter:
-    annotation = data_type(data.type)
+    annotation = parse_data_type(data.type)
     if annotation is None:
         hint = "write a planning type, or one such as str, list[int], date | None"
         raise place.within("type").error(f"{data.type!r} is no type of data", hint)
-    default = to_default(data.default, annotation, place) if "default" in data.model_fields_set else REQUIRED
+    default = read_default(data.default, annotation, place) if "default" in data.model_fields_set else REQUIRED
     source: Any = Source(data.source.fact, data.source.path, data.source.approved) if data.source else None
     return DataParameter(name, annotation, default, source, data.fixed, data.description)
 
@@ -181,13 +181,13 @@ def _domain(document: DomainDocument, place: Place) -> AnyDomain:
     classical = declarations_of(document, place).model()
     if not document.model_fields_set & {"tasks", "methods", "derived_methods"}:
         return classical
-    return hierarchies("tasks and methods").domain_of(document, classical, place)
+    return load_hierarchies("tasks and methods").domain_of(document, classical, place)
 
 
 def _problem(document: ProblemDocument, domain: AnyDomain, place: Place) -> AnyProblem:
     if document.tasks is None and isinstance(domain, DomainModel):
         return problem_of(document, domain, place)
-    return hierarchies("tasks").problem_of(document, domain, place)
+    return load_hierarchies("tasks").problem_of(document, domain, place)
 
 
 def _documents(source: str | Path) -> list[Document]:

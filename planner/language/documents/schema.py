@@ -385,7 +385,7 @@ class Hierarchies(Protocol):
         """Return a domain, or a problem with its domain or without, as plain data; raises `UnsupportedError`."""
 
 
-def hierarchies(what: str) -> Hierarchies:
+def load_hierarchies(what: str) -> Hierarchies:
     """Return what reads and writes hierarchies; raises `UnsupportedError` for `what` where nothing installed does."""
     from importlib.metadata import entry_points
 
@@ -408,10 +408,10 @@ def document_error(error: ValidationError, document: Document, schema: type[Base
     """Return the first of the mistakes in `error`, unknown keys before others."""
     mistakes = error.errors(include_url=False)
     mistake = next((each for each in mistakes if each["type"] == "extra_forbidden"), mistakes[0])
-    return told(mistake, document, schema)[1]
+    return locate_mistake(mistake, document, schema)[1]
 
 
-def told(mistake: ErrorDetails, document: Document, schema: type[BaseModel]) -> tuple[Path, DocumentError]:
+def locate_mistake(mistake: ErrorDetails, document: Document, schema: type[BaseModel]) -> tuple[Path, DocumentError]:
     """Return where in `document` a single mistake is, and the error for it."""
     path, missing = _path(mistake["loc"], document.data)
     place = DocumentPlace(document, path)

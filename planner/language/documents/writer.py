@@ -14,9 +14,9 @@ from typing import Any, Final
 from planner.errors import UnsupportedError
 from planner.language.declare.parameters import data_type_name
 from planner.language.declare.syntax import is_atom_name
-from planner.language.declare.vocabulary import default_parameters
-from planner.language.documents.conditions import Notation, constraint_document, from_default
-from planner.language.documents.schema import hierarchies
+from planner.language.declare.vocabulary import name_parameters
+from planner.language.documents.conditions import Notation, write_constraint, write_default
+from planner.language.documents.schema import load_hierarchies
 from planner.model.actions import Action, Case, CostFunction, CostTerm, DataParameter, Outcome, When
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Predicate, refuse_unfinished
 from planner.model.formulas import TRUE, Atom, Object, Variable
@@ -129,13 +129,13 @@ def write_json(item: AnyDomain | AnyProblem, *, domain: bool = True) -> str:
 def documents_of(item: AnyDomain | AnyProblem, *, domain: bool) -> list[dict[str, Any]]:
     """Return `item` as plain data: mappings, lists, texts and numbers."""
     if isinstance(item, DomainModel):
-        return [domain_document(item)]
+        return [write_domain_document(item)]
     if not isinstance(item, Problem):
-        return hierarchies(f"'{item.name}', which is no classical problem,").documents_of(item, domain=domain)
-    return [*([domain_document(item.domain)] if domain else []), problem_document(item)]
+        return load_hierarchies(f"'{item.name}', which is no classical problem,").documents_of(item, domain=domain)
+    return [*([write_domain_document(item.domain)] if domain else []), write_problem_document(item)]
 
 
-def domain_document(domain: DomainModel) -> dict[str, Any]:
+def write_domain_document(domain: DomainModel) -> dict[str, Any]:
     """Return the document of `domain`."""
     refuse_unfinished(domain, "in a document", with_objects=True)
     constants = frozenset(each.name for each in domain.constants)
@@ -156,7 +156,7 @@ def domain_document(domain: DomainModel) -> dict[str, Any]:
     )
 
 
-def problem_document(problem: Problem) -> dict[str, Any]:
+def write_problem_document(problem: Problem) -> dict[str, Any]:
     """Return the document of `problem`, which names its domain."""
     write = Notation((), ())
     return without_defaults(
@@ -169,7 +169,7 @@ def problem_document(problem: Problem) -> dict[str, Any]:
             "values": {str(term): value for term, value in problem.values.items()},
             "unknown": list(map(str, problem.unknown)),
             "likely": {str(fact): chance for fact, chance in problem.likely.items()},
-            "constraints": [constraint_document(each, write) for each in problem.constraints],
+            "constraints": [write_constraint(each, write) for each in problem.constraints],
             "budgets": dict(problem.budgets),
             "deadline": problem.deadline,
             "ran": list(map(str, problem.ran)),
@@ -204,7 +204,7 @@ def _predicate(predicate: Predicate, constants: frozenset[str]) -> dict[str, Any
 def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
     before = Notation([each.name for each in action.parameters], constants)
     after = before.inside(action.creates)
-    parameters = variables_document(action.parameters)
+    parameters = write_variables_document(action.parameters)
     parameters.update({each.name: _data(each, action, before) for each in action.data})
     cost = _amount(action.cost, action, before)
     return without_defaults(
@@ -236,7 +236,7 @@ def _when(when: When, before: Notation, action: Action) -> dict[str, Any]:
     inner = before.inside(each.name for each in when.variables)
     return without_defaults(
         {
-            "variables": variables_document(when.variables),
+            "variables": write_variables_document(when.variables),
             "requires": inner.formula(when.requires),
             "provides": inner.inside(action.creates).literals(when.provides),
             "modifies": inner.patterns(when.modifies),
@@ -281,7 +281,7 @@ def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str
         raise UnsupportedError(f"the type {parameter.annotation!r} of {owner} in a document", "use a type with a name")
     found: dict[str, Any] = {"type": name}
     if parameter.has_default:
-        found["default"] = from_default(parameter.default, parameter.annotation, owner)
+        found["default"] = write_default(parameter.default, parameter.annotation, owner)
     if parameter.source is not None:
         source = parameter.source
         told = {"fact": write.atom(source.fact), "path": source.path, "approved": source.approved or None}
@@ -296,19 +296,19 @@ def _rule(axiom: Axiom, constants: frozenset[str]) -> dict[str, Any]:
     head = Atom(axiom.predicate, tuple([each.name.removeprefix("?") for each in axiom.parameters]))
     return {
         "head": str(head),
-        **without_defaults({"parameters": variables_document(axiom.parameters)}),
+        **without_defaults({"parameters": write_variables_document(axiom.parameters)}),
         "condition": write.formula(axiom.condition) if axiom.condition != TRUE else [],
     }
 
 
 def _signature(parameters: tuple[Variable, ...]) -> Any:
     """Return types alone where the parameters are named after them, else names and types."""
-    if parameters == default_parameters([each.types for each in parameters]):
+    if parameters == name_parameters([each.types for each in parameters]):
         return [_one(each.types) for each in parameters]
-    return variables_document(parameters)
+    return write_variables_document(parameters)
 
 
-def variables_document(variables: tuple[Variable, ...]) -> dict[str, Any]:
+def write_variables_document(variables: tuple[Variable, ...]) -> dict[str, Any]:
     """Return names and types."""
     return {each.name.removeprefix("?"): _one(each.types) for each in variables}
 

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from planner.errors import InputError, Location
-from planner.language.loading.sources import LazyProblems, OtherSource, Source, languages
+from planner.language.loading.sources import LazyProblems, OtherSource, Source, find_languages
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.model import DomainModel, Problem
 from planner.problem_kinds import AnyDomain, AnyProblem
@@ -91,13 +91,13 @@ class FolderSource:
 
 def folder_files(folder: Path) -> tuple[Path | None, list[Path]]:
     """Return the domain file of `folder`, if it has one, and the files of its problems in natural order."""
-    known = KNOWN.union(languages())
+    known = KNOWN.union(find_languages())
     found = [path for path in folder.iterdir() if path.suffix.lower() in known and path.is_file()]
     domain = next((path for path in sorted(found) if path.stem.lower() == "domain"), None)
     problems = folder / "problems"
     inside = problems.iterdir() if problems.is_dir() else ()
     others = [path for path in (*found, *inside) if path != domain and _may_hold_problem(path)]
-    return domain, sorted(others, key=natural)
+    return domain, sorted(others, key=natural_sort_key)
 
 
 def _may_hold_problem(path: Path) -> bool:
@@ -107,7 +107,7 @@ def _may_hold_problem(path: Path) -> bool:
     """
     suffix = path.suffix.lower()
     if suffix not in DOCUMENTS:
-        return suffix == ".pddl" or suffix in languages()
+        return suffix == ".pddl" or suffix in find_languages()
     from planner.language.pddl.syntax import read_bytes
 
     try:
@@ -116,7 +116,7 @@ def _may_hold_problem(path: Path) -> bool:
         return True
 
 
-def natural(path: Path) -> list[tuple[int, str]]:
+def natural_sort_key(path: Path) -> list[tuple[int, str]]:
     """Return a key that sorts `p2` before `p10`."""
     parts = re.split(r"(\d+)", path.stem.lower())
     return [(int(part[:18]), "") if part.isdecimal() else (-1, part) for part in parts]
@@ -132,7 +132,7 @@ def read_problem_file(path: Path, domain: Source) -> AnyProblem:
     model = domain.domain()
     if suffix in DOCUMENTS:
         return _documented(path, model)
-    if not isinstance(model, DomainModel) or (suffix not in KNOWN and suffix in languages()):
+    if not isinstance(model, DomainModel) or (suffix not in KNOWN and suffix in find_languages()):
         raise _of_another_kind(path, domain)
     if suffix == ".pddl" or isinstance(domain, PddlSource):
         from planner.language.pddl import read_problem

@@ -18,7 +18,7 @@ from planner.language.loading.files import (
     folder_files,
     read_problem_file,
 )
-from planner.language.loading.sources import LazyProblems, OtherSource, Source, languages
+from planner.language.loading.sources import LazyProblems, OtherSource, Source, find_languages
 from planner.lightweight import Final
 from planner.problem_kinds import AnyDomain, AnyProblem
 
@@ -83,27 +83,27 @@ def open_source(text: str) -> Source:
         return DocumentSource(path)
     if suffix == ".pddl":
         return PddlSource(path)
-    language = languages().get(suffix) if suffix else None
+    language = find_languages().get(suffix) if suffix else None
     return OtherSource(path, language) if language else _named(text, path)
 
 
 def _is_known(suffix: str) -> bool:
     """Return whether files with this ending are read: looking for other languages takes time, so that comes last."""
-    return suffix in KNOWN or (suffix != "" and suffix in languages())
+    return suffix in KNOWN or (suffix != "" and suffix in find_languages())
 
 
 def _named(text: str, path: Path) -> Source:
     """Return a shipped domain or a folder; a name of the former needs './' to mean the latter."""
-    from planner.language.loading.python_files import ShippedSource, shipped_names
+    from planner.language.loading.python_files import ShippedSource, list_shipped_names
 
-    names = shipped_names()
+    names = list_shipped_names()
     if text in names:
         return ShippedSource(text)
     if path.is_dir():
         return _folder(path)
     listed = f"the shipped domains are {', '.join(names)}" if names else "no domain is shipped with this installation"
     if path.exists():
-        kinds = ", ".join(sorted(KNOWN.union(languages())))
+        kinds = ", ".join(sorted(KNOWN.union(find_languages())))
         raise InputError(
             f"the ending of a file's name tells its kind, and {path.suffix or 'none'} is no known one",
             Location(text),

@@ -38,7 +38,7 @@ class PythonSource:
     @cached_property
     def _left(self) -> dict[str, Any]:
         """What the file leaves behind, by name."""
-        return vars(execute(self._path))
+        return vars(execute_file(self._path))
 
     def values(self, kind: type[Value]) -> list[Value]:
         """Return the values of a type that the file leaves behind, each once."""
@@ -57,7 +57,7 @@ class PythonSource:
 
     def _called(self, value: Any) -> Any:
         if callable(value) and not isinstance(value, Domain | Declarer):
-            with told_as_input(self._path):
+            with report_as_input_error(self._path):
                 return value()
         return value
 
@@ -93,7 +93,7 @@ class PythonSource:
             names = ", ".join(sorted(distinct.values()))
             hint = f"name one: {self._path}:{min(distinct.values())}"
             raise InputError(f"the file has several domains: {names}", Location(str(self._path)), hint)
-        with told_as_input(self._path):
+        with report_as_input_error(self._path):
             return model_of(next(iter(found.values())), self.name)
 
     def problems(self) -> Mapping[str, AnyProblem]:
@@ -123,7 +123,7 @@ def model_of(value: Any, name: str) -> AnyDomain:
     raise InputError(f"{name} gives {type(value).__name__}, which is no domain", hint="return Domain(…)")
 
 
-def execute(path: Path) -> ModuleType:
+def execute_file(path: Path) -> ModuleType:
     """Return the module that the file at `path` is, executed anew; a mistake in it is an `InputError` at its line.
 
     What the file prints goes to stderr: stdout is for results.
@@ -135,7 +135,7 @@ def execute(path: Path) -> ModuleType:
     module.__file__ = str(path)
     text = read_text(path, DeclarationError)
     sys.modules[name] = module
-    with told_as_input(path), _importable(path.parent), redirect_stdout(sys.stderr):
+    with report_as_input_error(path), _importable(path.parent), redirect_stdout(sys.stderr):
         exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - the user names the file
     return module
 
@@ -151,7 +151,7 @@ def _import_package(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise InputError("the folder cannot be imported", Location(str(folder)))
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    with told_as_input(path), redirect_stdout(sys.stderr):
+    with report_as_input_error(path), redirect_stdout(sys.stderr):
         spec.loader.exec_module(module)
     return module
 
@@ -169,7 +169,7 @@ def _importable(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def told_as_input(path: Path) -> Iterator[None]:
+def report_as_input_error(path: Path) -> Iterator[None]:
     """Turn whatever the user's file raises into an `InputError` at the line of the file."""
     try:
         yield
@@ -200,7 +200,7 @@ def _described(error: BaseException) -> str:
 GROUP: Final = "forethought.domains"
 
 
-def shipped_names() -> list[str]:
+def list_shipped_names() -> list[str]:
     """Return the names of all shipped domains, sorted."""
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
@@ -234,7 +234,7 @@ class ShippedSource:
         function = getattr(self._module, name, None)
         if not callable(function):
             raise InputError(f"the shipped domain {self.name!r} has no function {name}()")
-        with told_as_input(_file(self._module)):
+        with report_as_input_error(_file(self._module)):
             return function()
 
 

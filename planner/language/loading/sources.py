@@ -67,7 +67,7 @@ class Language:
         return import_module(self.value)
 
 
-def languages() -> dict[str, Language]:
+def find_languages() -> dict[str, Language]:
     """Return the languages that installed distributions declare, by the endings of files' names.
 
     It is a millisecond's work to look into the files of the installers; to import `importlib.metadata`, which does it,

@@ -22,8 +22,8 @@ from planner.language.pddl.conditions import (
     subtree,
 )
 from planner.language.pddl.sections import read_name, read_number, read_parts
-from planner.language.pddl.syntax import Source, Tree, counted, quote, ungrouped, unsupported, warn
-from planner.language.pddl.vocabulary import Scope, Types, Vocabulary, typed_list, widened
+from planner.language.pddl.syntax import Source, Tree, pluralize, quote, refuse_construct, suggest_grouping, warn
+from planner.language.pddl.vocabulary import Scope, Types, Vocabulary, extend_scope, read_typed_list
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.model.actions import Action, CostTerm, Literal, Outcome, Stated, When
 from planner.model.domain import ROOT_TYPE, Axiom, Function, Predicate
@@ -80,7 +80,9 @@ class _Reader:
             return
         head = tree[0]
         if head.__class__ is not str:
-            raise self.words.source.error(f"found {quote(tree)}, expected an effect", tree, None, ungrouped(tree))
+            raise self.words.source.error(
+                f"found {quote(tree)}, expected an effect", tree, None, suggest_grouping(tree)
+            )
         if head in self.words.arities and (head not in _KEYWORDS or is_flat(tree)):
             branch.literals.append(self._atom(tree, scope))
         elif head in _READERS:
@@ -88,7 +90,7 @@ class _Reader:
         elif head in _CHANCES:
             self._chance(tree, scope, branch)
         elif head in syntax.EFFECTS and not is_flat(tree):
-            raise unsupported(self.words.source, syntax.EFFECTS[head], tree)
+            raise refuse_construct(self.words.source, syntax.EFFECTS[head], tree)
         else:
             self._refuse_conditions(tree)
             branch.literals.append(self._atom(tree, scope))
@@ -106,9 +108,9 @@ class _Reader:
         for index in range(2, len(tree) + 1, 2) if is_weighed else range(1, len(tree)):
             parts, choices = self._option(tree, index, scope, branch)
             options += uncertain_effects.read_options(self.words.source, tree, index, parts, choices)
-        self.found.choices.append(uncertain_effects.choice(self.words.source, tree, options))
+        self.found.choices.append(uncertain_effects.read_choice(self.words.source, tree, options))
         if prod(map(len, self.found.choices)) > uncertain_effects.MOST_OUTCOMES:
-            raise unsupported(self.words.source, syntax.MANY_OUTCOMES, tree)
+            raise refuse_construct(self.words.source, syntax.MANY_OUTCOMES, tree)
 
     def _option(self, tree: Tree, index: int, scope: Scope, branch: _Branch) -> tuple[list[Part], list[Choice]]:
         """Return what the effect at item `index` of `tree` comes to where `branch` does."""
@@ -120,7 +122,7 @@ class _Reader:
         )
         written = [_Branch(inner.provides), *inner.when]
         if inner.cost:
-            raise unsupported(self.words.source, syntax.COST_OF_OUTCOME, tree)
+            raise refuse_construct(self.words.source, syntax.COST_OF_OUTCOME, tree)
         parts = [
             (conjunction(each.conditions), tuple(self._retracted(each, tree) if each.variables else each.literals))
             for each in written
@@ -134,7 +136,7 @@ class _Reader:
         for literal in branch.literals:
             atom = literal.part if isinstance(literal, Not) else None
             if branch.conditions or not isinstance(atom, Atom) or not self._covers_all(atom, types):
-                raise unsupported(self.words.source, syntax.UNIVERSAL_CHANCE, tree)
+                raise refuse_construct(self.words.source, syntax.UNIVERSAL_CHANCE, tree)
             yield Not(atom.substitute(dict.fromkeys(types, OPEN)))
 
     def _covers_all(self, atom: Atom, types: Mapping[str, tuple[str, ...]]) -> bool:
@@ -177,7 +179,7 @@ class _Reader:
         variables = self.words.types.variables(subtree(self.words.source, tree, 1, "variables"))
         effect = self._effect(tree, 2)
         check_length(self.words.source, tree, 3, "'forall'")
-        inner, renamed = widened(scope, variables)
+        inner, renamed = extend_scope(scope, variables)
         self.read(effect, inner, self._branch(branch.conditions, (*branch.variables, *renamed)))
 
     def when(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
@@ -198,12 +200,12 @@ class _Reader:
     def increase(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
         source = self.words.source
         if len(tree) != 3:
-            message = f"'increase' has {counted(len(tree) - 1, 'argument')} here, expected 2"
+            message = f"'increase' has {pluralize(len(tree) - 1, 'argument')} here, expected 2"
             raise source.error(message, tree, None, "write '(increase (total-cost) 1)'")
         if tree[1] not in ([TOTAL_COST], TOTAL_COST):
-            raise unsupported(source, syntax.NUMERIC_EFFECT, tree)
+            raise refuse_construct(source, syntax.NUMERIC_EFFECT, tree)
         if branch.literals is not self.found.provides:
-            raise unsupported(source, syntax.CONDITIONAL_COST, tree)
+            raise refuse_construct(source, syntax.CONDITIONAL_COST, tree)
         self.found.cost.extend(self._terms(tree, 2, scope))
 
     def _terms(self, tree: Tree, index: int, scope: Scope) -> list[CostTerm]:
@@ -220,7 +222,7 @@ class _Reader:
         if item[:1] == ["+"]:
             return [term for place in range(1, len(item)) for term in self._terms(item, place, scope)]
         if item and item[0] in ("-", "*", "/"):
-            raise unsupported(self.words.source, syntax.COST_ARITHMETIC, item)
+            raise refuse_construct(self.words.source, syntax.COST_ARITHMETIC, item)
         return [self.words.function_term(item, scope)]
 
 
@@ -247,7 +249,7 @@ _KEYWORDS: Final = frozenset(_READERS) | frozenset(syntax.EFFECTS) | _CHANCES
 def read_objects(section: Tree, types: Types, known: Mapping[str, Object]) -> dict[str, Object]:
     """Return the objects that `section` declares; one that it or `known` has already is of both types."""
     found: dict[str, Object] = {}
-    for name, kinds, index in typed_list(types.source, section, 1, "an object"):
+    for name, kinds, index in read_typed_list(types.source, section, 1, "an object"):
         types.check(kinds, section, index)
         if name[0] == "?":
             raise types.source.error(f"found the variable {quote(name)}, expected an object", section, index)
@@ -295,7 +297,7 @@ def _function_heads(source: Source, section: Tree) -> Iterator[int]:
         kind = section[index] if index < len(section) else None
         if kind != "number":
             if isinstance(kind, str):
-                raise unsupported(source, syntax.OBJECT_FUNCTION, section, index)
+                raise refuse_construct(source, syntax.OBJECT_FUNCTION, section, index)
             raise source.error(f"found {quote(kind)} after '-', expected 'number'", section, index)
 
 
@@ -349,9 +351,9 @@ def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple
     from planner.language.pddl import uncertain_effects
 
     if len(uncertain_effects.conditions_of(effects.choices)) > uncertain_effects.MOST_CONDITIONS:
-        raise unsupported(source, syntax.MANY_CONDITIONS, tree)
+        raise refuse_construct(source, syntax.MANY_CONDITIONS, tree)
     return [
-        _version(action, *each) for each in uncertain_effects.versions(action.provides, effects.choices)
+        _version(action, *each) for each in uncertain_effects.enumerate_versions(action.provides, effects.choices)
     ], preferences
 
 
@@ -388,7 +390,7 @@ def read_axiom(tree: Tree, words: Vocabulary) -> Axiom:
     words.check_predicate(name, len(variables), tree[1])
     condition = subtree(words.source, tree, 2, "a condition")
     check_length(words.source, tree, 3, f"the rule for {quote(name)}")
-    scope, _ = widened({}, variables)
+    scope, _ = extend_scope({}, variables)
     written = read_condition(condition, words, scope)
     return Axiom(name, variables, conjunction([written, *_same(words, tree, variables)]))
 

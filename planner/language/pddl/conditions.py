@@ -1,7 +1,7 @@
 """Read conditions, constraints and preferences of PDDL (PDDL 3: Gerevini et al., 2009).
 
-`forall` over constraints and preferences is written out over the objects of the problem (`instances`); each instance of
-a preference is a wish of its own, as the metric counts them. The metric says what a preference is worth.
+`instantiate` writes `forall` over constraints and preferences out over the objects of the problem. Each instance of a
+preference is a soft goal or soft constraint of its own, worth what the metric says.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from planner.language.pddl import syntax
-from planner.language.pddl.syntax import Source, Tree, counted, quote, ungrouped, unsupported
-from planner.language.pddl.vocabulary import Scope, Types, Vocabulary, widened
+from planner.language.pddl.syntax import Source, Tree, pluralize, quote, refuse_construct, suggest_grouping
+from planner.language.pddl.vocabulary import Scope, Types, Vocabulary, extend_scope
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Constraint, ConstraintKind, Stated
 from planner.model.formulas import TRUE, And, Equals, Exists, Forall, Formula, Imply, Not, Or, Variable, substitute
@@ -29,14 +29,14 @@ def read_condition(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
         return TRUE
     head = tree[0]
     if head.__class__ is not str:
-        raise words.source.error(f"found {quote(tree)}, expected a condition", tree, None, ungrouped(tree))
+        raise words.source.error(f"found {quote(tree)}, expected a condition", tree, None, suggest_grouping(tree))
     if head in words.arities and (head not in _KEYWORDS or is_flat(tree)):
         return words.atom(tree, scope)
     reader = _READERS.get(head) or _READERS.get(head.lower())
     if reader is not None:
         return reader(tree, words, scope)
     if head in syntax.CONDITIONS and not is_flat(tree):
-        raise unsupported(words.source, syntax.CONDITIONS[head], tree)
+        raise refuse_construct(words.source, syntax.CONDITIONS[head], tree)
     if head == "when" and not is_flat(tree):
         message = f"found {quote(tree)}, expected a condition: 'when' belongs to effects"
         raise words.source.error(message, tree, None, "use 'imply'")
@@ -109,16 +109,16 @@ def _quantified(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
     variables = words.types.variables(subtree(words.source, tree, 1, "variables"))
     part = subtree(words.source, tree, 2, "a condition")
     check_length(words.source, tree, 3, f"{quote(tree[0])}")
-    inner, renamed = widened(scope, variables)
+    inner, renamed = extend_scope(scope, variables)
     quantifier = Forall if tree[0].lower() == "forall" else Exists
     return quantifier(renamed, read_condition(part, words, inner))
 
 
 def _equals(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
     if any(isinstance(item, list) or (is_number(item) and not words.unresolved) for item in tree[1:]):
-        raise unsupported(words.source, syntax.NUMERIC_COMPARISON, tree)
+        raise refuse_construct(words.source, syntax.NUMERIC_COMPARISON, tree)
     if len(tree) != 3:
-        message = f"'=' has {counted(len(tree) - 1, 'argument')} here, expected 2"
+        message = f"'=' has {pluralize(len(tree) - 1, 'argument')} here, expected 2"
         raise words.source.error(message, tree, None, "write '(= a b)'")
     left, right = words.terms(tree, scope)
     return Equals(left, right)
@@ -190,7 +190,7 @@ def read_constraints(section: Tree, words: Vocabulary) -> Iterator[Stated]:
     return _Reader(words, lambda part, scope: _constraint(part, words, scope)).read(tree, {}, (), "")
 
 
-def instances(stated: Iterable[Stated], words: Vocabulary) -> Iterator[Stated]:
+def instantiate(stated: Iterable[Stated], words: Vocabulary) -> Iterator[Stated]:
     """Yield what is `stated`, each once for all objects that its variables stand for."""
     for each in stated:
         names = [variable.name for variable in each.variables]
@@ -224,7 +224,7 @@ class _Reader:
         variables = words.types.variables(subtree(words.source, tree, 1, "variables"))
         part = subtree(words.source, tree, 2, "a condition")
         check_length(words.source, tree, 3, "'forall'")
-        inner, renamed = widened(scope, variables)
+        inner, renamed = extend_scope(scope, variables)
         yield from self.read(part, inner, (*around, *renamed), "")
 
     def _preference(self, tree: Tree, scope: Scope, around: tuple[Variable, ...]) -> Iterator[Stated]:
@@ -260,8 +260,8 @@ def _constraint(tree: Tree, words: Vocabulary, scope: Scope) -> Wanted:
         return read_condition(condition, words, scope)
     if not isinstance(head, str) or head not in _PARTS:
         if isinstance(head, str) and head in syntax.CONDITIONS:
-            raise unsupported(words.source, syntax.CONSTRAINT, tree, None, head)
-        hint = ungrouped(tree) or f"constraints are {', '.join(_PARTS)}"
+            raise refuse_construct(words.source, syntax.CONSTRAINT, tree, None, head)
+        hint = suggest_grouping(tree) or f"constraints are {', '.join(_PARTS)}"
         raise words.source.error(f"found {quote(tree)}, expected a constraint", tree, None, hint)
     parts = _PARTS[head]
     read = [

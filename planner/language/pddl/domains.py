@@ -16,8 +16,8 @@ from planner.language.pddl.actions import (
     read_predicates,
 )
 from planner.language.pddl.conditions import read_constraints
-from planner.language.pddl.sections import Definition, free_name, read_definition
-from planner.language.pddl.syntax import Source, quote, read_text, unsupported, warn
+from planner.language.pddl.sections import Definition, choose_free_name, read_definition
+from planner.language.pddl.syntax import Source, quote, read_text, refuse_construct, warn
 from planner.language.pddl.vocabulary import Types, Vocabulary, read_types
 from planner.lightweight import Final, replace
 from planner.model import Action, DomainModel, Object
@@ -55,10 +55,10 @@ def parse_domain(text: str, source: str = "<string>") -> DomainModel:
     Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
     """
     definition = read_definition(Source(text, source), "domain", SECTIONS, WITHOUT_MEANING)
-    return classical_domain(definition)[0]
+    return build_domain(definition)[0]
 
 
-def classical_domain(definition: Definition, *, last_counts: bool = False) -> tuple[DomainModel, Vocabulary]:
+def build_domain(definition: Definition, *, last_counts: bool = False) -> tuple[DomainModel, Vocabulary]:
     """Return the domain that the sections of `definition` declare, and what conditions over it may name.
 
     Sections of other kinds are left alone. Of several actions of one name, each is kept, or only the last where
@@ -120,12 +120,12 @@ def _actions(
     taken = {action.name for (action, *_), _ in read}
     for tree, ((first, *others), preferred) in zip(trees, read, strict=True):
         if others and last_counts:
-            raise unsupported(words.source, syntax.OUTCOMES_OF_TASKS, tree)
-        name = first.name if last_counts or first.name not in found else free_name(first.name, taken)
+            raise refuse_construct(words.source, syntax.OUTCOMES_OF_TASKS, tree)
+        name = first.name if last_counts or first.name not in found else choose_free_name(first.name, taken)
         if first.name in found:
             which = "only this one counts" if last_counts else f"this one is read as {quote(name)}"
             warn(words.source, tree, 1, f"the action {quote(tree[1])} is declared twice; {which}")
-        names = [name, *(free_name(f"{name}-otherwise", taken) for _ in others)]
+        names = [name, *(choose_free_name(f"{name}-otherwise", taken) for _ in others)]
         found |= {own: replace(each, name=own) for own, each in zip(names, (first, *others), strict=True)}
         preferences |= dict.fromkeys(names, preferred)
         versions |= dict.fromkeys(names[1:], name)

@@ -18,9 +18,9 @@ from planner.compilations.cost_tables import in_integers, with_tables, without_c
 from planner.compilations.object_creation import refuse_creation
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import PlanError, UnsupportedError
-from planner.language.pddl.names import Names, renamed
+from planner.language.pddl.names import Names, rename_problem
 from planner.language.pddl.plans import read_plan
-from planner.language.pddl.sections import free_name
+from planner.language.pddl.sections import choose_free_name
 from planner.language.pddl.writer import refuse_unsayable, split_common, write_domain, write_problem
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
@@ -35,7 +35,7 @@ from planner.task.ground_task import GroundAction, Task
 _HINT = "export it with level 'adl'"
 
 
-def grounded(problem: Problem, limits: Limits) -> tuple[Problem, Mapping[str, Step]]:
+def ground_to_strips(problem: Problem, limits: Limits) -> tuple[Problem, Mapping[str, Step]]:
     """Return the ground task of `problem` as a problem whose facts and actions have no arguments, and its map back.
 
     The map says which step each of its actions stands for. Raises `UnsupportedError` where the task has conditional
@@ -47,7 +47,7 @@ def grounded(problem: Problem, limits: Limits) -> tuple[Problem, Mapping[str, St
     _check(task)
     facts, goal = (_facts(task), task.goal) if task.unreachable_goal is None else (["unreachable goal"], (0,))
     taken: set[str] = set()
-    names = [free_name(" ".join([each.step.action, *each.step.arguments]), taken) for each in task.actions]
+    names = [choose_free_name(" ".join([each.step.action, *each.step.arguments]), taken) for each in task.actions]
     actions = {name: _action(name, each, facts, problem.metric) for name, each in zip(names, task.actions, strict=True)}
     domain = DomainModel(problem.domain.name, predicates={name: Predicate(name) for name in facts}, actions=actions)
     initial = tuple([Atom(facts[number]) for number in task.initial])
@@ -67,7 +67,7 @@ def _check(task: Task) -> None:
 def _facts(task: Task) -> list[str]:
     """Return a name for each fact of `task`."""
     taken: set[str] = set()
-    return [free_name(_words(fact), taken) for fact in task.facts]
+    return [choose_free_name(_words(fact), taken) for fact in task.facts]
 
 
 def _words(fact: Atom | Not) -> str:
@@ -167,10 +167,10 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     strips = _lifted_strips(plain, limits) if level != "adl" and not is_uncertain else None
     steps: Mapping[str, Step] = {}
     if strips is None and level == "strips":
-        strips, steps = grounded(plain, limits)
+        strips, steps = ground_to_strips(plain, limits)
     chosen, factor = in_integers(with_plain_types(strips or plain))
     names = Names.of(chosen)
-    written = renamed(chosen, names)
+    written = rename_problem(chosen, names)
     return Export(
         write_domain(written.domain, costs=has_costs),
         write_problem(written, costs=has_costs),

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from planner.language.pddl.actions import TOTAL_COST
-from planner.language.pddl.sections import free_name
+from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, Literal, Outcome, When
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate
@@ -57,14 +57,14 @@ class Names:
         domain = problem.domain
         objects = [*(item.name for item in problem.all_objects), *domain.unfinished.undeclared]
         kinds: list[Iterable[str]] = [domain.types, domain.predicates, domain.functions, domain.actions, objects]
-        types, predicates, functions, actions, named_objects = distinct(kinds, set(RESERVED))
+        types, predicates, functions, actions, named_objects = make_distinct(kinds, set(RESERVED))
         bound = dict.fromkeys(variable.name[1:] for variable in variables_of(domain, [problem.goal.hard]))
-        (variables,) = distinct([bound], set())
+        (variables,) = make_distinct([bound], set())
         named = {f"?{name}": f"?{word}" for name, word in variables.items()}
         return cls(types, predicates, functions, actions, named_objects, named)
 
 
-def distinct(kinds: Sequence[Iterable[str]], taken: set[str]) -> list[dict[str, str]]:
+def make_distinct(kinds: Sequence[Iterable[str]], taken: set[str]) -> list[dict[str, str]]:
     """Return what the names of each kind become: those that can stay first, and none in `taken`."""
     tables: list[dict[str, str]] = [{} for _ in kinds]
     for names, table in zip(kinds, tables, strict=True):
@@ -75,11 +75,11 @@ def distinct(kinds: Sequence[Iterable[str]], taken: set[str]) -> list[dict[str, 
     for names, table in zip(kinds, tables, strict=True):
         for name in names:
             if name not in table:
-                table[name] = free_name(legal(name), taken)
+                table[name] = choose_free_name(make_legal(name), taken)
     return tables
 
 
-def legal(name: str) -> str:
+def make_legal(name: str) -> str:
     """Return the legal name nearest to `name`: lower-case, without accents, `-` for what is not allowed."""
     if _LEGAL.fullmatch(name):
         return name
@@ -110,7 +110,7 @@ def variables_of(domain: DomainModel, others: Iterable[Formula]) -> Iterator[Var
                 yield from part.variables
 
 
-def renamed(problem: Problem, names: Names) -> Problem:
+def rename_problem(problem: Problem, names: Names) -> Problem:
     """Return the plain ADL `problem` with every name replaced by what `names` says."""
     return Renaming(names).problem(problem)
 
@@ -126,7 +126,7 @@ class Renaming:
         values = {self.value(atom): value for atom, value in problem.values.items()}
         return replace(
             problem,
-            name=legal(problem.name),
+            name=make_legal(problem.name),
             domain=self.domain(problem.domain),
             objects=self.objects(problem.objects),
             initial=tuple(map(self.atom, problem.initial)),
@@ -146,7 +146,7 @@ class Renaming:
         ]
         actions = [self.action(action) for action in domain.actions.values()]
         return DomainModel(
-            legal(domain.name),
+            make_legal(domain.name),
             {self.names.types[name]: self.types(parents) for name, parents in domain.types.items()},
             self.objects(domain.constants),
             {each.name: each for each in predicates},

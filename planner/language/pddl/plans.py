@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, Location, PlanError
 from planner.language.pddl.names import Names
-from planner.language.pddl.syntax import counted, nearest, quote
-from planner.language.pddl.writer import number
+from planner.language.pddl.syntax import pluralize, quote, suggest_nearest
+from planner.language.pddl.writer import write_number
 from planner.lightweight import Final, dataclass
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
@@ -46,7 +46,7 @@ class Lookup:
         if found:
             choices = _either(found)
             raise PlanError(f"the {self._kind} {quote(word)} may be {choices}", place, "write it as it is declared")
-        hint = nearest(word, self._exact) or "check that the plan belongs to this problem"
+        hint = suggest_nearest(word, self._exact) or "check that the plan belongs to this problem"
         raise PlanError(f"the problem has no {self._kind} {quote(word)}", place, hint)
 
 
@@ -76,7 +76,7 @@ class StepReader:
         place = words[0][1]
         action = self._problem.domain.actions[name]
         if len(words) - 1 != len(action.parameters):
-            message = f"'{name}' has {counted(len(words) - 1, 'argument')} here, expected {len(action.parameters)}"
+            message = f"'{name}' has {pluralize(len(words) - 1, 'argument')} here, expected {len(action.parameters)}"
             raise PlanError(message, place, f"it is declared as {action.signature}")
         arguments = self.objects(words[1:])
         return Step(name, arguments, self._cost(name, arguments, place))
@@ -111,7 +111,7 @@ def write_plan(plan: Plan) -> str:
         " ".join((writer.action(step.action), *map(writer.object, step.arguments)))
         for step in name_as_written(plan.steps, plan.problem)
     ]
-    return "".join(f"({step})\n" for step in steps) + f"; cost = {number(plan.cost)}\n"
+    return "".join(f"({step})\n" for step in steps) + f"; cost = {write_number(plan.cost)}\n"
 
 
 def read_plan(text: str, problem: Problem, source: str = "<string>") -> Plan:

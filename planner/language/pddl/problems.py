@@ -17,7 +17,7 @@ from planner.language.pddl.actions import TOTAL_COST, read_objects
 from planner.language.pddl.conditions import (
     check_length,
     has_preferences,
-    instances,
+    instantiate,
     is_number,
     read_condition,
     read_constraints,
@@ -25,14 +25,23 @@ from planner.language.pddl.conditions import (
     subtree,
 )
 from planner.language.pddl.domains import read_domain
-from planner.language.pddl.sections import Definition, free_name, read_definition, read_number
-from planner.language.pddl.syntax import Source, Tree, nearest, quote, read_text, unsupported, warn, warn_at
-from planner.language.pddl.vocabulary import Types, Vocabulary, wrong_type
+from planner.language.pddl.sections import Definition, choose_free_name, read_definition, read_number
+from planner.language.pddl.syntax import (
+    Source,
+    Tree,
+    quote,
+    read_text,
+    refuse_construct,
+    suggest_nearest,
+    warn,
+    warn_at,
+)
+from planner.language.pddl.vocabulary import Types, Vocabulary, describe_wrong_type
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import Action, Constraint, Stated
 from planner.model.domain import DomainModel, Unfinished
 from planner.model.formulas import And, Atom, Formula, Not, Number, Object, Variable, conjunction, exact_number
-from planner.model.problem import Goal, Metric, Problem, SoftGoal, sealed
+from planner.model.problem import Goal, Metric, Problem, SoftGoal, seal
 
 MOST_PREFERENCES: Final = 6
 """Counted preferences of one action: each doubles the number of actions that stand for it."""
@@ -47,11 +56,11 @@ def with_constants(domain: DomainModel, types: Types, known: Mapping[str, Object
     for name, mentions in domain.unfinished.undeclared.items():
         place = mentions[0].place
         if name not in known:
-            hint = nearest(name, known) or "declare it in ':constants', or in the problem's ':objects'"
+            hint = suggest_nearest(name, known) or "declare it in ':constants', or in the problem's ':objects'"
             raise PddlError(f"the object {quote(name)} is not declared", place, hint)
         for mention in mentions:
             if mention.types and not types.hierarchy.is_a(known[name].types, mention.types):
-                message = wrong_type(name, known[name].types, mention.types, mention.role)
+                message = describe_wrong_type(name, known[name].types, mention.types, mention.role)
                 raise PddlError(message, mention.place, "use another object, or correct its type")
         warn_at(place, f"the domain names the object {quote(name)}, which only the problem declares")
         moved.append(known[name])
@@ -68,7 +77,7 @@ def with_counted_preferences(domain: DomainModel, worth: Mapping[str, Number], w
     taken = set(domain.actions)
     for name, action in domain.actions.items():
         counted = [each for each in domain.unfinished.preferences.get(name, ()) if worth.get(each.preference)]
-        for version in _versions(action, list(instances(counted, words)), worth, taken):
+        for version in _versions(action, list(instantiate(counted, words)), worth, taken):
             actions[version.name] = version
             if version.name != name:
                 versions[version.name] = domain.versions.get(name, name)
@@ -101,7 +110,7 @@ def _as_demanded(wanted: Formula | Constraint, *, is_broken: bool) -> Formula:
 
 def _name(action: str, preferences: list[str], taken: set[str]) -> str:
     """Return a new name for `action` where it breaks `preferences`, and add it to `taken`."""
-    return free_name(f"{action}-without-{'-'.join(preferences)}", taken)
+    return choose_free_name(f"{action}-without-{'-'.join(preferences)}", taken)
 
 
 def read_initial(
@@ -206,7 +215,7 @@ class _Reader:
         if name[0] in "?:" or is_number(name) or name in syntax.INITIAL or name in ("at", "and", "=", TOTAL_COST):
             return False
         known = [*self._words.predicates, *self._words.functions]
-        return name not in known and all(isinstance(each, str) for each in args) and not nearest(name, known)
+        return name not in known and all(isinstance(each, str) for each in args) and not suggest_nearest(name, known)
 
     def _take_unmentioned(self, tree: Tree) -> None:
         """Keep the fact `tree`, of which the domain knows nothing; raise where it has a variable."""
@@ -220,9 +229,9 @@ class _Reader:
         """Raise where `entry` is a construct beyond the ADL level."""
         match entry:
             case ["at", str(time), [*_]] if is_number(time):
-                raise unsupported(self._words.source, syntax.TIMED_FACT, entry)
+                raise refuse_construct(self._words.source, syntax.TIMED_FACT, entry)
             case [str(word), *_, [*_]] if word in syntax.INITIAL:
-                raise unsupported(self._words.source, syntax.INITIAL[word], entry)
+                raise refuse_construct(self._words.source, syntax.INITIAL[word], entry)
 
     def _value(self, entry: Tree) -> None:
         """Take `(= (function object…) number)`."""
@@ -252,7 +261,7 @@ class _Reader:
             return self._words.function_term(entry[1], {})
         function = self._words.functions.get(entry[1])
         if function is None or function.parameters:
-            hint = nearest(entry[1], self._words.functions)
+            hint = suggest_nearest(entry[1], self._words.functions)
             raise self._words.source.error(f"found {quote(entry[1])}, expected a function", entry, 1, hint)
         return Atom(entry[1])
 
@@ -289,9 +298,9 @@ def read_metric(definition: Definition) -> Weights:
         case [_, "minimize" | "maximize", list(tree)]:
             return _weights(definition, section, tree)
         case [_, "minimize" | "maximize", _]:
-            raise unsupported(definition.source, syntax.METRIC, section)
+            raise refuse_construct(definition.source, syntax.METRIC, section)
         case [_, str(word), *_] if word not in ("minimize", "maximize"):
-            hint = nearest(word, ("minimize", "maximize"))
+            hint = suggest_nearest(word, ("minimize", "maximize"))
             message = f"found {quote(word)}, expected 'minimize'"
             raise definition.source.error(message, section, 1, hint)
         case _:
@@ -301,14 +310,14 @@ def read_metric(definition: Definition) -> Weights:
 def _weights(definition: Definition, section: Tree, tree: Tree) -> Weights:
     terms = _sum(tree)
     if terms is None:
-        raise unsupported(definition.source, syntax.METRIC, section)
+        raise refuse_construct(definition.source, syntax.METRIC, section)
     sign = 1 if section[1] == "minimize" else -1
     found = {name: sign * weight for name, weight in terms.items() if name != CONSTANT and weight}
     cost = found.pop(TOTAL_COST, Decimal(0))
     worth = {name.removeprefix("!"): weight / (cost or 1) for name, weight in found.items()}
     exact = all(value * (cost or 1) == found[f"!{name}"] for name, value in worth.items())
     if cost < 0 or any(value < 0 for value in worth.values()) or not exact or not found:
-        raise unsupported(definition.source, syntax.METRIC, section)
+        raise refuse_construct(definition.source, syntax.METRIC, section)
     return Weights(Metric.COST, bool(cost), {name: exact_number(value) for name, value in worth.items()})
 
 
@@ -381,12 +390,10 @@ def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> P
     if not definition.all(":goal"):
         hint = "add '(:goal (and …))'"
         raise definition.source.error("the problem has no goal", definition.tree, len(definition.tree), hint)
-    return classical_problem(definition, domain)[0]
+    return build_problem(definition, domain)[0]
 
 
-def classical_problem(
-    definition: Definition, domain: DomainModel, *, same_name: bool = True
-) -> tuple[Problem, Vocabulary]:
+def build_problem(definition: Definition, domain: DomainModel, *, same_name: bool = True) -> tuple[Problem, Vocabulary]:
     """Return the problem that the sections of `definition` state, and what conditions in it may name.
 
     Sections of other kinds are left alone; without a goal, it is always true. The domain that the problem names has to
@@ -404,12 +411,12 @@ def classical_problem(
     initial, values, unmentioned = read_initial(definition.all(":init"), words, domain.derived)
     weights = read_metric(definition)
     goal, constraints = _demands(definition, words, weights, domain.unfinished)
-    domain = domain if weights.costs else without_action_costs(domain)
+    domain = domain if weights.costs else drop_action_costs(domain)
     if domain.unfinished.is_any:
         domain = replace(with_counted_preferences(domain, weights.worth, words), unfinished=Unfinished())
     stated = Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, weights.metric)
     stated = replace(stated, unmentioned=unmentioned) if unmentioned else stated
-    return sealed(replace(stated, constraints=constraints) if constraints else stated), words
+    return seal(replace(stated, constraints=constraints) if constraints else stated), words
 
 
 def _check_domain(definition: Definition, domain: DomainModel, *, same_name: bool) -> None:
@@ -451,11 +458,11 @@ def _demands(
         templates += read_constraints(section, words)
     in_preconditions = [each for found in unfinished.preferences.values() for each in found]
     known = {each.preference for each in (*templates, *in_preconditions) if each.preference}
-    stated = list(instances(templates, words))
+    stated = list(instantiate(templates, words))
     for name in weights.worth:
         if name not in known:
             message = f"the metric speaks of the preference {quote(name)}, and there is none"
-            raise definition.source.error(message, definition.all(":metric")[0], None, nearest(name, known))
+            raise definition.source.error(message, definition.all(":metric")[0], None, suggest_nearest(name, known))
     hard = [each.wanted for each in stated if not each.preference]
     soft = [(each.wanted, weights.worth.get(each.preference, 0)) for each in stated if each.preference]
     goals = [each for each in hard if not isinstance(each, Constraint)]
@@ -476,6 +483,6 @@ def _goal(definition: Definition, words: Vocabulary) -> Iterable[Stated]:
     return (Stated(read_condition(condition, words, {})),)
 
 
-def without_action_costs(domain: DomainModel) -> DomainModel:
+def drop_action_costs(domain: DomainModel) -> DomainModel:
     """Return `domain` with actions that cost nothing, as where a metric leaves out the total cost."""
     return replace(domain, actions={name: replace(each, cost=()) for name, each in domain.actions.items()})

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from planner.errors import PddlError
 from planner.language.pddl import syntax
 from planner.language.pddl.conditions import is_number, subtree
-from planner.language.pddl.syntax import Source, Tree, nearest, quote, unsupported
+from planner.language.pddl.syntax import Source, Tree, quote, refuse_construct, suggest_nearest
 from planner.lightweight import Final, dataclass
 from planner.model import Number
 from planner.model.formulas import exact_number
@@ -52,9 +52,9 @@ def read_definition(source: Source, kind: str, known: Collection[str], ignored: 
             raise source.error(f"found {quote(section)}, expected a section such as '({_first(known)} …)'", tree, index)
         if keyword in syntax.REFUSED_SECTIONS and keyword not in known:
             name_of = section[1] if len(section) > 1 and isinstance(section[1], str) and section[1][0] != ":" else ""
-            raise unsupported(source, syntax.REFUSED_SECTIONS[keyword], section, None, name_of)
+            raise refuse_construct(source, syntax.REFUSED_SECTIONS[keyword], section, None, name_of)
         if keyword not in known and keyword not in ignored:
-            hint = nearest(keyword, [*known, *ignored]) or f"a {kind} has {', '.join(known)}"
+            hint = suggest_nearest(keyword, [*known, *ignored]) or f"a {kind} has {', '.join(known)}"
             raise source.error(f"the section {quote(keyword)} is not known in a {kind}", section, 0, hint)
         sections.setdefault(keyword, []).append(section)
     return Definition(source, name, tree, sections)
@@ -125,7 +125,7 @@ def read_parts(
     for index in range(start, len(tree), 2):
         key = tree[index]
         if not isinstance(key, str) or (key not in taken and key not in ignored):
-            hint = nearest(key, keys) if isinstance(key, str) else "join several with '(and …)'"
+            hint = suggest_nearest(key, keys) if isinstance(key, str) else "join several with '(and …)'"
             raise source.error(f"found {quote(key)} in {what}, expected one of {', '.join(keys)}", tree, index, hint)
         if key in found:
             hint = "remove one" if key in _SINGLE else "join the two with '(and …)'"
@@ -135,14 +135,14 @@ def read_parts(
     return found
 
 
-def declared_twice(source: Source, kind: str, tree: Tree, sections: Collection[Tree]) -> PddlError:
+def duplicate_error(source: Source, kind: str, tree: Tree, sections: Collection[Tree]) -> PddlError:
     """Return the error for the `kind` that `tree` declares, as an earlier one of `sections` has its name."""
     first = source.location(next(each for each in sections if each[1] == tree[1]))
     message = f"the {kind} {quote(tree[1])} is declared twice; the first is at {first}"
     return source.error(message, tree, 1, "rename one of them")
 
 
-def free_name(name: str, taken: set[str]) -> str:
+def choose_free_name(name: str, taken: set[str]) -> str:
     """Return `name`, with a number where it is in `taken` already, and add it there."""
     found, number = name, 2
     while found in taken:

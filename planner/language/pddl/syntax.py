@@ -194,19 +194,19 @@ def _flat(tree: Tree) -> str:
     return text.rstrip()
 
 
-def counted(number: int, word: str) -> str:
+def pluralize(number: int, word: str) -> str:
     """Return `number` and `word`, which is in the plural unless it is 1."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def ungrouped(tree: Tree) -> str | None:
+def suggest_grouping(tree: Tree) -> str | None:
     """Return how to mend `tree` where it begins with a list and a word was expected; None where it does not."""
     if not tree or isinstance(tree[0], str):
         return None
     return "join several with '(and …)'" if len(tree) > 1 else "remove one pair of parentheses"
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def suggest_nearest(name: str, known: Iterable[str]) -> str | None:
     """Return "did you mean …?" for `name`; among very many names only those that begin and end alike are compared."""
     names = list(known)
     if len(names) > _MANY:
@@ -378,7 +378,7 @@ CONSTRAINT: Final[Reason] = (
 METRIC: Final[Reason] = ("metric other than a sum of the total cost and of violated preferences", _NUMERIC)
 
 
-def unsupported(
+def refuse_construct(
     source: Source, reason: Reason, tree: Tree, index: int | None = None, name: str = ""
 ) -> UnsupportedError:
     """Return the refusal of the construct at `tree` or its item `index`; `name` is what the file calls it."""

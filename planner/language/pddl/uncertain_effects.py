@@ -65,7 +65,7 @@ def read_options(
     return list(_joined(share, parts, choices))
 
 
-def choice(source: Source, tree: Tree, options: Sequence[Option]) -> list[Option]:
+def read_choice(source: Source, tree: Tree, options: Sequence[Option]) -> list[Option]:
     """Return the `options` of `tree`: those with probabilities the most likely first, and what is left of 1 at last.
 
     Raises `PddlError` where the probabilities add up to more.
@@ -94,7 +94,9 @@ def conditions_of(choices: Sequence[Choice]) -> list[Formula]:
     return list(dict.fromkeys(condition for condition, _ in parts if condition != TRUE))
 
 
-def versions(always: Sequence[Literal], choices: Sequence[Choice]) -> Iterator[tuple[Formula, tuple[Outcome, ...]]]:
+def enumerate_versions(
+    always: Sequence[Literal], choices: Sequence[Choice]
+) -> Iterator[tuple[Formula, tuple[Outcome, ...]]]:
     """Yield what may come of an action, the intended outcome first, for each truth of the conditions of `choices`.
 
     What the action `always` changes is part of each outcome. Equal outcomes are one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from planner.errors import Location, PddlError
-from planner.language.pddl.syntax import Source, Tree, counted, nearest, quote, warn_at
+from planner.language.pddl.syntax import Source, Tree, pluralize, quote, suggest_nearest, warn_at
 from planner.lightweight import Final, dataclass, field
 from planner.model import ROOT_TYPE, Atom, Function, Object, Predicate, TypeHierarchy, Variable
 from planner.model.domain import Mention
@@ -18,7 +18,7 @@ Entry = tuple[str, tuple[str, ...], int]
 """A name, its types, and where in its list it stands."""
 
 
-def typed_list(source: Source, tree: Tree, start: int, what: str) -> Iterator[Entry]:
+def read_typed_list(source: Source, tree: Tree, start: int, what: str) -> Iterator[Entry]:
     """Yield the entries of `tree` from item `start` on; `what` says for messages what is listed."""
     pending: list[tuple[str, int]] = []
     items = iter(range(start, len(tree)))
@@ -90,14 +90,14 @@ class Types:
 
     def unknown(self, name: str, tree: Tree, index: int) -> PddlError:
         """Return the error for the undeclared type `name` of the name at item `index`."""
-        near = nearest(name, [*self.declared, ROOT_TYPE])
+        near = suggest_nearest(name, [*self.declared, ROOT_TYPE])
         hint = near or "declare it in the domain's (:types …)"
         return self.source.error(f"{quote(tree[index])} has the unknown type {quote(name)}", tree, index, hint)
 
     def variables(self, tree: Tree, start: int = 0, *, twice: bool = False) -> tuple[Variable, ...]:
         """Return the variables that `tree` declares from item `start` on; where `twice`, names may be repeated."""
         found: dict[str, Variable] = {}
-        for name, types, index in typed_list(self.source, tree, start, "a variable"):
+        for name, types, index in read_typed_list(self.source, tree, start, "a variable"):
             if name[0] != "?" or name == "?":
                 hint = f"write '?{name}', or '- {name}' where it is a type" if name != "?" else "name it"
                 raise self.source.error(f"found {quote(name)}, expected a variable such as '?x'", tree, index, hint)
@@ -119,7 +119,7 @@ def read_types(source: Source, sections: list[Tree]) -> dict[str, tuple[str, ...
     """
     found: dict[str, tuple[str, ...]] = {}
     for section in sections:
-        for name, parents, _ in typed_list(source, section, 1, "a type"):
+        for name, parents, _ in read_typed_list(source, section, 1, "a type"):
             if name != ROOT_TYPE:
                 both = dict.fromkeys((*found.get(name, ()), *parents))
                 both.pop(name, None)
@@ -161,7 +161,7 @@ def _refuse_cycles(source: Source, sections: list[Tree], types: Mapping[str, tup
 
 def _declaration(source: Source, sections: list[Tree], wanted: Container[str]) -> tuple[Tree, int]:
     """Return the section and the index at which the first of `wanted` is declared."""
-    entries = ((section, entry) for section in sections for entry in typed_list(source, section, 1, "a type"))
+    entries = ((section, entry) for section in sections for entry in read_typed_list(source, section, 1, "a type"))
     return next((section, index) for section, (name, _, index) in entries if name in wanted)
 
 
@@ -169,7 +169,7 @@ Scope = Mapping[str, Variable]
 """The variables in scope by the names that the file has for them: in the model, they may have others."""
 
 
-def widened(scope: Scope, variables: tuple[Variable, ...]) -> tuple[dict[str, Variable], tuple[Variable, ...]]:
+def extend_scope(scope: Scope, variables: tuple[Variable, ...]) -> tuple[dict[str, Variable], tuple[Variable, ...]]:
     """Return `scope` with `variables`, and these with new names where they hide others.
 
     No variable of the model hides another, so that conditions can be moved between scopes.
@@ -257,7 +257,7 @@ class Vocabulary:
             raise self.source.error(f"found {quote(tree)}, expected a function with its arguments", tree)
         function = self.functions.get(name)
         if function is None and not self.functions_inferred:
-            hint = nearest(name, self.functions) or "declare it in the domain's (:functions …)"
+            hint = suggest_nearest(name, self.functions) or "declare it in the domain's (:functions …)"
             raise self.source.error(f"the function {quote(name)} is not declared", tree, 0, hint)
         if function is None:
             function = Function(name, _parameters(len(tree) - 1))
@@ -284,7 +284,7 @@ class Vocabulary:
         """Warn where no object of the type of `variable` is of one of the types `wanted`: PDDL allows it."""
         if not self.overlap(variable.types, wanted):
             place = self.source.location(tree, index)
-            message = wrong_type(tree[index], variable.types, wanted, f"argument {index} of {quote(tree[0])}")
+            message = describe_wrong_type(tree[index], variable.types, wanted, f"argument {index} of {quote(tree[0])}")
             warn_at(place, f"{message}; look at the order of the arguments")
             self.misplaced.setdefault((self.owner, atom), place)
 
@@ -310,7 +310,7 @@ class Vocabulary:
         if self.undeclared is not None and term in self.undeclared:
             self.undeclared[term].append(Mention(self.source.location(tree, index), wanted, role))
             return
-        message = wrong_type(term, self.objects[term].types, wanted, role)
+        message = describe_wrong_type(term, self.objects[term].types, wanted, role)
         raise self.source.error(message, tree, index, "use another object, or correct its type")
 
     def check_predicate(self, name: str, count: int, tree: Tree) -> None:
@@ -319,7 +319,7 @@ class Vocabulary:
             return
         declared = self.predicates.get(name)
         if declared is None and not self.inferred:
-            hint = nearest(name, self.predicates) or "declare it in the domain's (:predicates …)"
+            hint = suggest_nearest(name, self.predicates) or "declare it in the domain's (:predicates …)"
             raise self.source.error(f"the predicate {quote(name)} is not declared", tree, 0, hint)
         if declared is None:
             self.predicates[name] = Predicate(name, _parameters(count))
@@ -348,11 +348,11 @@ class Vocabulary:
             places = (
                 "':parameters', or with 'forall' or 'exists'" if scope else "'forall' or 'exists', or name an object"
             )
-            hint = nearest(term, scope) or f"declare it in {places}"
+            hint = suggest_nearest(term, scope) or f"declare it in {places}"
             return self.source.error(f"the variable {quote(term)} is not bound", tree, index, hint)
         if f"?{term}" in scope:
             return self.source.error(f"the object {quote(term)} is not declared", tree, index, f"write '?{term}'")
-        hint = nearest(term, self.objects) or "declare it in ':objects' or ':constants'"
+        hint = suggest_nearest(term, self.objects) or "declare it in ':objects' or ':constants'"
         return self.source.error(f"the object {quote(term)} is not declared", tree, index, hint)
 
 
@@ -360,14 +360,14 @@ def _parameters(count: int) -> tuple[Variable, ...]:
     return tuple(Variable(f"?x{number}") for number in range(1, count + 1))
 
 
-def wrong_type(name: str, found: tuple[str, ...], wanted: tuple[str, ...], role: str) -> str:
+def describe_wrong_type(name: str, found: tuple[str, ...], wanted: tuple[str, ...], role: str) -> str:
     """Return that the object `name` is of the types `found`, and that its `role` wants others."""
     is_of, has_to_be = " or ".join(found), " or ".join(wanted)
     return f"{quote(name)} is of type '{is_of}', but {role} has to be of type '{has_to_be}'"
 
 
 def _wrong_number(name: str, found: int, parameters: tuple[Variable, ...]) -> str:
-    return f"{quote(name)} has {counted(found, 'argument')} here, expected {len(parameters)}"
+    return f"{quote(name)} has {pluralize(found, 'argument')} here, expected {len(parameters)}"
 
 
 def _usage(declared: Predicate | Function) -> str:

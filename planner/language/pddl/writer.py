@@ -40,17 +40,17 @@ Typed = tuple[str, tuple[str, ...]]
 """A name and its types."""
 
 
-def atom(item: Atom) -> str:
+def write_atom(item: Atom) -> str:
     """Return `(predicate argument …)`."""
     return f"({' '.join((item.predicate, *item.args))})"
 
 
-def number(value: Number) -> str:
+def write_number(value: Number) -> str:
     """Return `value` in full, without an exponent."""
     return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
-def typed(entries: Iterable[Typed]) -> str:
+def write_typed_list(entries: Iterable[Typed]) -> str:
     """Return a typed list; types are left out where no entry from there on has one."""
     groups = [(types, [name for name, _ in group]) for types, group in groupby(entries, key=lambda entry: entry[1])]
     tail = groups.pop()[1] if groups and groups[-1][0] == UNTYPED else []
@@ -61,49 +61,53 @@ def _type(types: tuple[str, ...]) -> str:
     return types[0] if len(types) == 1 else f"(either {' '.join(types)})"
 
 
-def variables(found: Sequence[Variable]) -> str:
+def write_variables(found: Sequence[Variable]) -> str:
     """Return `(?x - type …)`."""
-    return f"({typed((variable.name, variable.types) for variable in found)})"
+    return f"({write_typed_list((variable.name, variable.types) for variable in found)})"
 
 
-def condition(formula: Formula) -> str:
+def write_condition(formula: Formula) -> str:
     """Return `formula` on one line."""
     match formula:
         case Atom():
-            return atom(formula)
+            return write_atom(formula)
         case Equals(left, right):
             words = ["=", left, right]
         case Not(part):
-            words = ["not", condition(part)]
+            words = ["not", write_condition(part)]
         case And(parts) | Or(parts):
-            words = ["and" if isinstance(formula, And) else "or", *map(condition, parts)]
+            words = ["and" if isinstance(formula, And) else "or", *map(write_condition, parts)]
         case Imply(premise, conclusion):
-            words = ["imply", condition(premise), condition(conclusion)]
+            words = ["imply", write_condition(premise), write_condition(conclusion)]
         case Forall(bound, part) | Exists(bound, part):
-            words = ["forall" if isinstance(formula, Forall) else "exists", variables(bound), condition(part)]
+            words = [
+                "forall" if isinstance(formula, Forall) else "exists",
+                write_variables(bound),
+                write_condition(part),
+            ]
     return f"({' '.join(words)})"
 
 
-def block(formula: Formula, indent: str) -> str:
+def write_block(formula: Formula, indent: str) -> str:
     """Return `formula` with each part of an outermost conjunction on a line of its own."""
     if isinstance(formula, And) and len(formula.parts) > 1:
-        return conjoined(map(condition, formula.parts), indent)
-    return condition(formula)
+        return write_conjunction(map(write_condition, formula.parts), indent)
+    return write_condition(formula)
 
 
-def conjoined(parts: Iterable[str], indent: str) -> str:
+def write_conjunction(parts: Iterable[str], indent: str) -> str:
     """Return the conjunction of `parts`, one a line."""
     lines = "".join(f"\n{indent}  {part}" for part in parts)
     return f"(and{lines})"
 
 
-def effects(action: Action, predicates: Mapping[str, Predicate], *, costs: bool) -> list[str]:
+def write_effects(action: Action, predicates: Mapping[str, Predicate], *, costs: bool) -> list[str]:
     """Return the effects of `action`, and increases of the total cost where `costs`.
 
     Raises `UnsupportedError` for costs that Python computes: PDDL has no word for them.
     """
     always, outcomes = split_common(action.outcomes) if action.outcomes else (action.provides, ())
-    found = [*map(condition, always), *([_chance(outcomes, predicates)] if outcomes else [])]
+    found = [*map(write_condition, always), *([_chance(outcomes, predicates)] if outcomes else [])]
     found.extend(map(_when, action.when))
     if costs:
         found.extend(f"(increase (total-cost) {_cost(term, action)})" for term in action.cost)
@@ -131,7 +135,7 @@ def _chance(outcomes: Sequence[Outcome], predicates: Mapping[str, Predicate]) ->
 
 
 def _outcome(outcome: Outcome, predicates: Mapping[str, Predicate]) -> str:
-    parts = [*map(condition, outcome.provides), *(_retraction(each, predicates) for each in outcome.modifies)]
+    parts = [*map(write_condition, outcome.provides), *(_retraction(each, predicates) for each in outcome.modifies)]
     return parts[0] if len(parts) == 1 else f"({' '.join(['and', *parts])})"
 
 
@@ -144,12 +148,12 @@ def _retraction(pattern: Atom, predicates: Mapping[str, Predicate]) -> str:
         for name, parameter, arg in zip(names, parameters, pattern.args, strict=True)
         if arg == OPEN
     ]
-    return f"(forall {variables(bound)} (not {atom(Atom(pattern.predicate, tuple(names)))}))"
+    return f"(forall {write_variables(bound)} (not {write_atom(Atom(pattern.predicate, tuple(names)))}))"
 
 
 def _probability(share: Decimal) -> str:
     """Return a probability in full: as a fraction where it has more digits than are read."""
-    written = number(share.normalize())
+    written = write_number(share.normalize())
     if len(written) <= _DIGITS:
         return written
     above, below = share.as_integer_ratio()
@@ -159,19 +163,19 @@ def _probability(share: Decimal) -> str:
 def _when(effect: When) -> str:
     text = _literals(effect.provides)
     if effect.requires != TRUE:
-        text = f"(when {condition(effect.requires)} {text})"
-    return f"(forall {variables(effect.variables)} {text})" if effect.variables else text
+        text = f"(when {write_condition(effect.requires)} {text})"
+    return f"(forall {write_variables(effect.variables)} {text})" if effect.variables else text
 
 
 def _literals(literals: tuple[Literal, ...]) -> str:
-    return condition(literals[0]) if len(literals) == 1 else condition(And(literals))
+    return write_condition(literals[0]) if len(literals) == 1 else write_condition(And(literals))
 
 
 def _cost(term: CostTerm, action: Action) -> str:
     if isinstance(term, Atom):
-        return atom(term)
+        return write_atom(term)
     if isinstance(term, int | Decimal):
-        return number(term)
+        return write_number(term)
     raise UnsupportedError(
         f"a cost of '{action.name}' that Python computes, in PDDL", "export the problem with `export`"
     )
@@ -186,7 +190,7 @@ _FEATURES: Final[dict[type[Formula], str]] = {
 }
 
 
-def features(formula: Formula) -> Iterator[str]:
+def requirements_of(formula: Formula) -> Iterator[str]:
     """Yield the requirements of `formula`, with repetitions."""
     for part in walk(formula):
         if type(part) in _FEATURES:
@@ -220,11 +224,11 @@ def write_domain(domain: DomainModel, *, costs: bool) -> str:
     Requirements are the fewest that say what is used. Raises `UnsupportedError` for what PDDL cannot say as it stands:
     `modifies`, `after`, `stale_with`, `creates`, costs that Python computes, names that are no PDDL words.
     """
-    lines = [f"(define (domain {domain.name})", f"  (:requirements {' '.join(requirements(domain, costs=costs))})"]
-    return "\n".join([*lines, *declared(domain, costs=costs), *actions(domain, costs=costs), ")\n"])
+    lines = [f"(define (domain {domain.name})", f"  (:requirements {' '.join(find_requirements(domain, costs=costs))})"]
+    return "\n".join([*lines, *write_declarations(domain, costs=costs), *write_actions(domain, costs=costs), ")\n"])
 
 
-def declared(domain: DomainModel, *, costs: bool) -> list[str]:
+def write_declarations(domain: DomainModel, *, costs: bool) -> list[str]:
     """Return the lines for what `domain` declares before its actions: types, constants and so on to the axioms.
 
     Raises what `write_domain` raises for the domain.
@@ -233,7 +237,7 @@ def declared(domain: DomainModel, *, costs: bool) -> list[str]:
     lines = []
     if domain.types:
         listed = ((name, (parent,)) for name, parents in domain.types.items() for parent in parents or UNTYPED)
-        lines.append(f"  (:types {typed(listed)})")
+        lines.append(f"  (:types {write_typed_list(listed)})")
     if domain.constants:
         lines.append(f"  (:constants {_objects(domain.constants)})")
     lines.extend(_section("predicates", [_head(each.name, each.parameters) for each in domain.predicates.values()]))
@@ -241,12 +245,12 @@ def declared(domain: DomainModel, *, costs: bool) -> list[str]:
         functions = [f"{_head(each.name, each.parameters)} - number" for each in domain.functions.values()]
         lines.extend(_section("functions", ["(total-cost) - number", *functions]))
     for axiom in domain.axioms:
-        rule = f"{_head(axiom.predicate, axiom.parameters)}\n    {block(axiom.condition, '    ')}"
+        rule = f"{_head(axiom.predicate, axiom.parameters)}\n    {write_block(axiom.condition, '    ')}"
         lines.append(f"  (:derived {rule})")
     return lines
 
 
-def actions(domain: DomainModel, *, costs: bool) -> list[str]:
+def write_actions(domain: DomainModel, *, costs: bool) -> list[str]:
     """Return the text of each action of `domain`."""
     return [_action(action, domain.predicates, costs=costs) for action in domain.actions.values()]
 
@@ -256,11 +260,19 @@ def write_problem(problem: Problem, *, costs: bool = True) -> str:
 
     Raises `UnsupportedError` for soft goals, facts declared unknown, and names that are no PDDL words.
     """
-    goal = f"  (:goal {block(problem.goal.hard, '    ')})"
-    return "\n".join([*opening(problem), *initial(problem, costs=costs), goal, *metric(problem, costs=costs), ")\n"])
+    goal = f"  (:goal {write_block(problem.goal.hard, '    ')})"
+    return "\n".join(
+        [
+            *write_opening(problem),
+            *write_initial(problem, costs=costs),
+            goal,
+            *write_metric(problem, costs=costs),
+            ")\n",
+        ]
+    )
 
 
-def opening(problem: Problem) -> list[str]:
+def write_opening(problem: Problem) -> list[str]:
     """Return the first lines for `problem`, to its objects; raises what `write_problem` raises for it."""
     _check_plain_problem(problem)
     lines = [f"(define (problem {problem.name})", f"  (:domain {problem.domain.name})"]
@@ -269,16 +281,20 @@ def opening(problem: Problem) -> list[str]:
     return lines
 
 
-def initial(problem: Problem, *, costs: bool) -> list[str]:
+def write_initial(problem: Problem, *, costs: bool) -> list[str]:
     """Return the lines for the initial state of `problem`."""
-    facts = list(map(atom, problem.initial))
+    facts = list(map(write_atom, problem.initial))
     if costs:
         total = ["(= (total-cost) 0)"] if problem.metric is Metric.COST else []
-        facts = [*total, *facts, *(f"(= {atom(term)} {number(value)})" for term, value in problem.values.items())]
+        facts = [
+            *total,
+            *facts,
+            *(f"(= {write_atom(term)} {write_number(value)})" for term, value in problem.values.items()),
+        ]
     return _section("init", facts)
 
 
-def metric(problem: Problem, *, costs: bool) -> list[str]:
+def write_metric(problem: Problem, *, costs: bool) -> list[str]:
     """Return the line for the metric of `problem`, where there is one."""
     return ["  (:metric minimize (total-cost))"] if costs and problem.metric is Metric.COST else []
 
@@ -288,35 +304,35 @@ def _section(name: str, items: list[str]) -> list[str]:
 
 
 def _head(name: str, parameters: tuple[Variable, ...]) -> str:
-    listed = typed((parameter.name, parameter.types) for parameter in parameters)
+    listed = write_typed_list((parameter.name, parameter.types) for parameter in parameters)
     return f"({name} {listed})" if listed else f"({name})"
 
 
 def _objects(objects: Iterable[Object]) -> str:
-    return typed((item.name, item.types) for item in objects)
+    return write_typed_list((item.name, item.types) for item in objects)
 
 
 def _action(action: Action, predicates: Mapping[str, Predicate], *, costs: bool) -> str:
-    found = effects(action, predicates, costs=costs)
+    found = write_effects(action, predicates, costs=costs)
     alone = len(found) == 1 and not (costs and action.cost)  # Fast Downward fails for a cost outside of `and`
     return "\n".join(
         [
             f"  (:action {action.name}",
-            f"    :parameters {variables(action.parameters)}",
-            f"    :precondition {block(action.requires, '    ')}",
-            f"    :effect {found[0] if alone else conjoined(found, '    ')}",
+            f"    :parameters {write_variables(action.parameters)}",
+            f"    :precondition {write_block(action.requires, '    ')}",
+            f"    :effect {found[0] if alone else write_conjunction(found, '    ')}",
             "  )",
         ]
     )
 
 
-def requirements(domain: DomainModel, others: Iterable[Formula] = (), *, costs: bool) -> list[str]:
+def find_requirements(domain: DomainModel, others: Iterable[Formula] = (), *, costs: bool) -> list[str]:
     """Return the requirements of `domain`, with `others` among its conditions, the fewest that do."""
     schemas = domain.actions.values()
     conditions = [*others, *(action.requires for action in schemas)]
     conditions += [effect.requires for action in schemas for effect in action.when]
     conditions += [axiom.condition for axiom in domain.axioms]
-    found = {":strips", *(feature for formula in conditions for feature in features(formula))}
+    found = {":strips", *(feature for formula in conditions for feature in requirements_of(formula))}
     if domain.types:
         found.add(":typing")
     if any(action.when for action in schemas):
