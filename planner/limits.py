@@ -42,6 +42,17 @@ class Alarm(LimitReached):
     """The clock of a time limit ended the work: a signal raised this wherever the main thread was."""
 
 
+STOPS: Final = (LimitReached, MemoryError, KeyboardInterrupt)
+"""The exceptions that end work before its end."""
+
+
+def stop_reason(stop: BaseException) -> StoppedBy:
+    """Return what stopped the work that `stop`, an exception of one of the types in `STOPS`, has ended."""
+    if isinstance(stop, LimitReached):
+        return stop.stopped_by
+    return StoppedBy.CANCELLED if isinstance(stop, KeyboardInterrupt) else StoppedBy.MEMORY
+
+
 def check_limits(time_limit: Any, memory_limit: Any) -> None:
     """Raise `InputError` for what is no limit; seconds may be 0, as when other work has used them up."""
     if time_limit is not None and not (isinstance(time_limit, Real) and float(time_limit) >= 0):

@@ -36,9 +36,8 @@ from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
 from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import World, actions_of
 from planner.cli.interrupt import interruptible, limit_memory, limited_memory
-from planner.cli.options import named
+from planner.cli.options import name_source, read_plan_file, read_plan_text
 from planner.cli.output import tell
-from planner.cli.plans import plan_from, text_of
 from planner.errors import InputError, Location, PlanError
 from planner.language.loading.load import load_from, open_source
 from planner.language.loading.python_files import PythonSource
@@ -84,8 +83,8 @@ def todo(source: Source, problem: str | None, plan: Path | None) -> Todo:
 def _written(path: Path, problem: AnyProblem) -> Plan:
     """Return the plan for `problem` that a planner has written."""
     if is_other_problem(problem):
-        return service_of(problem).read_plan(problem, text_of(path), str(path))
-    return plan_from(path, problem)[0]  # type: ignore[arg-type]  # the kind that is left
+        return service_of(problem).read_plan(problem, read_plan_text(path), str(path))
+    return read_plan_file(path, problem)[0]  # type: ignore[arg-type]  # the kind that is left
 
 
 def _read(path: Path, domain: AnyDomain, problem: Problem | None) -> tuple[ActionPlan, list[str]]:
@@ -185,7 +184,7 @@ def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -
     memory = nullcontext(limit_memory(wanted.memory)) if is_for_handlers else limited_memory(None)
     with interruptible(planning()), memory:
         source = open_source(wanted.domain)
-        with named(wanted.domain, wanted.problem):
+        with name_source(wanted.domain, wanted.problem):
             found = todo(source, wanted.problem, wanted.plan)
     for warning in () if wanted.quiet else found.warnings:
         tell(warning)
@@ -222,7 +221,7 @@ def _carried_out(
     wanted: Wanted, source: Source, found: Todo, limits: tuple[Seconds, float | None], fill: Fill | None = None
 ) -> Ended:
     planning, running = limits
-    with interruptible(planning() if fill is None else None), named(wanted.domain, wanted.problem):
+    with interruptible(planning() if fill is None else None), name_source(wanted.domain, wanted.problem):
         run = wanted.resume or uuid4().hex[:12]
         simulated = None if wanted.is_real else _simulated(wanted, found.problem, run)
         world = _real(wanted, source, found.problem) if simulated is None else simulated.world

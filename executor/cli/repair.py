@@ -41,17 +41,19 @@ def repair(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages; the plan only.")] = False,
 ) -> None:
     """Make somebody else's plan work with the least change, or say where it fails."""
-    from planner.cli.interrupt import interruptible, left, limit_memory
+    from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
 
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     memory = limit_memory(memory_limit)
-    with interruptible(left(time_limit, started)) as watchman:
+    with interruptible(remaining_seconds(time_limit, started)) as watchman:
         from executor.agent.foreign_plans.repair import repaired
 
         asked = _problem(domain, problem, goal)
         steps = _text(plan)
         with watchman.searching() as cancel:
-            found = repaired(asked, steps, time_limit=left(time_limit, started), memory_limit=memory, cancel=cancel)
+            found = repaired(
+                asked, steps, time_limit=remaining_seconds(time_limit, started), memory_limit=memory, cancel=cancel
+            )
     _show(found, as_json=as_json, quiet=quiet)
     if plan_file is not None and found.plan is not None:
         from planner.cli.output import write_atomically
@@ -77,10 +79,10 @@ def _problem(domain: str, problem: str, goal: list[str] | None) -> Problem:
 
 
 def _text(plan: str) -> str:
-    from planner.cli.plans import text_of
+    from planner.cli.options import read_plan_text
 
     if plan != "-":
-        return text_of(Path(plan))
+        return read_plan_text(Path(plan))
     try:
         return sys.stdin.read()
     except UnicodeDecodeError as error:

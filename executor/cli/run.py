@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from executor.plans.execution_models import ExecutionModel
-from planner.cli.interrupt import gibibytes, seconds
+from planner.cli.parser import read_gibibytes, read_seconds
 from planner.errors import InputError
 
 app = typer.Typer()
@@ -20,12 +20,12 @@ MODELS = get_args(ExecutionModel)
 
 def seconds_of(text: str | float) -> float:
     """Return a number of seconds above 0, `none` for infinity; raises Typer's error for anything else."""
-    return _read(seconds, text)
+    return _read(read_seconds, text)
 
 
 def gibibytes_of(text: str | float) -> float:
     """Return a number of GiB above 0, `none` for infinity; raises Typer's error for anything else."""
-    return _read(gibibytes, text)
+    return _read(read_gibibytes, text)
 
 
 def _read(read: Callable[[str], float], text: str | float) -> float:
@@ -117,10 +117,10 @@ def run(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages and no progress; errors only.")] = False,
 ) -> None:
     """Carry out a plan in a simulated world, or with bound handlers."""
-    from planner.cli.interrupt import finite, interruptible, left
+    from planner.cli.interrupt import finite_limit, interruptible, remaining_seconds
 
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
-    with interruptible(left(time_limit, started)):
+    with interruptible(remaining_seconds(time_limit, started)):
         from executor.cli.execute import Wanted, carry_out
         from executor.cli.outcome import exit_of, show, show_unsaid, unbegun
         from executor.cli.sentence import NotCarriedOut, said
@@ -152,7 +152,7 @@ def run(
                 templates=templates,
             ),
         )
-        ended = carry_out(wanted, lambda: left(time_limit, started), finite(stop_after))
+        ended = carry_out(wanted, lambda: remaining_seconds(time_limit, started), finite_limit(stop_after))
     except NotCarriedOut as stopped:
         raise typer.Exit(show_unsaid(stopped.proposal, json=as_json, quiet=quiet)) from None
     except BaseException as error:

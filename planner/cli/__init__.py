@@ -20,7 +20,7 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command that `arguments` (those of the process) name, and exit with a code of `Exit`."""
+    """Run the command that `arguments` (by default those of the process) name, and exit with a code of `Exit`."""
     started = time.monotonic()
     if arguments is not None:
         _run(arguments, started)
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         _run(sys.argv[1:], started)
     finally:
-        gc.freeze()  # the process ends: to look for garbage once more would take longer than many a plan
+        gc.freeze()  # the process ends: a last garbage collection would take longer than many searches
 
 
 def _run(arguments: Sequence[str], started: float) -> NoReturn:
@@ -40,11 +40,11 @@ def _run(arguments: Sequence[str], started: float) -> NoReturn:
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End the process without a word: before the command has begun and after it has ended, nothing is to be saved."""
+    """End the process at once: before the command has begun and after it has ended, nothing has to be saved."""
     os._exit(Exit.INTERRUPTED)
 
 
 def _ignore_signals() -> None:
-    """Let signals do nothing any more: all is said, and Python, which takes itself apart, would let them kill it."""
+    """Ignore signals while Python shuts down: they would kill the process after its result was printed."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)

@@ -1,92 +1,90 @@
 """`forethought check`: lint a problem or a domain.
 
-Other packages add checks of their own: an entry point of the group `forethought.checks` leads to a function that takes
-the `Source` and the problem or domain that was loaded from it, and returns findings.
+Other packages add checks by entry points of the group `forethought.checks`: functions that take the `Source` and the
+problem or domain that was loaded from it, and return findings.
 """
 
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections import Counter
 
 from planner.cli.exit_codes import Exit
-from planner.cli.interrupt import interruptible, left, limit_memory
+from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
 from planner.cli.options import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.output import give, tell
+from planner.cli.parser import Parser
 from planner.errors import ForethoughtError
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.limits import Limits
 
 if TYPE_CHECKING:
-    from planner.cli.parser import Parser
     from planner.language.loading.sources import Source
     from planner.lint.findings import Finding
     from planner.problem_kinds import AnyDomain, AnyProblem
 
-ABOUT: Final = "Say what is odd about a domain, and with a problem also what can never happen in it."
+ABOUT: Final = "Report mistakes in a domain or a problem, such as actions that can never be applied."
+GROUP: Final = "forethought.checks"
 
 
-def arguments(parser: Parser) -> None:
-    """Declare what the command takes."""
+def add_arguments(parser: Parser) -> None:
+    """Declare the arguments of the command."""
     add_domain(parser)
-    add_problem(parser, optional=True)
+    add_problem(parser)
     add_limits(parser, default=60.0)
     add_quiet(parser)
 
 
-def run(
-    started: float, *, domain: str, problem: str | None, time_limit: float, memory_limit: float | None, quiet: bool
-) -> Exit:
-    """Print findings."""
-    from planner.cli.options import given_by, named
+def run(started: float, given: Namespace) -> Exit:
+    """Print the findings, the worst first."""
+    from planner.cli.options import load_named, name_source
     from planner.language.loading.load import open_source
-    from planner.lint.check import check_domain, check_problem, sort_by_level
+    from planner.lint.check import sort_by_level
     from planner.lint.findings import Level
-    from planner.model import DomainModel, Problem
-    from planner.problem_kinds import is_other_domain, is_other_problem, not_classical, service_of
 
-    memory = limit_memory(memory_limit)
-    with interruptible(left(time_limit, started)):
-        source = open_source(domain)
-        loaded = given_by(source, problem)
-        limits = Limits(left(time_limit, started), memory)
-        with named(domain, problem):
-            if isinstance(loaded, Problem):
-                findings = check_problem(loaded, limits)
-            elif isinstance(loaded, DomainModel):
-                findings = check_domain(loaded)
-            elif is_other_problem(loaded):
-                findings = service_of(loaded).check(loaded, limits)
-            elif is_other_domain(loaded):
-                findings = service_of(loaded).check_domain(loaded)
-            else:
-                raise not_classical(loaded, "checking")
-            findings = sort_by_level([*findings, *findings_of_others(source, loaded)])
+    memory = limit_memory(given.memory_limit)
+    with interruptible(remaining_seconds(given.time_limit, started)):
+        source = open_source(given.domain)
+        loaded = load_named(source, given.problem)
+        limits = Limits(remaining_seconds(given.time_limit, started), memory)
+        with name_source(given.domain, given.problem):
+            findings = sort_by_level([*_run_own_checks(loaded, limits), *_run_plugin_checks(source, loaded)])
     if findings:
         give("\n".join(map(str, findings)))
-    if not quiet:
-        tell(f"{loaded.name}: {_counted(Counter(finding.level.name.lower() for finding in findings))}")
+    if not given.quiet:
+        tell(f"{loaded.name}: {_count_levels(Counter(finding.level.name.lower() for finding in findings))}")
     clean = all(finding.level is Level.NOTE for finding in findings)
     return Exit.OK if clean else Exit.NEGATIVE
 
 
-def _counted(levels: Counter[str]) -> str:
+def _count_levels(levels: Counter[str]) -> str:
     """Return "1 error, 2 warnings", or "nothing to report"."""
-    words = [
-        f"{levels[name]} {name}{'s' if levels[name] > 1 else ''}"
-        for name in ("error", "warning", "note")
-        if levels[name]
-    ]
-    return ", ".join(words) or "nothing to report"
+    found = [(levels[name], name) for name in ("error", "warning", "note") if levels[name]]
+    return ", ".join(f"{number} {name}{'s' if number > 1 else ''}" for number, name in found) or "nothing to report"
 
 
-GROUP: Final = "forethought.checks"
+def _run_own_checks(loaded: AnyProblem | AnyDomain, limits: Limits) -> list[Finding]:
+    """Return the findings of the checks for this kind of problem or domain."""
+    from planner.lint.check import check_domain, check_problem
+    from planner.model import DomainModel, Problem
+    from planner.problem_kinds import is_other_domain, is_other_problem, not_classical, service_of
+
+    if isinstance(loaded, Problem):
+        return check_problem(loaded, limits)
+    if isinstance(loaded, DomainModel):
+        return check_domain(loaded)
+    if is_other_problem(loaded):
+        return service_of(loaded).check(loaded, limits)
+    if is_other_domain(loaded):
+        return service_of(loaded).check_domain(loaded)
+    raise not_classical(loaded, "checking")
 
 
-def findings_of_others(source: Source, loaded: AnyProblem | AnyDomain) -> list[Finding]:
-    """Return what other packages say about what stands in the file of `source`; nothing where it is no Python.
+def _run_plugin_checks(source: Source, loaded: AnyProblem | AnyDomain) -> list[Finding]:
+    """Return the findings of other packages about the Python file of `source`; none for other files.
 
-    Only those are asked that the file has imported: there is nothing of the others in it.
+    Only packages that the file has imported are asked: nothing in it can be theirs otherwise.
     """
     if "planner.language.loading.python_files" not in sys.modules:
         return []

@@ -1,14 +1,15 @@
-"""`forethought compile`: the same domain and problem in another language."""
+"""`forethought compile`: write a domain and a problem in another language."""
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 
 from planner.cli.exit_codes import Exit
-from planner.cli.interrupt import interruptible, left, limit_memory
+from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
 from planner.cli.options import add_domain, add_limits, add_problem
 from planner.cli.output import give, tell, write_atomically
-from planner.cli.parser import one_of
+from planner.cli.parser import Parser, choice_of, read_positive_number
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast, replace
 from planner.model import DomainModel, Metric, Problem
@@ -16,82 +17,69 @@ from planner.model.domain import creates_objects
 from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, not_classical
 
 if TYPE_CHECKING:
-    from planner.cli.parser import Parser
     from planner.language.pddl.export import Level
 
 ABOUT: Final = "Write a domain, and a problem if there is one, in another language."
 Source = AnyProblem | AnyDomain
 LANGUAGES: Final = ("pddl", "hddl", "yaml", "json")
 LEVELS: Final = ("strips", "adl")
-"""How much of PDDL may be used."""
+"""The levels of PDDL that may be written."""
 
 
-def arguments(parser: Parser) -> None:
-    """Declare what the command takes."""
+def add_arguments(parser: Parser) -> None:
+    """Declare the arguments of the command."""
     add_domain(parser)
-    add_problem(parser, optional=True)
-    languages = "|".join(LANGUAGES)
-    parser.add_argument(
-        "--to", type=one_of(*LANGUAGES), required=True, metavar=languages, help="The language to write."
-    )
-    lowest = "For PDDL (default: the lowest that the domain allows)."
-    parser.add_argument("--level", type=one_of(*LEVELS), metavar="|".join(LEVELS), help=lowest)
-    placeholders = "For PDDL and HDDL: so many objects that actions may create, of each type (default: %(default)s)."
-    parser.add_argument("--placeholders", type=how_many, default=3, metavar="N", help=placeholders)
-    determinize = "For PDDL: write the intended outcome of each action alone, for planners that know no chances."
-    parser.add_argument("--determinize", action="store_true", help=determinize)
+    add_problem(parser)
+    about, languages = "Language to write.", "|".join(LANGUAGES)
+    parser.add_argument("--to", type=choice_of(*LANGUAGES), required=True, metavar=languages, help=about)
+    about = "Level of PDDL (default: the lowest that the domain allows)."
+    parser.add_argument("--level", type=choice_of(*LEVELS), metavar="|".join(LEVELS), help=about)
+    about = "For PDDL and HDDL: number of objects of each type that actions may create (default: %(default)s)."
+    parser.add_argument("--placeholders", type=read_positive_number, default=3, metavar="N", help=about)
+    about = "For PDDL: write only the intended outcome of each action, for planners without uncertain outcomes."
+    parser.add_argument("--determinize", action="store_true", help=about)
     parser.add_argument("--out", type=Path, metavar="DIR", help="Write files into DIR instead of to stdout.")
     add_limits(parser, default=60.0)
 
 
-def run(
-    started: float,
-    *,
-    domain: str,
-    problem: str | None,
-    to: str,
-    level: Level | None,
-    placeholders: int,
-    determinize: bool,
-    out: Path | None,
-    time_limit: float,
-    memory_limit: float | None,
-) -> Exit:
+def run(started: float, given: Namespace) -> Exit:
     """Write a domain, and a problem if there is one."""
-    if level is not None and to != "pddl":
+    if given.level is not None and given.to != "pddl":
         raise InputError("--level belongs to --to pddl")
-    if determinize and to != "pddl":
+    if given.determinize and given.to != "pddl":
         raise InputError("--determinize belongs to --to pddl")
-    limit_memory(memory_limit)
-    with interruptible(left(time_limit, started)):
-        source = _writable(domain, problem, to, placeholders, determinize=determinize)
-        texts = {"": as_one_text(source, to, level)} if out is None else as_files(source, to, level)
-    if out is None:
-        give(texts[""])
+    limit_memory(given.memory_limit)
+    with interruptible(remaining_seconds(given.time_limit, started)):
+        source = _load_writable(given)
+        files = {} if given.out is None else as_files(source, given.to, given.level)
+        text = as_one_text(source, given.to, given.level) if given.out is None else ""
+    if given.out is None:
+        give(text)
         return Exit.OK
-    out.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        write_atomically(out / name, text)
+    given.out.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        write_atomically(given.out / name, content)
     return Exit.OK
 
 
-def _writable(domain: str, problem: str | None, to: str, placeholders: int, *, determinize: bool) -> Source:
-    """Return what the arguments name, with placeholders where the language `to` knows no creation of objects."""
-    from planner.cli.options import domain_or_problem
+def _load_writable(given: Namespace) -> Source:
+    """Load what the arguments name, in the form that the language can say: without uncertain outcomes or creation."""
+    from planner.cli.options import load_named
+    from planner.language.loading.load import open_source
 
-    source = domain_or_problem(domain, problem)
-    if to == "pddl" and not isinstance(source, Problem | DomainModel):
+    source = load_named(open_source(given.domain), given.problem)
+    if given.to == "pddl" and not isinstance(source, Problem | DomainModel):
         raise not_classical(source, "writing PDDL for")
-    if to not in ("pddl", "hddl"):
+    if given.to not in ("pddl", "hddl"):
         return source
-    if determinize:
-        source = _determinized(source)
-    _tell_unlikely(source)
-    return without_creation(source, placeholders)
+    if given.determinize:
+        source = _keep_intended_outcomes(source)
+    _warn_of_unlikely_outcomes(source)
+    return _replace_created_objects(source, given.placeholders)
 
 
-def _determinized(source: Source) -> Source:
-    """Return `source` with the intended outcome of each action alone."""
+def _keep_intended_outcomes(source: Source) -> Source:
+    """Return `source` with only the intended outcome of each action."""
     from planner.language.pddl.export import determinize
 
     if isinstance(source, Problem):
@@ -99,8 +87,8 @@ def _determinized(source: Source) -> Source:
     return determinize(source) if isinstance(source, DomainModel) else source
 
 
-def _tell_unlikely(source: Source) -> None:
-    """Say which actions intend an outcome that readers do not take for the intended one."""
+def _warn_of_unlikely_outcomes(source: Source) -> None:
+    """Say which intended outcomes are not the likeliest, as readers of PDDL take the likeliest for the intended one."""
     from planner.language.pddl.export import find_unlikely
 
     domain: Any = getattr(source, "domain", source)
@@ -109,17 +97,11 @@ def _tell_unlikely(source: Source) -> None:
         tell(f"{message}, for which PDDL has no word (--to yaml has)")
 
 
-def how_many(text: str) -> int:
-    """Read a whole number above 0."""
-    if text.isascii() and text.isdigit() and int(text) > 0:
-        return int(text)
-    from argparse import ArgumentTypeError
+def _replace_created_objects(source: Source, number: int) -> Source:
+    """Return `source` with `number` placeholders of each type for created objects, and say so.
 
-    raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
-
-
-def without_creation(source: Source, number: int) -> Source:
-    """Return `source` with objects in place of those that actions create, and say so; raises where it cannot be."""
+    Raises `InputError` for a domain without a problem: placeholders are objects of a problem.
+    """
     if not isinstance(source, Problem | DomainModel):
         return source
     if not creates_objects(source if isinstance(source, DomainModel) else source.domain):
@@ -135,7 +117,7 @@ def without_creation(source: Source, number: int) -> Source:
 
 
 def as_one_text(source: Source, to: str, level: Level | None) -> str:
-    """Return domain and problem in one text."""
+    """Return the domain and the problem as one text."""
     from planner.language.documents import write_json, write_yaml
 
     match to:
@@ -148,7 +130,7 @@ def as_one_text(source: Source, to: str, level: Level | None) -> str:
 
 
 def as_files(source: Source, to: str, level: Level | None) -> dict[str, str]:
-    """Return domain and problem as files: names and texts."""
+    """Return the domain and the problem as files: names and texts."""
     from planner.language.documents import write_json, write_yaml
 
     if isinstance(source, Problem | DomainModel) and to == "pddl":
@@ -163,7 +145,7 @@ def as_files(source: Source, to: str, level: Level | None) -> dict[str, str]:
 
 
 def as_hddl(source: Source) -> dict[str, str]:
-    """Return HDDL; what is classical is written with the methods that follow from its actions."""
+    """Return HDDL files; a classical problem gets methods that follow from its actions."""
     from planner.language.loading.sources import find_languages
 
     language = find_languages().get(".hddl")
@@ -174,7 +156,7 @@ def as_hddl(source: Source) -> dict[str, str]:
 
 
 def as_pddl(source: Problem | DomainModel, level: Level | None) -> dict[str, str]:
-    """Return PDDL; a domain alone is written on the level "adl", since what "strips" takes depends on the problem."""
+    """Return PDDL files; a domain alone is written on the level "adl", as writing STRIPS depends on the problem."""
     from planner.language.pddl.export import export
 
     if isinstance(source, Problem):

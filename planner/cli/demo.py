@@ -1,32 +1,31 @@
-"""`forethought demo`: the main job on a shipped domain: declared, solved, proved, explained, validated, carried out.
+"""`forethought demo`: declare, solve, explain, validate and carry out a plan, on a shipped domain.
 
-Other packages add parts.
+Other packages add parts by entry points of the group `forethought.demo`.
 """
 
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from planner.cli.exit_codes import Exit
 from planner.cli.output import give, is_terminal
-from planner.cli.solve import summary
+from planner.cli.parser import Parser
+from planner.cli.solve import summarise
 from planner.errors import printable
-from planner.lightweight import TYPE_CHECKING, Final
+from planner.lightweight import Final
 from planner.limits import Limits
 from planner.model import Action, Problem
 from planner.model.formulas import conjuncts
 from planner.plan import Plan, Status
 
-if TYPE_CHECKING:
-    from planner.cli.parser import Parser
-
-ABOUT: Final = "Declare, solve, prove, explain, validate and carry out, in a minute, on a shipped domain."
+ABOUT: Final = "Show in a minute how a shipped domain is declared, solved, explained, validated and carried out."
 DOMAIN: Final = "assistant"
 GROUP: Final = "forethought.demo"
 SECONDS: Final = 20.0
-"""The limit of each search; they take a fraction of one."""
+"""Time limit of each search, in seconds; a search takes a fraction of a second."""
 Show = Callable[[str], None]
 COMMANDS: Final = """\
 forethought solve assistant --json            the whole result, for programs
@@ -37,11 +36,11 @@ forethought check DOMAIN                      lint for a domain of yours
 forethought --help                            everything else"""
 
 
-def arguments(_parser: Parser) -> None:
+def add_arguments(_parser: Parser) -> None:
     """Declare nothing: the command takes no arguments."""
 
 
-def run(_started: float) -> Exit:
+def run(_started: float, _given: Namespace) -> Exit:
     """Show each part under a heading."""
     from planner.language.loading.load import load
     from planner.solve import solve
@@ -49,26 +48,26 @@ def run(_started: float) -> Exit:
     problem = load(DOMAIN)
     assert isinstance(problem, Problem)
     show_declarations(problem)
-    heading("2. Solved")
+    print_heading("2. Solved")
     result = solve(problem, time_limit=SECONDS)
-    good(summary(result))
-    sound = result.plan is not None and show_plan(result.plan) and show_what_is_needed(result.plan)
-    for part in other_parts():
-        sound = part(heading, good, give) and sound
-    heading("Now you")
-    give(COMMANDS.replace("forethought", command()))
+    print_highlighted(summarise(result))
+    sound = result.plan is not None and show_plan(result.plan) and show_a_needed_action(result.plan)
+    for part in load_plugin_parts():
+        sound = part(print_heading, print_highlighted, give) and sound
+    print_heading("Now you")
+    give(COMMANDS.replace("forethought", find_command()))
     return Exit.OK if sound and result.status is Status.OPTIMAL else Exit.NO_VERDICT
 
 
-def other_parts() -> list[Callable[[Show, Show, Show], bool]]:
-    """Return what other packages show, by their entry points: functions of what prints headings, results and text."""
+def load_plugin_parts() -> list[Callable[[Show, Show, Show], bool]]:
+    """Return the parts of other packages: functions that take functions to print headings, results and text."""
     from importlib.metadata import entry_points
 
     return [each.load() for each in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)]
 
 
-def command() -> str:
-    """Return what the user has to type for this command: its path, where it is not among the programs."""
+def find_command() -> str:
+    """Return what the user has to type for this command: its path where it is not on the search path."""
     from shutil import which
 
     called = sys.argv[0]
@@ -76,71 +75,71 @@ def command() -> str:
 
 
 def show_declarations(problem: Problem) -> None:
-    """Show what some actions declare, and the goal."""
+    """Show the declarations of some actions, and the goal."""
     actions = list(problem.domain.actions.values())
-    heading(f"1. Declared: '{DOMAIN}', {len(actions)} actions, such as")
-    give("\n".join(map(declaration, actions[-3:])))
-    give(f"Goal: {listed(conjuncts(problem.goal.hard))}")
+    print_heading(f"1. Declared: '{DOMAIN}', {len(actions)} actions, such as")
+    give("\n".join(map(format_action, actions[-3:])))
+    give(f"Goal: {join_parts(conjuncts(problem.goal.hard))}")
 
 
 def show_plan(plan: Plan) -> bool:
-    """Show the plan, why each step is there, and that it holds; return whether the validator agrees."""
+    """Show the plan, why each step is there, and the verdict; return whether the validator accepts the plan."""
     from planner.explain.plan_explanation import explain_plan
     from planner.validation.validate import validate
 
     give(str(plan))
-    heading("3. Explained: why each step is there")
+    print_heading("3. Explained: why each step is there")
     give(str(explain_plan(plan.problem, plan)))
-    heading("4. Validated, by code that shares nothing with the search")
+    print_heading("4. Validated, by code that shares nothing with the search")
     verdict, broken = validate(plan.problem, plan), validate(plan.problem, plan.steps[1:])
-    good(f"the plan: {verdict}")
+    print_highlighted(f"the plan: {verdict}")
     give(f"without its first step: {broken}")
     return verdict.valid and not broken.valid
 
 
-def show_what_is_needed(plan: Plan) -> bool:
-    """Take away an action that the problem cannot do without, and show why it then has no plan, if there is one."""
+def show_a_needed_action(plan: Plan) -> bool:
+    """Remove an action without which the problem is unsolvable, and explain why; return whether there is one."""
     from planner.explain.unsolvability import explain_unsolvable
     from planner.solve import solve
 
     for name in dict.fromkeys(step.action for step in plan.steps):
-        less = without(name, plan.problem)
+        less = remove_action(name, plan.problem)
         result = solve(less, time_limit=SECONDS)
         if result.status is Status.UNSOLVABLE:
-            heading(f"5. And if there were no '{name}'?")
-            good(summary(result))
+            print_heading(f"5. And if there were no '{name}'?")
+            print_highlighted(summarise(result))
             give(str(explain_unsolvable(less, Limits(SECONDS))))
             return True
     return False
 
 
-def without(name: str, problem: Problem) -> Problem:
-    """Return `problem` in a world where nobody can do `name`."""
+def remove_action(name: str, problem: Problem) -> Problem:
+    """Return `problem` without the action `name`."""
     domain = problem.domain
     actions = {other: action for other, action in domain.actions.items() if other != name}
     return replace(problem, domain=replace(domain, actions=actions))
 
 
-def declaration(action: Action) -> str:
-    """Return what an action requires, provides and modifies, as its author wrote it."""
+def format_action(action: Action) -> str:
+    """Return the declaration of `action` as text: what it requires, provides and modifies."""
     lines = [f"{action.signature}: {action.description}"]
     parts = {"requires": [*conjuncts(action.requires)], "provides": action.provides, "modifies": action.modifies}
-    lines += [f"    {name}  {listed(found)}" for name, found in parts.items() if found]
+    lines += [f"    {name}  {join_parts(found)}" for name, found in parts.items() if found]
     return "\n".join(lines)
 
 
-def listed(parts: Iterable[object]) -> str:
-    """Return the parts of a condition in one line, variables by their bare names."""
+def join_parts(parts: Iterable[object]) -> str:
+    """Return the parts of a condition in one line, variables without question marks."""
     return ", ".join(map(str, parts)).replace("?", "")
 
 
-def heading(text: str) -> None:
-    """Print the title of a part."""
+def print_heading(text: str) -> None:
+    """Print the title of a part in bold."""
     _print(f"\n{text}", "bold cyan")
 
 
-def good(text: str) -> None:
-    """Print a result to look at."""
+def print_highlighted(text: str) -> None:
+    """Print a result in green."""
     _print(text, "green")
 
 

@@ -1,4 +1,4 @@
-"""Exit codes of the command, and the one clear message that each error becomes: never a traceback for a mistake."""
+"""Turns results, verdicts and errors into exit codes and messages; a mistake of the user never gives a traceback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import IntEnum
 from planner.cli.output import tell
 from planner.errors import EngineError, ForethoughtError, NoPlan, UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Final
-from planner.limits import LimitReached
+from planner.limits import STOPS, LimitReached
 from planner.plan import Result, Status, StoppedBy
 
 if TYPE_CHECKING:
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 
 
 class Exit(IntEnum):
-    """What the process's exit code means."""
+    """The exit codes of the command."""
 
     OK = 0
-    """A plan was found; valid; clean."""
+    """A plan was found or is valid, or nothing is wrong."""
     INTERNAL = 1
     """A bug in Forethought."""
     USAGE = 2
     """Bad input or usage."""
     NEGATIVE = 10
-    """A verdict, and it is no: proved unsolvable, an invalid plan, findings."""
+    """A negative verdict: proved unsolvable, an invalid plan, findings."""
     NO_VERDICT = 11
     """A limit was reached without a plan."""
     UNSUPPORTED = 12
-    """The input is understood, and uses what is not supported."""
+    """The input is correct, but uses a construct that is not supported."""
     INTERRUPTED = 130
     """Interrupted from the keyboard, or asked to terminate."""
 
 
-DEEPEST: Final = 20
-"""So many exceptions are followed back to the one that they came of."""
+MAX_CAUSES: Final = 20
+"""Number of causes that are followed back from an exception."""
 
 
 def exit_of(result: Result) -> Exit:
-    """Return the exit code that says what `result` says."""
+    """Return the exit code for `result`."""
     if result.stopped_by is StoppedBy.CANCELLED:
         return Exit.INTERRUPTED
     match result.status:
@@ -55,7 +55,7 @@ def exit_of(result: Result) -> Exit:
 
 
 def exit_of_verdict(verdict: Verdict) -> Exit:
-    """Return the exit code that says what `verdict` says."""
+    """Return the exit code for `verdict`."""
     if verdict.stopped_by is StoppedBy.CANCELLED:
         return Exit.INTERRUPTED
     if verdict.stopped_by is not None:
@@ -64,7 +64,7 @@ def exit_of_verdict(verdict: Verdict) -> Exit:
 
 
 def tell_error(error: BaseException) -> Exit:
-    """Say on stderr what `error` means for the user, and return the exit code for it."""
+    """Print the message for `error` on stderr, and return its exit code."""
     code, message = judge(error)
     tell(message)
     if os.environ.get("FORETHOUGHT_DEBUG"):
@@ -97,8 +97,8 @@ def judge(error: BaseException) -> tuple[Exit, str]:
             return Exit.USAGE, f"Error: {name}: {reason}"
         case UnicodeDecodeError():
             return Exit.USAGE, f"Error: a file that should be UTF-8 text is not: {error}"
-        case _ if (broken_off := _interruption(error)) is not None:
-            return judge(broken_off)
+        case _ if (stop := _find_interruption(error)) is not None:
+            return judge(stop)
         case _:
             return Exit.INTERNAL, (
                 f"Internal error: {type(error).__name__}: {error}\n"
@@ -107,15 +107,14 @@ def judge(error: BaseException) -> tuple[Exit, str]:
             )
 
 
-def _interruption(error: BaseException) -> BaseException | None:
-    """Return the limit or signal of which `error` came; None where it came of something else.
+def _find_interruption(error: BaseException) -> BaseException | None:
+    """Return the limit or signal that caused `error`, None where something else did.
 
-    Python itself makes another exception of one that arrives while a class is created (`__set_name__`), and so do
-    libraries of one that arrives while they handle theirs.
+    Python wraps an exception that arrives while it creates a class (`__set_name__`), and so do libraries.
     """
     found: BaseException | None = error
-    for _ in range(DEEPEST):
+    for _ in range(MAX_CAUSES):
         found = found and (found.__cause__ or found.__context__)
-        if found is None or isinstance(found, KeyboardInterrupt | MemoryError | LimitReached):
+        if found is None or isinstance(found, STOPS):
             return found
     return None

@@ -1,105 +1,93 @@
-"""`forethought explain`: why each step of a plan is there, or why there is no plan and what would give one."""
+"""`forethought explain`: why each step of a plan is there, or why there is no plan and which change would give one."""
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 
 from planner.cli.exit_codes import Exit, exit_of, exit_of_verdict
-from planner.cli.interrupt import Watchman, finite, interruptible, limit_memory
+from planner.cli.interrupt import Watchman, finite_limit, interruptible, limit_memory
 from planner.cli.options import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.output import give, tell
-from planner.cli.solve import summary
+from planner.cli.parser import Parser
+from planner.cli.solve import summarise
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.limits import Limits
 from planner.model import Problem
-from planner.plan import Plan, Result, Status
+from planner.plan import Plan, Status
 from planner.problem_kinds import AnyProblem, service_of
 
 if TYPE_CHECKING:
-    from planner.cli.parser import Parser
     from planner.language.loading.sources import Source
 
-ABOUT: Final = "Say why each step of a plan is there; or why there is no plan, and what would give one."
+ABOUT: Final = "Explain why each step of a plan is there, or why there is no plan and what would give one."
 
 
-def arguments(parser: Parser) -> None:
-    """Declare what the command takes."""
+def add_arguments(parser: Parser) -> None:
+    """Declare the arguments of the command."""
     add_domain(parser)
-    add_problem(parser, optional=True)
-    solved_first = "The plan to explain; without one, the problem is solved first."
-    parser.add_argument("plan", type=Path, metavar="PLAN", nargs="?", help=solved_first)
+    add_problem(parser)
+    about = "The plan to explain; without one, the problem is solved first."
+    parser.add_argument("plan", type=Path, metavar="PLAN", nargs="?", help=about)
     add_limits(parser, default=10.0)
     add_quiet(parser)
 
 
-def run(
-    started: float,
-    *,
-    domain: str,
-    problem: str | None,
-    plan: Path | None,
-    time_limit: float,
-    memory_limit: float | None,
-    quiet: bool,
-) -> Exit:
-    """Print reasons."""
-    from planner.cli.options import named
+def run(started: float, given: Namespace) -> Exit:
+    """Print the explanation of the plan that is given or found, or of why there is none."""
+    from planner.cli.options import name_source
     from planner.language.loading.load import load_from, open_source
+    from planner.solve import solve
 
-    limits = Limits(finite(time_limit), limit_memory(memory_limit), started=started)
+    domain, problem, plan = given.domain, given.problem, given.plan
+    limits = Limits(finite_limit(given.time_limit), limit_memory(given.memory_limit), started=started)
     with interruptible(limits.remaining) as watchman:
         source = open_source(domain)
-        if plan is None and problem is not None and is_plan(problem, source):
+        if plan is None and problem is not None and _is_plan(problem, source):
             plan, problem = Path(problem), None
         loaded = load_from(source, problem)
         if plan is not None:
-            return explain_given(loaded, plan, limits, watchman)
-        with named(domain, problem), watchman.searching() as limits.cancel:
-            result = solved(loaded, limits)
-    if not quiet or result.status is Status.UNSUPPORTED:
-        tell(summary(result))
+            return _explain_given(loaded, plan, limits, watchman)
+        with name_source(domain, problem), watchman.searching() as limits.cancel:
+            memory = limits.memory_limit
+            result = solve(loaded, time_limit=limits.remaining, memory_limit=memory, cancel=limits.cancel)
+    if not given.quiet or result.status is Status.UNSUPPORTED:
+        tell(summarise(result))
     if result.plan is not None:
-        give(explained(result.plan, limits))
+        give(_explain_steps(result.plan, limits))
     elif result.status is Status.UNSOLVABLE:
-        give(reasons(loaded, limits))
+        give(_explain_unsolvable(loaded, limits))
     return exit_of(result)
 
 
-def is_plan(text: str, source: Source) -> bool:
-    """Return whether what follows the domain is a plan for its own problem: a file that no problem is read from."""
+def _is_plan(text: str, source: Source) -> bool:
+    """Return whether the word after the domain is a plan for the domain's own problem: a file that holds no problem."""
     from planner.language.loading.load import is_readable
 
     own = source.problems()
     return bool(own) and text not in own and not is_readable(text) and Path(text).is_file()
 
 
-def explain_given(problem: AnyProblem, path: Path, limits: Limits, watchman: Watchman) -> Exit:
+def _explain_given(problem: AnyProblem, path: Path, limits: Limits, watchman: Watchman) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
-    from planner.cli.plans import plan_from, text_of
+    from planner.cli.options import read_plan_file, read_plan_text
     from planner.validation.validate import validate
 
     if isinstance(problem, Problem):
-        plan, _ = plan_from(path, problem)
+        plan, _ = read_plan_file(path, problem)
         verdict = validate(problem, plan.steps)
-        text = explained(plan, limits) if verdict.valid else str(verdict)
+        text = _explain_steps(plan, limits) if verdict.valid else str(verdict)
     else:
         service = service_of(problem)
-        plan = service.read_plan(problem, text_of(path), str(path))
+        plan = service.read_plan(problem, read_plan_text(path), str(path))
         with watchman.checking(plan) as limits.cancel:
             verdict = service.validate(problem, plan, limits)
-            text = explained(plan, limits) if verdict.valid else str(verdict)
+            text = _explain_steps(plan, limits) if verdict.valid else str(verdict)
     give(text)
     return exit_of_verdict(verdict)
 
 
-def solved(problem: AnyProblem, limits: Limits) -> Result:
-    """Solve `problem` within what is left of `limits`."""
-    from planner.solve import solve
-
-    return solve(problem, time_limit=limits.remaining, memory_limit=limits.memory_limit, cancel=limits.cancel)
-
-
-def explained(plan: Plan, limits: Limits) -> str:
+def _explain_steps(plan: Plan, limits: Limits) -> str:
     """Return why each step of a valid plan is there; raises `LimitReached`."""
     from planner.explain.plan_explanation import explain_plan
 
@@ -108,8 +96,8 @@ def explained(plan: Plan, limits: Limits) -> str:
     return str(explain_plan(plan.problem, plan))
 
 
-def reasons(problem: AnyProblem, limits: Limits) -> str:
-    """Return why there is no plan, which is proved, and what would give one, in as much time again as `limits` had."""
+def _explain_unsolvable(problem: AnyProblem, limits: Limits) -> str:
+    """Return why `problem`, which is proved unsolvable, has no plan; the limits begin anew."""
     from planner.explain.unsolvability import explain_unsolvable
 
     again = Limits(limits.time_limit, limits.memory_limit)

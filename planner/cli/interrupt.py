@@ -1,7 +1,7 @@
-"""Ctrl-C, SIGTERM, the clock and the memory limit: each ends a search in good order, and anything else where it is.
+"""Signals and limits of the command: Ctrl-C, SIGTERM, the time limit and the memory limit.
 
-A search watches its limits and its `cancel` event by itself, and then still has what it found. All else (reading a
-pipe, a file of a million lines, Python that never ends) is broken off by an exception.
+A search watches its limits and its `cancel` event itself, so that it can return what it has found. An exception breaks
+off all other work: reading a pipe or a file of a million lines, or Python code of a domain that never ends.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from planner.limits import GIB, Alarm, Finishing, resident_bytes
 from planner.plan import Plan, StoppedBy
 
 PATIENCE_SECONDS: Final = 1.5
-"""How long after its time limit a search is broken off, too; an engine's process is given less to end."""
+"""Seconds after its time limit at which a search is broken off; the process of an engine gets less time to end."""
 GRACE: Final = 20
-"""So many times a search that only makes ready what it has found is left to it."""
+"""Number of alarms that are ignored while a search only prepares the plan that it has found."""
 LONGEST_SECONDS: Final = 1e8
-"""Three years: no system's timer takes much more."""
+"""Longest time that a timer is set to, in seconds (three years): some systems take no more."""
 
 
 class Watchman:
-    """Decides what a signal and the end of the time do."""
+    """Decides what a signal and the end of the time limit do."""
 
     def __init__(self) -> None:
         self._cancel = threading.Event()
@@ -40,11 +40,11 @@ class Watchman:
         self._late = False
         self._grace = GRACE
         self.repeats = False
-        """Whether the clock interrupts, too, as a signal has."""
+        """Whether a timer repeats the interrupt of a signal."""
 
     @contextmanager
     def searching(self) -> Iterator[threading.Event]:
-        """Leave the body to end itself: the first signal sets the event, and the first alarm does nothing."""
+        """Let the body end by itself: the first signal only sets the event, and the first alarm does nothing."""
         self._searching = True
         try:
             yield self._cancel
@@ -52,7 +52,7 @@ class Watchman:
             self._searching = False
 
     def checking(self, plan: Plan) -> AbstractContextManager[threading.Event | None]:
-        """Return the same for a body that checks `plan`; one with its tree takes no search, and is broken off."""
+        """Return `searching` for a body that checks `plan`; a check of a plan with a tree needs no search."""
         return self.searching() if plan.tree is None else nullcontext()
 
     def interrupt(self, _number: int, _frame: FrameType | None) -> None:
@@ -63,13 +63,13 @@ class Watchman:
         self._cancel.set()
 
     def _repeat(self) -> None:
-        """Have the exception raised again later: Python drops one that comes while it calls a weak reference back."""
+        """Raise the exception again later: Python drops one that arrives in a callback of a weak reference."""
         self.repeats = True
         signal.signal(signal.SIGALRM, self.interrupt)
         signal.setitimer(signal.ITIMER_REAL, PATIENCE_SECONDS, PATIENCE_SECONDS)
 
     def alarm(self, _number: int, _frame: FrameType | None) -> None:
-        """Raise `Alarm`, unless a search may still notice by itself that time is up, or has a plan to check."""
+        """Raise `Alarm`, unless the search may still notice the time limit itself, or has a plan to check."""
         if Finishing.going_on and self._grace:
             self._grace -= 1
             return
@@ -79,8 +79,8 @@ class Watchman:
 
 
 @contextmanager
-def finishing() -> Iterator[None]:
-    """Let the body, which hands over what was found, come to its end: only a second signal interrupts it."""
+def delay_interrupts() -> Iterator[None]:
+    """Let the body, which writes the result, come to its end: only a second signal interrupts it."""
     watchman = Watchman()
     numbers = (signal.SIGINT, signal.SIGTERM)
     with watchman.searching():
@@ -97,8 +97,8 @@ def finishing() -> Iterator[None]:
 
 
 @contextmanager
-def _dropping_quietly() -> Iterator[None]:
-    """Let Python say nothing of interrupts that it drops, as in callbacks of weak references: they come again."""
+def _silence_dropped_interrupts() -> Iterator[None]:
+    """Keep Python from reporting interrupts that it drops in callbacks of weak references: they are raised again."""
     before = sys.unraisablehook
 
     def hook(dropped: Any) -> None:
@@ -114,7 +114,7 @@ def _dropping_quietly() -> Iterator[None]:
 
 @contextmanager
 def interruptible(seconds: float | None = None) -> Iterator[Watchman]:
-    """Let signals, and the clock in so many `seconds`, end the body with `KeyboardInterrupt` and `Alarm`."""
+    """End the body with `KeyboardInterrupt` on a signal, and with `Alarm` after so many `seconds`."""
     watchman = Watchman()
     handlers = {signal.SIGINT: watchman.interrupt, signal.SIGTERM: watchman.interrupt}
     if seconds is not None:
@@ -133,7 +133,7 @@ def interruptible(seconds: float | None = None) -> Iterator[Watchman]:
         if seconds is not None:
             first = min(max(seconds, 1e-6), LONGEST_SECONDS)
             timer = signal.setitimer(signal.ITIMER_REAL, first, PATIENCE_SECONDS)
-        with _dropping_quietly():
+        with _silence_dropped_interrupts():
             yield watchman
     finally:
         try:
@@ -143,56 +143,34 @@ def interruptible(seconds: float | None = None) -> Iterator[Watchman]:
 
 
 MEMORY_SHARE: Final = 0.8
-"""The part of the available memory that is used unless `--memory-limit` says otherwise."""
+"""Share of the available memory that is the default of `--memory-limit`."""
 ADDRESS_SLACK: Final = 1.25
-"""Address space over resident memory: allocators reserve more than they use."""
+"""Limit on address space as a multiple of that on resident memory: allocators reserve more than they use."""
 LEAST_ADDRESSES: Final = 64 * 1024**2
-"""Bytes of address space that even the smallest limit leaves, to load what says that it is reached."""
+"""Smallest room in the address space, in bytes: the code that reports the limit must still be loaded."""
 
 
-def seconds(text: str) -> float:
-    """Read a number of seconds above 0; `none` is infinity."""
-    return _positive(text, "seconds")
-
-
-def gibibytes(text: str) -> float:
-    """Read a number of GiB above 0; `none` is infinity."""
-    return _positive(text, "GiB")
-
-
-def _positive(text: str, unit: str) -> float:
-    try:
-        value = math.inf if text.lower() == "none" else float(text)
-    except ValueError:
-        value = math.nan
-    if not value > 0:
-        from argparse import ArgumentTypeError
-
-        raise ArgumentTypeError(f"{text!r} is not a number of {unit} above 0, nor 'none'")
-    return value
-
-
-def finite(limit: float) -> float | None:
-    """Return `limit`, or None where it is infinite: the library's word for no limit; never below 0."""
+def finite_limit(limit: float) -> float | None:
+    """Return `limit`, at least 0, or None, which is no limit in the library, for infinity."""
     return None if math.isinf(limit) else max(0.0, limit)
 
 
-def left(limit: float, started: float) -> float | None:
-    """Return the seconds that are left of `limit`, counted from `started`; None where it is infinite."""
-    return finite(limit - (time.monotonic() - started))
+def remaining_seconds(limit: float, started: float) -> float | None:
+    """Return how many seconds of `limit`, counted from `started`, remain; None for an infinite limit."""
+    return finite_limit(limit - (time.monotonic() - started))
 
 
 def available_gibibytes() -> float:
-    """Return the memory that this process may still take: what the system has free, or less where a cgroup says so."""
+    """Return how many GiB this process may still take: the free memory of the system, or less by limit of a cgroup."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    free = [line for line in _lines(Path("/proc/meminfo")) if line.startswith("MemAvailable:")]
+    free = [line for line in _read_lines(Path("/proc/meminfo")) if line.startswith("MemAvailable:")]
     found.extend(int(line.split()[1]) * 1024 for line in free)
     for limit in (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")):
-        found.extend(int(line) for line in _lines(limit) if line.isdigit())
+        found.extend(int(line) for line in _read_lines(limit) if line.isdigit())
     return min(found) / GIB
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="ascii").splitlines()
     except OSError:
@@ -200,13 +178,13 @@ def _lines(path: Path) -> list[str]:
 
 
 def limit_memory(limit: float | None) -> float | None:
-    """Make large allocations past `limit` GiB (None: a share of what is available) fail with `MemoryError`.
+    """Limit the address space, so that allocations past `limit` GiB (None: the default) fail with `MemoryError`.
 
-    This is the last resort, behind the limit that every loop watches; return that one, None when there is no limit.
+    This is the last resort. Return the limit, which loops watch; None where there is none.
     """
     if limit is None:
         limit = available_gibibytes() * MEMORY_SHARE
-    if finite(limit) is None:
+    if finite_limit(limit) is None:
         return None
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = _address_bytes() + max(int(limit * ADDRESS_SLACK * GIB), LEAST_ADDRESSES)
@@ -217,7 +195,7 @@ def limit_memory(limit: float | None) -> float | None:
 
 @contextlib.contextmanager
 def limited_memory(limit: float | None) -> Iterator[None]:
-    """Do the same while the body runs: afterwards the process may take as much as before."""
+    """Limit the memory while the body runs; afterwards the process may take as much as before."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     limit_memory(limit)
     try:
@@ -227,5 +205,6 @@ def limited_memory(limit: float | None) -> Iterator[None]:
 
 
 def _address_bytes() -> int:
-    sizes = _lines(Path("/proc/self/statm"))
+    """Return the size of the process's address space in bytes, or of its resident memory where that is unknown."""
+    sizes = _read_lines(Path("/proc/self/statm"))
     return int(sizes[0].split()[0]) * os.sysconf("SC_PAGE_SIZE") if sizes else resident_bytes()

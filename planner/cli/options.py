@@ -1,109 +1,102 @@
-"""Arguments and options that several commands share: domain and problem, limits, `--budget`, `--deadline`, `--soft`.
+"""Arguments and options that several commands share: problems, plan files, limits, and changes of the problem.
 
-What an option adds is beside what the problem says. A command is about a problem, or about a domain where no problem is
-given and the domain has none of its own.
+The changes are `--budget`, `--deadline` and `--soft`. A command is about a problem. Where none is named, it is about
+the first problem of the domain's own, or else about the domain.
 """
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from planner.cli.interrupt import gibibytes, seconds
-from planner.cli.policies import amount
-from planner.errors import InputError, Location, did_you_mean
-from planner.language.loading.load import load_from, open_source
+from planner.cli.parser import Parser, read_amount, read_gibibytes, read_seconds
+from planner.errors import InputError, Location, PlanError, did_you_mean
+from planner.language.loading.load import load, load_from
 from planner.language.loading.sources import Source
 from planner.lightweight import TYPE_CHECKING, Any, replace
-from planner.plan import exact
-from planner.problem_kinds import AnyDomain, AnyProblem
+from planner.model import Problem, SoftGoal
+from planner.plan import Plan, exact
+from planner.plan_json import is_json, read_json_plan
+from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from planner.model import Number
 
-    from planner.cli.parser import Parser
-    from planner.model import Number, Problem
-    from planner.problem_kinds import AnyProblem
+    SoftGoalText = tuple[str, Number]
 
 
 def add_domain(parser: Parser) -> None:
     """Add DOMAIN."""
-    kinds = "A .py, .yaml, .json, .pddl or .hddl file, a folder, or the name of a shipped domain."
-    parser.add_argument("domain", metavar="DOMAIN", help=kinds)
+    about = "A .py, .yaml, .json, .pddl or .hddl file, a folder, or the name of a shipped domain."
+    parser.add_argument("domain", metavar="DOMAIN", help=about)
 
 
-def add_problem(parser: Parser, *, optional: bool = False) -> None:
-    """Add PROBLEM, which may be `optional`."""
-    if optional:
-        several = "A file, or a problem's name, where DOMAIN has none or several."
-        parser.add_argument("problem", metavar="PROBLEM", nargs="?", help=several)
-    else:
-        parser.add_argument("problem", metavar="PROBLEM", help="A problem file, or the name of a problem.")
+def add_problem(parser: Parser) -> None:
+    """Add PROBLEM, which is optional."""
+    about = "A problem file or the name of a problem; needed if DOMAIN has no problem, or several."
+    parser.add_argument("problem", metavar="PROBLEM", nargs="?", help=about)
 
 
 def add_limits(parser: Parser, *, default: float) -> None:
-    """Add the limits of time, `default` seconds unless stated, and of memory."""
-    parser.add_argument(
-        "--time-limit",
-        type=seconds,
-        default=default,
-        metavar="SECONDS",
-        help="Wall-clock seconds, reading included; 'none' for no limit (default: %(default)g).",
-    )
-    parser.add_argument(
-        "--memory-limit",
-        type=gibibytes,
-        metavar="GiB",
-        help="Memory of the process; 'none' for no limit (default: 80 %% of what is available).",
-    )
+    """Add the time limit, of `default` seconds unless stated, and the memory limit."""
+    about = "Time limit in seconds, reading included; 'none' for no limit (default: %(default)g)."
+    parser.add_argument("--time-limit", type=read_seconds, default=default, metavar="SECONDS", help=about)
+    about = "Memory limit of the process; 'none' for no limit (default: 80%% of the available memory)."
+    parser.add_argument("--memory-limit", type=read_gibibytes, metavar="GiB", help=about)
 
 
 def add_quiet(parser: Parser) -> None:
     """Add `--quiet`."""
-    parser.add_argument("-q", "--quiet", action="store_true", help="No messages and no progress; errors only.")
+    parser.add_argument("-q", "--quiet", action="store_true", help="Print no messages and no progress, only errors.")
 
 
-def add_limiting(parser: Parser) -> None:
-    """Add `--budget` and `--deadline`."""
-    most = "What a plan may cost ('cost=9') or use of a resource ('money=5'); once for each."
-    parser.add_argument("--budget", action="append", type=_budget, metavar="NAME=AMOUNT", help=most)
-    soon = "How long a plan may take, where steps that need not wait for each other run at once."
-    parser.add_argument("--deadline", type=_seconds, metavar="SECONDS", help=soon)
+def add_problem_changes(parser: Parser) -> None:
+    """Add `--budget`, `--deadline` and `--soft`, which change the problem."""
+    about = "Budget on the cost ('cost=9') or on a resource ('money=5'); may be repeated."
+    parser.add_argument("--budget", action="append", type=_read_budget, metavar="NAME=AMOUNT", help=about)
+    about = "Longest duration of a plan; independent steps run at the same time."
+    parser.add_argument("--deadline", type=_read_deadline, metavar="SECONDS", help=about)
+    about = "Soft goal and its utility ('at(r2, lab)=5'); may be repeated."
+    parser.add_argument("--soft", action="append", type=_read_soft_goal, metavar="CONDITION=UTILITY", help=about)
 
 
-def _budget(text: str) -> tuple[str, Number]:
+def _read_budget(text: str) -> tuple[str, Number]:
     """Read `NAME=AMOUNT`."""
     name, _, number = text.partition("=")
     if not name or not number:
-        from argparse import ArgumentTypeError
-
         raise ArgumentTypeError(f"{text!r} is no budget, such as 'money=5'")
-    return name, amount(number)
+    return name, read_amount(number)
 
 
-def _seconds(text: str) -> Number:
-    """Read a time, above 0."""
-    found = amount(text)
+def _read_deadline(text: str) -> Number:
+    """Read a time above 0."""
+    found = read_amount(text)
     if not found:
-        from argparse import ArgumentTypeError
-
         raise ArgumentTypeError("the deadline is 0; it must be above 0, in seconds")
     return found
 
 
-def limited(loaded: AnyProblem, budget: list[tuple[str, Number]] | None, deadline: Number | None) -> AnyProblem:
-    """Return the problem with these limits in place of its own; raises `InputError` for resources that nothing uses."""
-    from planner.model import Problem
-
-    if not isinstance(loaded, Problem):
-        changed = _limited(loaded.classical, budget, deadline)
-        other: Any = loaded
-        return loaded if changed is loaded.classical else replace(other, classical=changed)
-    return _limited(loaded, budget, deadline)
+def _read_soft_goal(text: str) -> SoftGoalText:
+    """Read `CONDITION=UTILITY`; conditions may have equals signs themselves."""
+    condition, _, utility = text.rpartition("=")
+    if not condition.strip() or not utility.strip():
+        raise ArgumentTypeError(f"{text!r} is no wish, such as 'at(r2, lab)=5'")
+    return condition.strip(), exact(read_amount(utility.strip()))
 
 
-def _limited(problem: Problem, budget: list[tuple[str, Number]] | None, deadline: Number | None) -> Problem:
+def load_changed(given: Namespace) -> AnyProblem:
+    """Load the problem that the command names, with its `--budget`, `--deadline` and `--soft`."""
+    loaded = load(given.domain, given.problem)
+    classical = classical_of(loaded)
+    changed = _add_soft_goals(_add_limits(classical, given.budget, given.deadline), given.soft)
+    found: AnyProblem = loaded if changed is classical else with_classical(loaded, changed)
+    return found
+
+
+def _add_limits(problem: Problem, budget: list[tuple[str, Number]] | None, deadline: Number | None) -> Problem:
+    """Return `problem` with these limits in place of its own; raises `InputError` for resources that nothing uses."""
     if budget:
         known = dict.fromkeys(["cost", *(name for each in problem.domain.actions.values() for name in each.uses)])
         for place, (name, _) in enumerate(budget):
@@ -116,60 +109,39 @@ def _limited(problem: Problem, budget: list[tuple[str, Number]] | None, deadline
     return problem if deadline is None else replace(problem, deadline=deadline)
 
 
-Wish = tuple[str, "Number"]
-
-
-def add_wishing(parser: Parser) -> None:
-    """Add `--soft`."""
-    wanted = "What had better hold at the end, and what that is worth ('at(r2, lab)=5'); once for each."
-    parser.add_argument("--soft", action="append", type=_wish, metavar="CONDITION=UTILITY", help=wanted)
-
-
-def _wish(text: str) -> Wish:
-    """Read `CONDITION=UTILITY`; conditions may have equals signs themselves."""
-    condition, _, utility = text.rpartition("=")
-    if not condition.strip() or not utility.strip():
-        from argparse import ArgumentTypeError
-
-        raise ArgumentTypeError(f"{text!r} is no wish, such as 'at(r2, lab)=5'")
-    return condition.strip(), exact(amount(utility.strip()))
-
-
-def wishing(loaded: AnyProblem, soft: Sequence[Wish] | None) -> AnyProblem:
-    """Return the problem with these soft goals, too. Raises `InputError` for conditions that it has no words for."""
+def _add_soft_goals(problem: Problem, soft: list[SoftGoalText] | None) -> Problem:
+    """Return `problem` with these soft goals, too; raises `InputError` for conditions that it has no words for."""
     if not soft:
-        return loaded
+        return problem
     from planner.language.declare.fields import CodePlace
     from planner.language.declare.problem import ProblemBuilder
-    from planner.model import Problem, SoftGoal
 
-    classical = loaded if isinstance(loaded, Problem) else loaded.classical
     place: Any = CodePlace("--soft")
-    builder = ProblemBuilder(classical.domain, {each.name: each for each in classical.objects}, place)
+    builder = ProblemBuilder(problem.domain, {each.name: each for each in problem.objects}, place)
     for condition, utility in soft:
         if utility <= 0:
             raise InputError(f"--soft: {condition} is worth {utility}; it must be above 0")
     wishes = [SoftGoal(builder.condition(condition, place), utility) for condition, utility in soft]
-    changed = replace(classical, goal=replace(classical.goal, soft=(*classical.goal.soft, *wishes)))
-    other: Any = loaded
-    return changed if classical is loaded else replace(other, classical=changed)
+    return replace(problem, goal=replace(problem.goal, soft=(*problem.goal.soft, *wishes)))
 
 
-def domain_or_problem(domain: str, problem: str | None) -> AnyProblem | AnyDomain:
-    """Return the problem that the arguments name, the first of the domain's own, or else the domain alone."""
-    return given_by(open_source(domain), problem)
+def refuse_options(given: Namespace, taken: str, other: str, reason: str) -> None:
+    """Raise `InputError` for an option of `given` that is not among those `taken` and was changed from its default."""
+    for name, value in vars(given).items():
+        if name not in taken.split() and value not in (None, False, 0, "anytime"):
+            raise InputError(f"--{other} goes without --{name.replace('_', '-')}", hint=reason)
 
 
-def given_by(source: Source, problem: str | None) -> AnyProblem | AnyDomain:
-    """Return the problem that `source` gives under the name `problem`, or what `domain_or_problem` does without."""
+def load_named(source: Source, problem: str | None) -> AnyProblem | AnyDomain:
+    """Load from `source` the problem of this name; without a name its first problem, or else the domain alone."""
     if problem is not None:
         return load_from(source, problem)
     return next(iter(source.problems().values()), None) or source.domain()
 
 
 @contextmanager
-def named(domain: str, problem: str | None) -> Iterator[None]:
-    """Say in which file a mistake is that shows only when the problem is worked on, and has no place of its own."""
+def name_source(domain: str, problem: str | None) -> Iterator[None]:
+    """Add the file to an error that has no place of its own, as it shows only when the problem is worked on."""
     try:
         yield
     except InputError as error:
@@ -177,3 +149,32 @@ def named(domain: str, problem: str | None) -> Iterator[None]:
             raise
         source = problem if problem is not None and Path(problem).is_file() else domain
         raise type(error)(error.message, Location(source), error.hint) from error
+
+
+def read_plan_file(path: Path, problem: Problem) -> tuple[Plan, Number | None]:
+    """Read a plan for `problem` in the competition's format or in JSON; return it with the cost that the file claims.
+
+    The cost is None where the file claims none. Raises `PlanError` with the place of a mistake.
+    """
+    text = read_plan_text(path)
+    if is_json(text):
+        return read_json_plan(text, problem, str(path))
+    from planner.language.pddl.plans import read_plan
+
+    return read_plan(text, problem, str(path)), None
+
+
+def read_plan_text(path: Path) -> str:
+    """Return the text of the file at `path`, encoded as problem files are; raises `PlanError`."""
+    from planner.language.pddl.syntax import read_text
+
+    return read_text(path, PlanError)
+
+
+def plan_text(plan: Plan) -> str:
+    """Return `plan` in the competition's format; a hierarchical plan is written with its tasks."""
+    if plan.tree is not None:
+        return service_of(plan.problem).write_plan(plan)
+    from planner.language.pddl.plans import write_plan
+
+    return write_plan(plan)

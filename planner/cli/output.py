@@ -1,4 +1,4 @@
-"""The two streams: results go to stdout, messages to people go to stderr."""
+"""Writes results to stdout and to files, and messages for people to stderr."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def give(text: str) -> None:
-    """Write a result to stdout: as it is to a file or a pipe, as it may be shown to a terminal."""
+    """Write a result to stdout; on a terminal, without control characters."""
     _write(sys.stdout, printable(text) if is_terminal(sys.stdout) else text)
 
 
 def tell(text: str) -> None:
-    """Write a message for people to stderr, as it may be shown."""
+    """Write a message for people to stderr, without control characters."""
     _write(sys.stderr, printable(text))
 
 
 def _write(stream: TextIO | None, text: str) -> None:
-    """Write a line; a reader that has gone away is no error, and the exit code still tells the verdict."""
+    """Write a line. A reader that has gone away is no error: the exit code still tells the verdict."""
     if stream is None:
         return
     try:
@@ -37,18 +37,18 @@ def _write(stream: TextIO | None, text: str) -> None:
         stream.write("\n")
         stream.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what is still to be flushed goes there
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # swallows the rest of the buffer
         if stream is sys.stdout and not isinstance(error, BrokenPipeError):
             raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Return whether somebody looks at `stream`; a closed one is None."""
+    """Return whether `stream` is a terminal; a closed stream is None."""
     return stream is not None and stream.isatty()
 
 
 def check_writable(path: Path) -> None:
-    """Raise `OSError` where `write_atomically` could not write to `path`: better now than after hours of search."""
+    """Raise `OSError` if `write_atomically` could not write to `path`, to find out before hours of search."""
     folder = path.parent
     if not folder.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
@@ -59,9 +59,9 @@ def check_writable(path: Path) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write `text` to `path` so that nobody ever sees half of it: the old file is there until the new one is whole.
+    """Write `text` to a temporary file and rename it to `path`, so that no reader sees a part of it.
 
-    Pipes and devices are written straight, and so is a stream of this process (`/dev/stdout`), whatever file it is.
+    Pipes, devices and the streams of this process (`/dev/stdout`) are written directly.
     """
     for stream in (sys.stdout, sys.stderr):
         if _is_file_of(stream, path):
@@ -71,7 +71,7 @@ def write_atomically(path: Path, text: str) -> None:
         try:
             with path.open("w", encoding="utf-8") as file:
                 file.write(printable(text) if file.isatty() else text)
-        except OSError as error:  # one that shows when the rest is written out names no file
+        except OSError as error:  # an error of the last flush names no file
             raise OSError(error.errno, error.strerror, str(path)) from error
         return
     real = path.resolve()
@@ -87,11 +87,12 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """Return whether `path` is no plain file, or an open one under another name, as in /dev/fd."""
+    """Return whether `path` is no regular file, or names an open one as in /dev/fd."""
     return path.absolute().parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file())
 
 
 def _is_file_of(stream: TextIO | None, path: Path) -> bool:
+    """Return whether `path` is the file that `stream` writes to."""
     with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, no file at all, or nothing there yet
         return stream is not None and path.samefile(f"/dev/fd/{stream.fileno()}")
     return False

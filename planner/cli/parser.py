@@ -1,16 +1,21 @@
-"""Command lines, read by argparse: options stand where they like, and a mistake is one message."""
+"""Reads command lines with argparse: options may stand anywhere, and a mistake becomes one message."""
 
 from __future__ import annotations
 
+import math
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, HelpFormatter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
 
 from planner.cli.output import give
 from planner.errors import InputError, did_you_mean
-from planner.lightweight import Any, Final, NoReturn
+from planner.lightweight import TYPE_CHECKING, Any, Final, NoReturn
 
-COLUMNS: Final = 90
-"""How wide help is."""
+if TYPE_CHECKING:
+    from planner.model import Number
+
+HELP_COLUMNS: Final = 90
+"""Width of help texts, in columns."""
 
 
 class Parser(ArgumentParser):
@@ -20,14 +25,14 @@ class Parser(ArgumentParser):
         super().__init__(
             f"forethought {command}", description=about, formatter_class=_Formatter, allow_abbrev=False, add_help=False
         )
-        self.add_argument("-h", "--help", action="help", default=SUPPRESS, help="Print this, and exit.")
+        self.add_argument("-h", "--help", action="help", default=SUPPRESS, help="Print this help and exit.")
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:
-        """Return the values of all arguments and options by their names.
+        """Return the values of all arguments and options by name.
 
-        Raises `InputError` for a mistake of usage; prints help and raises `SystemExit` where that is asked for.
+        Raises `InputError` for a mistake of usage. Prints the help and raises `SystemExit` for `--help`.
         """
-        values, surplus = self.parse_known_args(self._sorted(words))
+        values, surplus = self.parse_known_args(self._sort(words))
         if surplus:
             places = " ".join(str(place.metavar) for place in self._get_positional_actions())
             self.error(f"found one argument too many, {surplus[-1]!r}; expected {places or 'options only'}")
@@ -41,8 +46,8 @@ class Parser(ArgumentParser):
         """Write help to stdout."""
         give(self.format_help())
 
-    def _sorted(self, words: Sequence[str]) -> list[str]:
-        """Return options, each in one word with its value, before all else: argparse wants arguments side by side."""
+    def _sort(self, words: Sequence[str]) -> list[str]:
+        """Move options to the front, each in one word with its value: argparse wants arguments side by side."""
         options: list[str] = []
         others: list[str] = []
         rest = iter(words)
@@ -50,12 +55,13 @@ class Parser(ArgumentParser):
             if word == "--":
                 others.extend(rest)
             elif word.startswith("-") and word != "-":
-                options.append(self._with_value(word, rest))
+                options.append(self._join_value(word, rest))
             else:
                 others.append(word)
         return [*options, "--", *others] if others else options
 
-    def _with_value(self, word: str, rest: Any) -> str:
+    def _join_value(self, word: str, rest: Iterator[str]) -> str:
+        """Return the option `word` in one word with its value, which `rest` may begin with."""
         known = self._option_string_actions
         name = word.partition("=")[0]
         if name not in known:
@@ -71,21 +77,61 @@ class Parser(ArgumentParser):
 
 
 class _Formatter(HelpFormatter):
+    """Writes help with the capitals and the width of our other messages."""
+
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28, width=COLUMNS)
+        super().__init__(prog, max_help_position=28, width=HELP_COLUMNS)
 
     def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
         super().add_usage(usage, actions, groups, "Usage: " if prefix is None else prefix)
 
 
-def whole(text: str) -> int:
+def read_whole_number(text: str) -> int:
     """Read a whole number, 0 or more."""
     if text.isascii() and text.isdigit():
         return int(text)
     raise ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
 
 
-def one_of(*words: str) -> Callable[[str], str]:
+def read_positive_number(text: str) -> int:
+    """Read a whole number above 0."""
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
+
+
+def read_amount(text: str) -> Number:
+    """Read an exact number, 0 or more."""
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal(-1)
+    if not amount.is_finite() or amount < 0:
+        raise ArgumentTypeError(f"{text!r} is not a number, 0 or more")
+    return amount
+
+
+def read_seconds(text: str) -> float:
+    """Read a number of seconds above 0; `none` is infinity."""
+    return _read_limit(text, "seconds")
+
+
+def read_gibibytes(text: str) -> float:
+    """Read a number of GiB above 0; `none` is infinity."""
+    return _read_limit(text, "GiB")
+
+
+def _read_limit(text: str, unit: str) -> float:
+    try:
+        value = math.inf if text.lower() == "none" else float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0:
+        raise ArgumentTypeError(f"{text!r} is not a number of {unit} above 0, nor 'none'")
+    return value
+
+
+def choice_of(*words: str) -> Callable[[str], str]:
     """Return a reader of options that take one of `words`."""
 
     def read(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands of other packages: Typer apps, found by their entry points."""
+"""Runs commands of other packages: Typer apps that entry points of the group `forethought.commands` name."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from planner.errors import ForethoughtError
 from planner.lightweight import Any, Final
 
 GROUP: Final = "forethought.commands"
-LINE: Final = 78
-"""The length of the line that help has for a command."""
+SUMMARY_COLUMNS: Final = 78
+"""Width of the line about a command in the help of the root command."""
 
 
-def commands() -> dict[str, EntryPoint]:
+def find_commands() -> dict[str, EntryPoint]:
     """Return the entry points of commands, by name."""
     return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
 
@@ -24,45 +24,45 @@ def commands() -> dict[str, EntryPoint]:
 def run_plugin_command(entry: EntryPoint, arguments: Sequence[str], started: float) -> None:
     """Run the command that `arguments` begin with; raises `SystemExit`, or whatever the command raises.
 
-    What Typer says about wrong arguments quotes them, and goes to the terminal as all else that people are told.
+    Typer's messages about wrong arguments are printed as our own are.
     """
-    root = rooted(entry)
+    root = wrap_in_root(entry)
     try:
         code = root(arguments, prog_name="forethought", obj=started, standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
-        if not hasattr(error, "format_message"):  # all that Typer itself says has it
+        if not hasattr(error, "format_message"):  # only errors of Typer itself have it
             raise
-        tell(_told(error))
-        raise SystemExit(error.exit_code) from None  # type: ignore[attr-defined]  # as it has
+        tell(_usage_message(error))
+        raise SystemExit(error.exit_code) from None  # type: ignore[attr-defined]  # Typer's errors have it
     raise SystemExit(code if isinstance(code, int) else 0)
 
 
-def _told(error: Any) -> str:
+def _usage_message(error: Any) -> str:
     """Return what is wrong with the arguments of a command, or its help where there are none."""
-    said, context = str(error.format_message()), getattr(error, "ctx", None)
-    if context is None or said.startswith("Usage:"):
-        return said
+    message, context = str(error.format_message()), getattr(error, "ctx", None)
+    if context is None or message.startswith("Usage:"):
+        return message
     name = context.help_option_names[0]
-    return f"{context.get_usage()}\nTry '{context.command_path} {name}' for help.\n\nError: {said}"
+    return f"{context.get_usage()}\nTry '{context.command_path} {name}' for help.\n\nError: {message}"
 
 
-def summaries() -> dict[str, str]:
-    """Return a line about each command; about one that cannot be loaded a message goes to stderr instead."""
+def summarise_commands() -> dict[str, str]:
+    """Return a line about each command; report one that cannot be loaded on stderr."""
     lines = {}
-    for name, entry in commands().items():
+    for name, entry in find_commands().items():
         try:
-            group = typer.main.get_group(rooted(entry))
+            group = typer.main.get_group(wrap_in_root(entry))
         except ForethoughtError as error:
             tell(str(error))
         else:
-            lines[name] = group.commands[name].get_short_help_str(LINE)
+            lines[name] = group.commands[name].get_short_help_str(SUMMARY_COLUMNS)
     return lines
 
 
-def rooted(entry: EntryPoint) -> typer.Typer:
-    """Return a root with the command of `entry`: a Typer app, which with a single command becomes that command."""
+def wrap_in_root(entry: EntryPoint) -> typer.Typer:
+    """Return a Typer app that has the command of `entry` below it, so that messages name both."""
     root = typer.Typer(
         add_completion=False,
         rich_markup_mode=None,

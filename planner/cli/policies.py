@@ -1,86 +1,62 @@
-"""`forethought solve --objective …`: a policy for actions that may come out in several ways."""
+"""`forethought solve --objective …`: find a policy for actions with several possible outcomes."""
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
-from pathlib import Path
+from argparse import Namespace
 
 from planner.cli.exit_codes import Exit, exit_of
-from planner.cli.interrupt import finishing, interruptible, left, limit_memory
+from planner.cli.interrupt import delay_interrupts, interruptible, limit_memory, remaining_seconds
 from planner.cli.output import check_writable, give, tell, write_atomically
-from planner.cli.parser import one_of
-from planner.errors import InputError
-from planner.lightweight import TYPE_CHECKING, Any, Final
-from planner.limits import LimitReached
-from planner.plan import Result, Status, StoppedBy
+from planner.cli.parser import Parser, choice_of, read_amount
+from planner.lightweight import TYPE_CHECKING, Final
+from planner.limits import STOPS, stop_reason
+from planner.plan import Result, Status
 
 if TYPE_CHECKING:
-    from planner.cli.parser import Parser
-    from planner.model import Number
     from planner.policies.decision import Decision
-    from planner.problem_kinds import AnyProblem
 
 OBJECTIVES: Final = ("success", "cost", "utility")
 POLICY_SEARCHES: Final = "For policies: vi, lao, plans or mcts."
-"""What the help on `--search` says of policies: their searches are loaded only when one is asked for."""
+"""The part of the help on `--search` about policies; written here, as only the searches asked for are loaded."""
+TAKEN: Final = (
+    "domain problem objective penalty search simulations seed budget deadline soft time_limit memory_limit plan_file"
+    " json quiet"
+)
+"""The options of `solve` that apply to policies."""
 
 
 def add_objective(parser: Parser) -> None:
     """Add `--objective` and `--penalty`."""
-    told = "Find a policy for uncertain outcomes, with the most likely success, the least cost or the most utility."
-    parser.add_argument("--objective", type=one_of(*OBJECTIVES), metavar="|".join(OBJECTIVES), help=told)
-    penalty = "What giving up costs, for '--objective cost'; without it, success comes first."
-    parser.add_argument("--penalty", type=amount, metavar="N", help=penalty)
+    about = "Find a policy for uncertain outcomes that maximises success or utility, or minimises the cost."
+    parser.add_argument("--objective", type=choice_of(*OBJECTIVES), metavar="|".join(OBJECTIVES), help=about)
+    about = "Cost of giving up, for '--objective cost'; by default, the probability of success comes first."
+    parser.add_argument("--penalty", type=read_amount, metavar="N", help=about)
 
 
-def amount(text: str) -> Number:
-    """Read an exact number, 0 or more."""
-    try:
-        found = Decimal(text)
-    except InvalidOperation:
-        found = Decimal(-1)
-    if not found.is_finite() or found < 0:
-        from argparse import ArgumentTypeError
+def run_objective(started: float, given: Namespace) -> Exit:
+    """Print the policy or the whole decision."""
+    from json import dumps
 
-        raise ArgumentTypeError(f"{text!r} is not a number, 0 or more")
-    return found
+    from planner.cli.options import refuse_options
 
-
-def run_objective(
-    started: float,
-    *,
-    domain: str,
-    problem: str | None,
-    objective: str,
-    time_limit: float,
-    memory_limit: float | None,
-    plan_file: Path | None,
-    json: bool,
-    quiet: bool,
-    **options: Any,
-) -> Exit:
-    """Print the policy or the whole decision; `options` are those of `decide`, and others that are not taken."""
-    taken = {name: options.pop(name) for name in ("penalty", "search", "simulations", "seed")}
-    asked = {name: options.pop(name) for name in ("budget", "deadline", "soft")}
-    _refuse(options)
-    if plan_file is not None:
-        check_writable(plan_file)
-    taken["memory_limit"] = limit_memory(memory_limit)
-    decision = _decided(domain, problem, objective, left(time_limit, started), asked=asked, taken=taken)
-    with finishing():
-        if not quiet or decision.status is Status.UNSUPPORTED:
-            tell(summary(decision))
-        if decision.policy is not None and plan_file is not None:
-            write_atomically(plan_file, _dumped(decision.policy.to_dict()))
-        if json:
-            give(_dumped(decision.to_dict()))
+    refuse_options(given, TAKEN, "objective", "it finds policies, not plans")
+    if given.plan_file is not None:
+        check_writable(given.plan_file)
+    decision = _decide(given, remaining_seconds(given.time_limit, started), limit_memory(given.memory_limit))
+    with delay_interrupts():
+        if not given.quiet or decision.status is Status.UNSUPPORTED:
+            tell(_summarise(decision))
+        if decision.policy is not None and given.plan_file is not None:
+            write_atomically(given.plan_file, dumps(decision.policy.to_dict(), check_circular=False))
+        if given.json:
+            give(dumps(decision.to_dict(), check_circular=False))
         elif decision.policy is not None:
             give(str(decision.policy))
     return exit_of(Result(decision.status, decision.stopped_by))
 
 
-def summary(decision: Decision) -> str:
-    """Return one line for people: what is known, and what it took."""
+def _summarise(decision: Decision) -> str:
+    """Return one line for people: the decision and the work that it took."""
     took = decision.statistics
     how = " with ".join(name for name in (took.search, took.heuristic) if name)
     seconds = took.ground_seconds + took.search_seconds
@@ -88,54 +64,27 @@ def summary(decision: Decision) -> str:
     return f"{decision.describe()} [{', '.join(work)}]"
 
 
-def _loaded(domain: str, problem: str | None, budget: Any, deadline: Any, soft: Any) -> AnyProblem:
-    from planner.cli.options import limited, wishing
-    from planner.language.loading.load import load
-
-    return wishing(limited(load(domain, problem), budget, deadline), soft)
-
-
-def _decided(
-    domain: str,
-    problem: str | None,
-    objective: str,
-    seconds: float | None,
-    *,
-    asked: dict[str, Any],
-    taken: dict[str, Any],
-) -> Decision:
-    """Return the decision; where the work is broken off from outside, one that knows nothing.
-
-    `asked` is what the problem is to have besides, `taken` are options of `decide`.
-    """
-    from planner.cli.options import named
+def _decide(given: Namespace, seconds: float | None, memory: float | None) -> Decision:
+    """Return the decision; where a limit or a signal breaks the work off, one without a policy."""
+    from planner.cli.options import load_changed, name_source
     from planner.policies.decide import decide
     from planner.policies.decision import Decision, Objective
 
-    aim = Objective[objective.upper()]
+    objective = Objective[given.objective.upper()]
     try:
         with interruptible(seconds) as watchman:
-            loaded = _loaded(domain, problem, **asked)
-            with named(domain, problem), watchman.searching() as cancel:
-                return decide(loaded, objective=aim, time_limit=seconds, cancel=cancel, **taken)
-    except KeyboardInterrupt:
-        return Decision(Status.UNKNOWN, StoppedBy.CANCELLED, aim)
-    except LimitReached as limit:
-        return Decision(Status.UNKNOWN, limit.stopped_by, aim)
-    except MemoryError:
-        return Decision(Status.UNKNOWN, StoppedBy.MEMORY, aim)
-
-
-def _refuse(options: dict[str, Any]) -> None:
-    """Raise `InputError` for options of plans that policies do not take."""
-    for name, value in options.items():
-        if value not in (None, False, 0, "anytime"):
-            raise InputError(
-                f"--objective goes without --{name.replace('_', '-')}", hint="it finds policies, not plans"
-            )
-
-
-def _dumped(data: dict[str, Any]) -> str:
-    from json import dumps
-
-    return dumps(data, check_circular=False)
+            problem = load_changed(given)
+            with name_source(given.domain, given.problem), watchman.searching() as cancel:
+                return decide(
+                    problem,
+                    objective=objective,
+                    penalty=given.penalty,
+                    search=given.search,
+                    simulations=given.simulations,
+                    seed=given.seed,
+                    time_limit=seconds,
+                    memory_limit=memory,
+                    cancel=cancel,
+                )
+    except STOPS as stop:
+        return Decision(Status.UNKNOWN, stop_reason(stop), objective)

@@ -1,8 +1,9 @@
-"""The root command: which command is meant. Only that one is loaded."""
+"""The root command: finds the command that is named, and loads only that one."""
 
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -15,7 +16,7 @@ from planner.lightweight import Any, Final, NoReturn
 from planner.limits import LimitReached
 
 OWN: Final = ("solve", "validate", "check", "compile", "explain", "warm", "demo")
-"""Our own commands, each a module here with `ABOUT`, `arguments` and `run`."""
+"""Commands of this package, each a module here with `ABOUT`, `add_arguments` and `run`."""
 USAGE: Final = """\
 Usage: forethought COMMAND ...
 
@@ -25,12 +26,12 @@ Commands:
 {}
 
 Options:
-  -h, --help  Print this, and exit; after a command, what that takes.
+  -h, --help  Print this help and exit; after a command, the help on that command.
   --version   Print the version and exit."""
 
 
 def run(arguments: Sequence[str], started: float) -> NoReturn:
-    """Run the command that `arguments` name, and exit; time limits count from `started` on the monotonic clock."""
+    """Run the command that `arguments` name, and exit; time limits count from `started` (`time.monotonic`)."""
     _show_warnings()
     try:
         with interruptible():
@@ -43,7 +44,7 @@ def run(arguments: Sequence[str], started: float) -> NoReturn:
 
 
 def _show_warnings() -> None:
-    """Let warnings be messages for people, each once, without a line of ours."""
+    """Print warnings as messages, without lines of source code."""
     import warnings
 
     def show(message: object, *_: object, **_others: object) -> None:
@@ -53,25 +54,25 @@ def _show_warnings() -> None:
 
 
 def dispatch(arguments: Sequence[str], started: float) -> Exit:
-    """Run what the first of `arguments` names, and return the exit code."""
+    """Run the command that the first of `arguments` names, and return the exit code."""
     match arguments:
         case [name, *words] if name in OWN:
             command = module_of(name)
             parser = Parser(name, command.ABOUT)
-            command.arguments(parser)
-            code: Exit = command.run(started, **parser.read(words))
+            command.add_arguments(parser)
+            code: Exit = command.run(started, Namespace(**parser.read(words)))
             return code
         case ["-h" | "--help", *_]:
-            give(usage())
+            give(write_usage())
         case ["--version", *_]:
             from importlib.metadata import version
 
             give(f"forethought {version('forethought')}")
         case []:
-            tell(usage())
+            tell(write_usage())
             return Exit.USAGE
         case _:
-            elsewhere(arguments, started)
+            run_plugin_command(arguments, started)
     return Exit.OK
 
 
@@ -80,12 +81,12 @@ def module_of(name: str) -> Any:
     return import_module(f"planner.cli.{name}")
 
 
-def elsewhere(arguments: Sequence[str], started: float) -> None:
-    """Run another package's command; raises `InputError` where there is none of that name."""
+def run_plugin_command(arguments: Sequence[str], started: float) -> None:
+    """Run a command of another package; raises `InputError` where there is none of that name."""
     from planner.cli import plugin_commands
 
     name = arguments[0]
-    commands = plugin_commands.commands()
+    commands = plugin_commands.find_commands()
     if name in commands:
         plugin_commands.run_plugin_command(commands[name], arguments, started)
         return
@@ -94,9 +95,9 @@ def elsewhere(arguments: Sequence[str], started: float) -> None:
     raise InputError(f"there is no {kind} '{name}'", hint=near or "see 'forethought --help'")
 
 
-def usage() -> str:
-    """Return what there is, with a line for each command."""
+def write_usage() -> str:
+    """Return the help of the root command, with one line for each command."""
     from planner.cli import plugin_commands
 
-    lines = {name: module_of(name).ABOUT for name in OWN} | plugin_commands.summaries()
+    lines = {name: module_of(name).ABOUT for name in OWN} | plugin_commands.summarise_commands()
     return USAGE.format("\n".join(f"  {name:10}{line}" for name, line in lines.items()))

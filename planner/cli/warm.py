@@ -1,29 +1,28 @@
-"""`forethought warm`: machine code for all kernels, made ahead."""
+"""`forethought warm`: compile all kernels to machine code ahead of their first use."""
 
 from __future__ import annotations
 
 import time
+from argparse import Namespace
 
 from planner.cli.exit_codes import Exit
 from planner.cli.output import give, tell
-from planner.lightweight import TYPE_CHECKING, Final
+from planner.cli.parser import Parser
+from planner.lightweight import Final
 
-if TYPE_CHECKING:
-    from planner.cli.parser import Parser
-
-ABOUT: Final = "Compile the inner loops of search to machine code now, and not when it is first needed."
+ABOUT: Final = "Compile the inner loops of search to machine code now instead of at their first use."
 
 
-def arguments(parser: Parser) -> None:
-    """Declare what the command takes."""
-    parser.add_argument("--again", action="store_true", help="Make it even if it is there.")
+def add_arguments(parser: Parser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("--again", action="store_true", help="Compile even if the machine code is there.")
 
 
-def run(_started: float, *, again: bool) -> Exit:
-    """Print the folder where the code is kept."""
+def run(_started: float, given: Namespace) -> Exit:
+    """Compile unless the machine code is there, and print the folder where it is kept."""
     from planner.jit import library, making
 
-    if again or library.loaded() is None:
+    if given.again or library.loaded() is None:
         if not making.can_make():
             tell("numba is not installed: search stays in plain Python, which gives the same answers more slowly")
             return Exit.UNSUPPORTED

@@ -76,7 +76,7 @@ class Which:
         return INFINITY - 1 if self.within is None else int(EXACT.multiply(self.within, Decimal(optimum)))
 
 
-def checked_factor(within: Any) -> Decimal | None:
+def read_factor(within: Any) -> Decimal | None:
     """Return a factor exactly; raises `InputError` for what is none."""
     if within is None:
         return None
@@ -234,7 +234,7 @@ def candidates(
     `UnsupportedError` for problems that it does not take.
     """
     check_limits(time_limit, memory_limit)
-    which = Which(checked_factor(within), orders, wasteful)
+    which = Which(read_factor(within), orders, wasteful)
     limits = Limits(time_limit, memory_limit, cancel)
     problem = resolve_problem(problem)
     if not isinstance(problem, Problem):

@@ -55,7 +55,7 @@ def diverse(
     Raises `InputError` for options that mean nothing, and as `candidates` does.
     """
     checked_number(k)
-    apart = Fraction(checked_least(least))
+    apart = Fraction(read_distance(least))
     if k is None and not apart:
         raise InputError(
             "without a number of plans, `least` says how far they are apart", hint="least=0.3, for example"
@@ -72,7 +72,7 @@ def diverse(
     return pool.chosen(None if time_limit is None else now + (started + time_limit - now) / 2)
 
 
-def checked_least(least: Any) -> Decimal:
+def read_distance(least: Any) -> Decimal:
     """Return a distance exactly; raises `InputError` for what is none."""
     try:
         found = exact_decimal(least)

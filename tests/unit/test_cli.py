@@ -12,7 +12,7 @@ import pytest
 
 from planner import load, validate
 from planner.cli import Exit, interrupt, main, root
-from planner.cli.plans import plan_from
+from planner.cli.options import read_plan_file
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.language.loading.python_files import list_shipped_names
 from planner.search import REGISTRY as SEARCHES
@@ -387,7 +387,7 @@ def test_the_plan_file_is_written_whole_and_keeps_its_permissions(run: Run, tmp_
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o640
     assert set(tmp_path.iterdir()) == before
     problem = load("domain.pddl", "problem.pddl")
-    assert validate(problem, plan_from(tmp_path / "out", problem)[0]).valid
+    assert validate(problem, read_plan_file(tmp_path / "out", problem)[0]).valid
 
 
 def test_a_plan_file_that_cannot_be_written_is_a_mistake_of_usage(run: Run) -> None:

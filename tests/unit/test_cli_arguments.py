@@ -62,7 +62,7 @@ DEFAULTS = {
 def parser_of(name: str) -> Parser:
     command = root.module_of(name)
     parser = Parser(name, command.ABOUT)
-    command.arguments(parser)
+    command.add_arguments(parser)
     return parser
 
 

@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from planner import StoppedBy
-from planner.cli import Exit, candidates, interrupt, main
+from planner.cli import Exit, interrupt, main, options
 from planner.limits import LimitReached
 
 ERRANDS = """
@@ -116,7 +116,7 @@ def test_data_of_work_that_was_broken_off(run, monkeypatch, stop, code, stopped_
     def broken_off(*_):
         raise stop
 
-    monkeypatch.setattr(candidates, "_loaded", broken_off)
+    monkeypatch.setattr(options, "load_changed", broken_off)
     found, out, err = run("solve errands.yaml --candidates 2 --json")
     assert found is code
     assert err == "no candidates: the work was broken off\n"

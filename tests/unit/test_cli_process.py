@@ -28,7 +28,7 @@ from planner import Plan, Problem, Progress, Result, Statistics, Status, Step, S
 from planner.cli import Exit, interrupt, main, plugin_commands, root
 from planner.cli.exit_codes import exit_of, judge
 from planner.cli.interrupt import interruptible
-from planner.cli.solve import Watch, attempt, shown, verdict
+from planner.cli.solve import Watch, attempt, describe_status, show_progress
 from planner.errors import EngineError, InputError, NoPlan
 from planner.limits import Alarm
 
@@ -331,7 +331,7 @@ def test_exit_codes_and_verdicts_of_results(incumbent: Progress) -> None:
         Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason="numbers"): (Exit.UNSUPPORTED, "unsupported: numbers"),
     }
     for result, expected in table.items():
-        assert (exit_of(result), verdict(result)) == expected
+        assert (exit_of(result), describe_status(result)) == expected
     assert {status for result in table for status in [result.status]} == set(Status)
     assert exit_of(Result(Status.SOLVED, StoppedBy.CANCELLED, plan)) is Exit.INTERRUPTED
 
@@ -397,7 +397,7 @@ def test_progress_is_drawn_on_a_terminal_and_wiped_away(incumbent: Progress, mon
         monkeypatch.setattr(sys, "stderr", terminal)
         watch = Watch()
         watch(incumbent)
-        with shown(watch, quiet=False):
+        with show_progress(watch, quiet=False):
             assert drawn.wait(30)
         monkeypatch.undo()
     seen = all_of(master).decode()
@@ -408,7 +408,7 @@ def test_progress_is_drawn_on_a_terminal_and_wiped_away(incumbent: Progress, mon
 def test_quiet_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr(threading, "Timer", None)
-    with shown(Watch(), quiet=True):
+    with show_progress(Watch(), quiet=True):
         pass
 
 
@@ -515,13 +515,13 @@ def test_a_signal_while_a_plan_is_written_does_not_lose_it(
     corridor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = import_module("planner.cli.solve")
-    written = module.ipc_text
+    written = module.plan_text
 
-    def disturbed(result: Result) -> str:
+    def disturbed(plan: Plan) -> str:
         signal.raise_signal(signal.SIGINT)
-        return written(result)
+        return written(plan)
 
-    monkeypatch.setattr(module, "ipc_text", disturbed)
+    monkeypatch.setattr(module, "plan_text", disturbed)
     monkeypatch.setattr(interrupt.resource, "setrlimit", lambda *_: None)
     with pytest.raises(SystemExit) as ended:
         main(["solve", str(corridor), "--json", "--plan-file", str(tmp_path / "plan")])

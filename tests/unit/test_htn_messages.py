@@ -8,7 +8,7 @@ from htn.explain.unsolvable import why_not
 from htn.language.hddl import parse_domain, parse_problem
 from htn.lint import check_htn_problem
 from htn.model import HtnProblem
-from planner.cli.solve import verdict
+from planner.cli.solve import describe_status
 from planner.limits import Limits
 from planner.lint.findings import Level
 from planner.plan import Status
@@ -49,7 +49,7 @@ def test_a_search_that_stops_at_the_first_plan_says_so_where_a_proof_is_asked_fo
     result = solve(problem(), mode="optimal", search=search)
     assert result.status is Status.SOLVED
     assert result.reason == f"{search} search stops at the first plan, which it does not prove optimal as astar does"
-    assert result.reason in verdict(result)
+    assert result.reason in describe_status(result)
     assert not solve(problem(), mode="first", search=search).reason
 
 

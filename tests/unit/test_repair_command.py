@@ -11,7 +11,7 @@ import pytest
 from planner import load, validate
 from planner.cli import main
 from planner.cli.exit_codes import Exit
-from planner.cli.plans import plan_from
+from planner.cli.options import read_plan_file
 
 PLAN = "1. search web(heating)\n2. fetch(survey)\n3. teleport(memo)\n4. summarise(survey)\n5. send(memo, board)\n"
 
@@ -33,7 +33,7 @@ def test_a_plan_is_repaired_and_written(repair, tmp_path: Path) -> None:
     code, out, err = repair(PLAN, "--plan-file", tmp_path / "plan")
     assert code == Exit.OK
     problem = load("assistant", "one-page")
-    assert validate(problem, plan_from(tmp_path / "plan", problem)[0]).valid
+    assert validate(problem, read_plan_file(tmp_path / "plan", problem)[0]).valid
     assert (tmp_path / "plan").read_text() == out
     assert "step 3 teleport(memo): no action is called 'teleport'" in err
     assert "left out  3. teleport(memo): there is no action 'teleport'" in err

@@ -18,7 +18,7 @@ from executor import ActionPlan
 from planner import load, solve
 from planner.cli import main
 from planner.cli.exit_codes import Exit
-from planner.cli.solve import ipc_text
+from planner.cli.options import plan_text
 
 Run = Callable[..., tuple[int, str, str]]
 NEGATIVE = ("FAILED", "COMPENSATED", "IMPOSSIBLE")
@@ -319,7 +319,7 @@ def test_a_plan_of_a_file_is_carried_out(run: Run, tmp_path: Path, form: str) ->
         "plan.json": plan.model_dump_json,
         "plan.yaml": lambda: yaml_of(data),
         "solved.json": lambda: json.dumps(result.to_dict()),
-        "solved.plan": lambda: ipc_text(result),
+        "solved.plan": lambda: plan_text(result.expect_plan()),
         "steps.json": lambda: json.dumps({"model": "dag", "steps": data["steps"]}),
     }
     path.write_text(texts[form]())
