@@ -267,11 +267,7 @@ class Agent:
         return Achieved(proposal, await self.runs.followed(run, tell))
 
     def start(
-        self,
-        proposal: Proposal,
-        *,
-        memory: Mapping[str, Any] | None = None,
-        alternatives: Iterable[Proposal] = (),
+        self, proposal: Proposal, *, memory: Mapping[str, Any] | None = None, alternatives: Iterable[Proposal] = ()
     ) -> Run:
         """Begin to carry out the plan of `proposal`, and return the run."""
         check_named(memory=memory)

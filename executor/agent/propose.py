@@ -121,12 +121,7 @@ class Proposer:
         return await self._planned(Proposal(Standing.PLANNED, "", problem, in_words(problem)))
 
     async def of_sentence(
-        self,
-        sentence: str,
-        problem: Problem,
-        meter: Meter,
-        context: Sequence[Part] = (),
-        doing: Problem | None = None,
+        self, sentence: str, problem: Problem, meter: Meter, context: Sequence[Part] = (), doing: Problem | None = None
     ) -> Proposal:
         """Return what comes of `sentence`, which is about how things stand in `problem`.
 

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from executor.agent.goal_reading.read_sentence import Reader, Understood
+from executor.agent.goal_reading.goal_problem import Meaning
+from executor.agent.goal_reading.read_sentence import Reader, Understood, doubts_about
 from executor.errors import NoAnswer
 from executor.language_model import Origin
 from executor.testing import ScriptedModel
@@ -142,3 +143,55 @@ def test_limits_only_get_tighter() -> None:
     (reading,) = found.readings
     assert float(reading.problem.budgets[COST]) == 5.5
     assert reading.words.endswith("Limits:\n- at most 5.5 of costs\n- within 60 seconds")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "word"),
+    [
+        ("Tell Ada rather than Bob.", "rather than"),
+        ("Please do not email anyone.", "not"),
+        ("Instead of Bob, tell Ada.", "Instead of"),
+        ("Tell everyone but Bob.", "everyone but"),
+        ("Skip the lab.", "Skip"),
+        ("Avoiding the lab, tell Ada.", "Avoiding"),
+        ("Tell Ada, and leave Bob out.", "leave Bob out"),
+        ("Dont tell Bob.", "Dont"),
+        ("Schick bitte niemandem eine Mail.", "niemandem"),
+        ("Sag es keinem außer Ada.", "keinem"),
+        ("Alle bis auf Bob.", "bis auf"),
+        ("Statt Bob nimm Ada.", "Statt"),
+        ("Lass Bob weg.", "Lass Bob weg"),
+        ("N\u2019envoie rien à Bob.", "N\u2019envoie"),
+        ("Dis-le à Ada plutôt qu\u2019à Bob.", "plutôt"),
+        ("Évite le labo.", "Évite"),
+        ("E\u0301vite le labo.", "Évite"),
+        ("Díselo a Ada sin avisar a Bob.", "sin"),
+        ("A ningún colega.", "ningún"),
+        ("En vez de Bob, Ada.", "En vez de"),
+        ("Dillo ad Ada senza avvisare Bob.", "senza"),
+        ("A nessuno tranne Ada.", "nessuno"),
+        ("Não avise o Bob.", "Não"),
+        ("Avise a Ada sem avisar o Bob.", "sem"),
+        ("Vertel het Ada, maar Bob niet.", "niet"),
+        ("Ada in plaats van Bob.", "in plaats van"),
+        ("Sla Bob over.", "Sla Bob over"),
+    ],
+)
+def test_what_is_excluded_and_got_lost_is_doubted_in_seven_languages(sentence: str, word: str) -> None:
+    doubt = f"the sentence says {word!r}, and nothing is excluded"
+    assert list(doubts_about(sentence, Meaning(goal=["told(ada)"]))) == [doubt]
+    assert not list(doubts_about(sentence, Meaning(goal=["told(ada)"], never=["told(bob)"])))
+    assert not list(doubts_about(sentence, Meaning(goal=["told(ada)"], not_expressible=[sentence.strip(".")])))
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Tell Ada, and wait.", "Sag es Ada.", "Dis-le à Ada.", "Díselo a Ada.", "Dillo ad Ada."]
+)
+def test_a_sentence_that_excludes_nothing_raises_no_doubt(sentence: str) -> None:
+    assert not list(doubts_about(sentence, Meaning(goal=["told(ada)"])))
+
+
+def test_setting_one_negation_aside_leaves_the_other_in_doubt() -> None:
+    sentence = "Do not hurry, and do not email anyone."
+    meaning = Meaning(goal=["told(ada)"], not_expressible=["Do not hurry"])
+    assert list(doubts_about(sentence, meaning)) == ["the sentence says 'not', and nothing is excluded"]

@@ -85,12 +85,7 @@ class Errand(_Kept):
         if problem is not None and proposal.improvised is None:
             wanted = ActionPlan(**stated(problem), basis=basis_of(proposal))
         return cls(
-            number=number,
-            request=proposal.request,
-            words=proposal.words,
-            priority=priority,
-            run=run,
-            wanted=wanted,
+            number=number, request=proposal.request, words=proposal.words, priority=priority, run=run, wanted=wanted
         )
 
 

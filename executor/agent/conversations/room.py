@@ -189,12 +189,7 @@ class Room:
         return self.record.errands
 
     async def achieve(
-        self,
-        request: Any,
-        *,
-        priority: int = 0,
-        memory: Mapping[str, Any] | None = None,
-        tell: Tell = nobody,
+        self, request: Any, *, priority: int = 0, memory: Mapping[str, Any] | None = None, tell: Tell = nobody
     ) -> Achieved:
         """Do what `request` asks for in this room, or take it as the answer to what is open, and say what became of it.
 
