@@ -13,9 +13,9 @@ from htn.model import HtnDomain, HtnProblem, Method
 from planner.errors import did_you_mean
 from planner.lightweight import Final
 from planner.limits import Limits
-from planner.lint.actions import find_contradiction
-from planner.lint.check import check_domain, check_problem
+from planner.lint.action_lint import find_contradiction
 from planner.lint.findings import Finding, Level, collect_usage, conjoined_atoms
+from planner.lint.problem_lint import check_domain, check_problem
 from planner.model import Problem
 from planner.model.formulas import atoms_in, conjunction, free_variables
 

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from planner.language.documents import json_schema, read_documents, write_json, write_yaml
     from planner.language.loading.load import load, load_domain
     from planner.limits import Limits
-    from planner.lint.check import check_domain, check_problem
     from planner.lint.findings import Finding
+    from planner.lint.problem_lint import check_domain, check_problem
     from planner.model.actions import Action, Case, Constraint, ConstraintKind, DataParameter, Done
     from planner.model.domain import DomainModel
     from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Exists, Forall, Formula, Not, Object, Or, Variable

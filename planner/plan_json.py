@@ -13,7 +13,7 @@ from planner.language.declare.fields import format_count
 from planner.lightweight import replace
 from planner.model import Number, Problem
 from planner.plan import Plan, Step
-from planner.validation.action_versions import choose_versions
+from planner.validation.validate import choose_versions
 
 
 def is_json(text: str) -> bool:

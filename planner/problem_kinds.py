@@ -197,7 +197,7 @@ def resolve_problem(problem: SomeProblem) -> SomeProblem:
         raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
     if not problem.unsealed:
         return problem
-    from planner.language.declare.resolve import resolve_names
+    from planner.language.declare.name_resolution import resolve_names
 
     return cast("SomeProblem", resolve_names(problem))
 

@@ -11,7 +11,7 @@ from benchmarks.random_problems import StateKey, key_of, successors
 from planner.errors import ForethoughtError
 from planner.model import Number, Problem
 from planner.plan import Plan, Step
-from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 Steps = tuple[Step, ...]

@@ -39,8 +39,8 @@ from planner.errors import ForethoughtError
 from planner.language.documents import read_documents, write_json, write_yaml
 from planner.language.documents.text_formats import parse_yaml
 from planner.language.pddl import parse_condition, parse_domain, parse_problem, read
-from planner.language.pddl.plans import read_plan, write_plan
-from planner.language.pddl.writer import write_condition
+from planner.language.pddl.pddl_writer import write_condition
+from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.limits import resident_bytes
 from planner.model import DomainModel, Problem, TypeHierarchy
 

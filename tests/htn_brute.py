@@ -20,7 +20,7 @@ from planner.errors import ForethoughtError
 from planner.model import Atom, Formula, Number
 from planner.model.formulas import substitute
 from planner.plan import Step
-from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 Steps = tuple[Step, ...]

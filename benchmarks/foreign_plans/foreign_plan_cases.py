@@ -18,7 +18,7 @@ from benchmarks.patch_comparison import generator
 from planner import Plan, Problem, Status, load, solve
 from planner.errors import InputError
 from planner.language.declare import resolve_action
-from planner.language.declare.action_names import fold_name
+from planner.language.declare.declared_names import fold_name
 from planner.lightweight import replace
 from planner.model import Action
 from planner.model import Problem as Problem_forms

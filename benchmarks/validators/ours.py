@@ -11,7 +11,7 @@ from htn.language.plan_text import plan_from_text
 from htn.verification.chart_parsing import judged
 from planner.errors import PlanError, UnsupportedError
 from planner.language.pddl import read
-from planner.language.pddl.plans import read_plan
+from planner.language.pddl.plan_files import read_plan
 from planner.limits import Limits
 from planner.plan import json_number
 from planner.validation.validate import validate

@@ -8,7 +8,7 @@ from functools import partial
 
 from domains.courier.declarations import domain
 from planner.language.declare import Domain
-from planner.language.loading.sources import LazyProblems
+from planner.language.loading.load import LazyProblems
 from planner.model import Problem
 
 Corridors = Mapping[tuple[str, str], int]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from planner.language.declare import Domain
-from planner.language.loading.sources import LazyProblems
+from planner.language.loading.load import LazyProblems
 from planner.language.pddl import read_domain, read_problem
 from planner.model import DomainModel, Problem
 

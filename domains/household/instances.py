@@ -12,7 +12,7 @@ from htn.language.hddl import read_domain, read_problem
 from htn.model import HtnDomain, HtnProblem, sealed, sequence
 from htn.problem_kind import resolve
 from planner.language.declare import Domain
-from planner.language.loading.sources import LazyProblems
+from planner.language.loading.load import LazyProblems
 from planner.lightweight import replace
 from planner.model import Atom
 

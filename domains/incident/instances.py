@@ -11,7 +11,7 @@ from htn.model import HtnDomain, HtnProblem, sealed, sequence
 from htn.problem_kind import resolve
 from planner.language.declare import Domain
 from planner.language.documents import read_documents
-from planner.language.loading.sources import LazyProblems
+from planner.language.loading.load import LazyProblems
 from planner.model import Atom
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from planner.language.declare import Domain, at_most, before, done, never, never_after, sometime
 from planner.language.documents import read_documents
-from planner.language.loading.sources import LazyProblems
+from planner.language.loading.load import LazyProblems
 from planner.model import DomainModel, Problem
 
 HOUR = 3600

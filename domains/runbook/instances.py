@@ -10,7 +10,7 @@ from pathlib import Path
 
 from planner.language.declare import Domain
 from planner.language.documents import read_documents
-from planner.language.loading.sources import LazyProblems
+from planner.language.loading.load import LazyProblems
 from planner.model import DomainModel, Problem
 
 

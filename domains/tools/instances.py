@@ -9,7 +9,7 @@ from typing import Any
 
 from domains.tools.declarations import domain
 from planner.language.declare import Domain
-from planner.language.loading.sources import LazyProblems
+from planner.language.loading.load import LazyProblems
 from planner.model import Problem
 
 EXPERT, LARGE = 30, 2

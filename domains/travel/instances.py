@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from domains.travel.declarations import methods
 from htn.model import HtnProblem
-from planner.language.loading.sources import LazyProblems
+from planner.language.loading.load import LazyProblems
 
 Lines = Mapping[tuple[str, str], int]
 """The fare between two cities, either way."""

@@ -20,7 +20,7 @@ from executor.language_model.protocol import Answer, LanguageModel, Meter, Origi
 from executor.loop.parameters import Fillings, FillRequest
 from executor.tools.json_data import text_of
 from executor.tools.results import Metrics
-from planner.language.documents.conditions import Notation
+from planner.language.documents.document_conditions import Notation
 from planner.lightweight import dataclass, field, replace
 from planner.model import DataParameter
 

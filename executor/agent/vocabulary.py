@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from planner.language.documents.conditions import Notation
+from planner.language.documents.document_conditions import Notation
 from planner.model import Action, Atom, DomainModel, Predicate, Problem, Variable
 
 MOST_OBJECTS: Final = 400

@@ -39,9 +39,8 @@ from planner.cli.interrupt import interruptible, limit_memory, limited_memory
 from planner.cli.options import name_source, read_plan_file, read_plan_text
 from planner.cli.output import tell
 from planner.errors import InputError, Location, PlanError
-from planner.language.loading.load import load_from, open_source
+from planner.language.loading.load import Source, load_from, open_source
 from planner.language.loading.python_files import PythonSource
-from planner.language.loading.sources import Source
 from planner.limits import LimitReached
 from planner.model import Problem
 from planner.plan import Plan

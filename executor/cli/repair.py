@@ -112,7 +112,7 @@ def _show(found: Repaired, *, as_json: bool, quiet: bool) -> None:
 
 
 def _written(found: Repaired) -> str:
-    from planner.language.pddl.plans import write_plan
+    from planner.language.pddl.plan_files import write_plan
 
     if found.plan is None:
         raise InputError("there is no plan to write")

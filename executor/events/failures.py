@@ -19,7 +19,7 @@ from planner.model.actions import positive_atoms
 from planner.model.domain import DomainModel
 from planner.model.formulas import Atom, Term, is_variable
 from planner.plan import Step
-from planner.semantics.conditions import Universe
+from planner.semantics.condition_solver import Universe
 
 Key = tuple[str, tuple[str, ...]]
 """An action and its arguments."""

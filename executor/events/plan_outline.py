@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from executor.events.steps import StepRecord
 from executor.tools.context import Outline, OutlineStep
-from planner.language.documents.conditions import Notation
+from planner.language.documents.document_conditions import Notation
 
 if TYPE_CHECKING:
     from executor.events.run_state import RunState

@@ -53,7 +53,7 @@ from planner.model import Atom, Constraint, DomainModel, Formula, Problem, SoftG
 from planner.model.actions import positive_atoms
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Step
-from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import bind_parameters
 
 if TYPE_CHECKING:

@@ -16,11 +16,10 @@ from executor.observe.beliefs import is_in_place
 from executor.plan_check.means import missing_fields
 from executor.tools.observers import Observer
 from executor.tools.world import World
-from planner.language.loading.files import FolderSource
+from planner.language.loading.load import FolderSource, Source
 from planner.language.loading.python_files import PythonSource
-from planner.language.loading.sources import Source
-from planner.lint.check import sort_by_level
 from planner.lint.findings import Finding, Level, collect_usage, goal_atoms
+from planner.lint.problem_lint import sort_by_level
 from planner.model import OPEN, Action, Atom, DomainModel, Outcome, Problem, When, is_variable
 from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.formulas import atoms_in

@@ -30,7 +30,7 @@ from executor.tools.json_data import data_of
 from executor.tools.step_policy import TWICE, ExecutionPolicy
 from executor.tools.world import Skill, World
 from planner.errors import InputError
-from planner.language.declare.syntax import is_name
+from planner.language.declare.atom_syntax import is_name
 from planner.lightweight import replace
 from planner.model import Action, Atom
 from planner.model.actions import positive_atoms

@@ -39,9 +39,9 @@ from planner.model.formulas import (
 from planner.model.problem import Problem
 from planner.model.unknown_facts import find_hidden_variables
 from planner.plan import Step
-from planner.semantics.actions import Changes, staleness_of
-from planner.semantics.conditions import Universe
+from planner.semantics.condition_solver import Universe
 from planner.semantics.simulation import Simulation, bind_parameters
+from planner.semantics.step_effects import Changes, staleness_of
 
 
 def is_certain(formula: Formula, truth: Callable[[Atom], bool | None], universe: Universe, *, positive: bool) -> bool:

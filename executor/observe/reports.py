@@ -10,7 +10,7 @@ from executor.plans.created_objects import Bindings
 from executor.tools.results import ActionResult
 from executor.tools.returned_values import result_of
 from planner.errors import InputError, did_you_mean
-from planner.language.declare.syntax import NotationError, parse_atom
+from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import dataclass, field
 from planner.model import Atom, DomainModel, Not
 

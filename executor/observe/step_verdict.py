@@ -17,8 +17,8 @@ from executor.tools.results import SURE, ActionResult
 from planner.lightweight import dataclass, replace
 from planner.model import Action, Atom, Formula, Literal, Outcome
 from planner.plan import Step
-from planner.semantics.actions import Changes
 from planner.semantics.simulation import Simulation
+from planner.semantics.step_effects import Changes
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,17 +27,17 @@ from executor.tools.world import World, actions_of
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError
 from planner.language.declare import Domain
-from planner.language.declare.declarations import objects_of
+from planner.language.declare.atom_syntax import NotationError, explain_bad_name, is_name, parse_atom
+from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import CodePlace
-from planner.language.declare.syntax import NotationError, explain_bad_name, is_name, parse_atom
-from planner.language.declare.vocabulary import Types
+from planner.language.declare.model_builder import objects_of
 from planner.language.documents.text_formats import Document
 from planner.model import Action, DomainModel, Problem
 from planner.model.actions import negated_atoms, positive_atoms
 from planner.plan import Step
 from planner.problem_kinds import AnyDomain
-from planner.semantics.actions import staleness_of
 from planner.semantics.simulation import Rules
+from planner.semantics.step_effects import staleness_of
 
 
 def check_alternatives(plan: ActionPlan, problem: Problem) -> Iterator[PlanFinding]:

@@ -20,8 +20,8 @@ from planner.language.declare import resolve_action
 from planner.model import Action, Atom, DataParameter, Number, Outcome, Problem, When
 from planner.model.actions import positive_atoms
 from planner.plan import exact_sum
-from planner.semantics.actions import cost_of, uses_of
 from planner.semantics.simulation import bind_parameters
+from planner.semantics.step_effects import cost_of, uses_of
 
 Sources = Mapping[tuple[str, str], str]
 """Which step fills a data parameter: (step, parameter) → step."""

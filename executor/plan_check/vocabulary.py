@@ -16,13 +16,13 @@ from executor.plans.partial_order import wanted_facts
 from executor.plans.stated_steps import EXPECTS, LEAVES, REQUIRES, Reader, spelled_out
 from planner.errors import InputError, did_you_mean
 from planner.language.declare import resolve_action
+from planner.language.declare.atom_syntax import is_name
 from planner.language.declare.fields import CodePlace, name_types
-from planner.language.declare.syntax import is_name
 from planner.model import Action, Atom, DataParameter, DomainModel, Formula, Not, Problem, TypeHierarchy
 from planner.model.formulas import atoms_in, conjuncts
 from planner.plan import Step
-from planner.semantics.actions import Changes
 from planner.semantics.simulation import ChangeHistory, Simulation, bind_parameters
+from planner.semantics.step_effects import Changes
 
 Types = tuple[str, ...]
 

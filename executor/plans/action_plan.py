@@ -31,11 +31,11 @@ from executor.tools.isolated_values import listed
 from executor.tools.step_policy import Choice, ExecutionPolicy, OnError, Rate
 from planner.errors import NoPlan, PlanError
 from planner.language.declare import resolve_action
-from planner.language.declare.declarations import objects_of
+from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import CodePlace, Place
-from planner.language.declare.problem import ProblemBuilder
-from planner.language.declare.vocabulary import Types
-from planner.language.documents.conditions import Notation, demand_of, write_constraint
+from planner.language.declare.model_builder import objects_of
+from planner.language.declare.problem_builder import ProblemBuilder
+from planner.language.documents.document_conditions import Notation, demand_of, write_constraint
 from planner.language.documents.schema import ConstraintDocument, NetworkDocument
 from planner.model import Action, Atom, Constraint, DomainModel, Goal, Metric, Object, Problem
 from planner.plan import Plan, Result, Status, Step, Supposition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from planner.language.declare.syntax import parse_atom
+from planner.language.declare.atom_syntax import parse_atom
 from planner.model import Atom, DomainModel
 from planner.plan import Step, Supposition
 from planner.semantics.simulation import bind_parameters

@@ -30,8 +30,8 @@ from planner.model.formulas import atoms_in
 from planner.partial_order.causal_links import Ordering, item_orderings, links_between, orderings
 from planner.partial_order.read_write_sets import Access, accesses
 from planner.plan import Plan, Step
-from planner.semantics.actions import Changes, staleness_of
 from planner.semantics.simulation import bind_parameters
+from planner.semantics.step_effects import Changes, staleness_of
 
 
 def possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:

@@ -14,7 +14,7 @@ from executor.plans.action_plan import PlanStep
 from executor.plans.assumptions import supposed
 from planner.compilations.object_creation import for_steps
 from planner.language.declare.fields import CodePlace, Place
-from planner.language.declare.problem import ProblemBuilder
+from planner.language.declare.problem_builder import ProblemBuilder
 from planner.lightweight import replace
 from planner.model import Action, Atom, Formula, Literal, Not, Problem
 from planner.model.formulas import conjunction, conjuncts

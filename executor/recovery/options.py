@@ -21,7 +21,7 @@ from planner.model.unknown_facts import fix_unknown_facts, restrict_unknown_fact
 from planner.plan import Step
 from planner.repair.forbidden_steps import without_actions
 from planner.repair.regression import Unclear, furthest
-from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 RETRIED: Final = (StepStatus.FAILED, StepStatus.PARTIAL)

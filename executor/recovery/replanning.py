@@ -27,7 +27,7 @@ from executor.recovery.options import Options
 from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery
 from planner.errors import InputError
 from planner.language.declare import resolve_action
-from planner.language.declare.syntax import NotationError, parse_atom
+from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import replace
 from planner.model import Number, Problem
 from planner.model.formulas import exact_decimal

@@ -37,7 +37,7 @@ from executor.events.steps import StepRecord
 from executor.tools.containment import text_from
 from executor.tools.json_data import text_of
 from planner.errors import InputError
-from planner.language.documents.conditions import Notation
+from planner.language.documents.document_conditions import Notation
 from planner.model import Atom, Formula
 from planner.model.formulas import conjuncts
 

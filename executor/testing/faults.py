@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Final, Literal
 
 from planner.errors import InputError
-from planner.language.declare.syntax import NotationError, parse_atom
+from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.model import OPEN, Atom
 
 Source = Literal["handler", "observer", "approval"]

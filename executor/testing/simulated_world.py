@@ -17,7 +17,7 @@ from executor.testing.simulated_handlers import Call, handler, sample, wanted_of
 from executor.testing.simulated_observers import ALL, Observe, Sighting, in_place_predicates, look_at, patterns
 from executor.testing.true_state import Act, Truth
 from executor.tools.world import MAIN, World
-from planner.language.declare.syntax import parse_literal
+from planner.language.declare.atom_syntax import parse_literal
 from planner.model import Action, Atom, Formula, Problem
 from planner.problem_kinds import AnyProblem, is_other_problem
 

@@ -18,13 +18,13 @@ from typing import Any, Final
 
 from executor.testing.virtual_time import current, now
 from planner.errors import InputError
-from planner.language.declare.syntax import NotationError, parse_atom
+from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import replace
 from planner.model import OPEN, Action, Atom, Formula, Object, Outcome, Problem, TypeHierarchy
 from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
 from planner.plan import Step
-from planner.semantics.actions import Changes, Effect, compute_changes
 from planner.semantics.simulation import Simulation, bind_parameters
+from planner.semantics.step_effects import Changes, Effect, compute_changes
 
 
 class Ledger:

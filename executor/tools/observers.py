@@ -11,9 +11,9 @@ from executor.plans.created_objects import name_of
 from executor.tools.containment import shown
 from executor.tools.json_data import dumped
 from planner.errors import InputError, did_you_mean
+from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.language.declare.fields import Place, find_definition
 from planner.language.declare.marks import Entity
-from planner.language.declare.syntax import NotationError, parse_atom
 from planner.model import OPEN, Atom, DomainModel
 
 _COMPARABLE: Final = frozenset({str, int, bool, type(None)})

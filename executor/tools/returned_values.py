@@ -26,7 +26,7 @@ from executor.tools.containment import attempt, said, shown, text_from
 from executor.tools.results import ActionResult, Metrics, Wait
 from executor.tools.world import Skill
 from planner.errors import InputError
-from planner.language.declare.action_names import fold_name
+from planner.language.declare.declared_names import fold_name
 
 FIELDS: Final = frozenset(ActionResult.__match_args__)
 _DONE: Final = ActionResult()

@@ -13,10 +13,10 @@ from executor.tools.observers import Observer
 from executor.tools.step_policy import DEFAULT, ExecutionPolicy, is_amount
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare import Domain, resolve_action
+from planner.language.declare.action_parameters import check_handler, check_takes_some
+from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import find_definition
 from planner.language.declare.marks import Entity
-from planner.language.declare.parameters import check_handler, check_takes_some
-from planner.language.declare.vocabulary import Types
 from planner.model import Action, Atom, DomainModel
 from planner.problem_kinds import AnyDomain, is_other_domain
 

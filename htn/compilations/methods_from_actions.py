@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, product
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sealed, sequence
-from planner.language.declare.declarations import written_atoms
+from planner.language.declare.model_builder import written_atoms
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, When, positive_atoms
 from planner.model.domain import DomainModel, TypeHierarchy

@@ -23,7 +23,7 @@ from planner.limits import LimitReached, Limits
 from planner.model import And, Atom, Formula
 from planner.model.formulas import substitute
 from planner.plan import Step, StoppedBy
-from planner.semantics.conditions import Condition, Universe
+from planner.semantics.condition_solver import Condition, Universe
 from planner.semantics.simulation import ChangeHistory, Simulation
 
 LOOKED_AT: Final = 12

@@ -11,13 +11,13 @@ from htn.language.declare.networks import PARTS, planning_of
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sealed
 from htn.problem_kind import resolve
 from planner.errors import UnsupportedError
+from planner.language.declare.action_parameters import read_parameters
+from planner.language.declare.atom_syntax import is_atom_name
+from planner.language.declare.declared_names import Scope, Types
 from planner.language.declare.fields import Place
-from planner.language.declare.parameters import read_parameters
-from planner.language.declare.syntax import is_atom_name
-from planner.language.declare.vocabulary import Scope, Types
-from planner.language.documents.conditions import Notation
-from planner.language.documents.reader import problem_of as classical_problem
-from planner.language.documents.writer import (
+from planner.language.documents.document_conditions import Notation
+from planner.language.documents.document_reader import problem_of as classical_problem
+from planner.language.documents.document_writer import (
     without_defaults,
     write_domain_document,
     write_problem_document,

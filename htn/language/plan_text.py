@@ -25,16 +25,16 @@ from htn.model import HtnProblem, Network
 from htn.plan import Decomposition, Node
 from htn.verification.child_order import arranged
 from planner.errors import Location, PlanError
-from planner.language.pddl.plans import Lookup, StepReader, Word
-from planner.language.pddl.plans import read_plan as read_steps
+from planner.language.pddl.plan_files import Lookup, StepReader, Word
+from planner.language.pddl.plan_files import read_plan as read_steps
 from planner.language.pddl.syntax import pluralize, quote
 from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.model import Atom
 from planner.model.domain import creates_objects
 from planner.plan import Plan, Step
 from planner.plan_json import is_json, read_json, steps_from
-from planner.semantics.actions import cost_of
 from planner.semantics.simulation import bind_parameters
+from planner.semantics.step_effects import cost_of
 
 _WORD: Final = re.compile(r"[^\s()\[\],;]+")
 _NUMBER: Final = re.compile(r"[+-]?\d+")
@@ -69,7 +69,7 @@ def write_plan(plan: Plan) -> str:
     tree: Decomposition | None = plan.tree
     if tree is None:
         raise PlanError(
-            "the plan has no decomposition", hint="`planner.language.pddl.plans.write_plan` writes steps alone"
+            "the plan has no decomposition", hint="`planner.language.pddl.plan_files.write_plan` writes steps alone"
         )
     writer = _Writer(plan.problem)
     numbers = _numbers(tree, len(plan.steps))

@@ -9,8 +9,8 @@ from htn.model import HtnProblem
 from planner.lightweight import dataclass, replace
 from planner.model import Number
 from planner.plan import Plan, Status
-from planner.semantics.actions import cost_of
 from planner.semantics.simulation import bind_parameters
+from planner.semantics.step_effects import cost_of
 from planner.solve import solve
 from planner.testing import steps_from
 

@@ -26,7 +26,7 @@ from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import with_tables
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import PlanError
-from planner.language.pddl.names import Names, Renaming, make_legal
+from planner.language.pddl.legal_names import Names, Renaming, make_legal
 from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits

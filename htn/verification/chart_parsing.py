@@ -30,7 +30,7 @@ from planner.limits import LimitReached, Limits
 from planner.model import Atom, Variable, is_variable
 from planner.plan import Plan, Step, StoppedBy
 from planner.semantics.axioms import World
-from planner.semantics.conditions import Binding, Condition, Domains, State, Table
+from planner.semantics.condition_solver import Binding, Condition, Domains, State, Table
 from planner.validation.validate import Replay
 from planner.validation.validate import validate as validate_steps
 from planner.validation.verdict import Verdict

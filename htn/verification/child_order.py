@@ -17,7 +17,7 @@ from planner.lightweight import Final, dataclass, replace
 from planner.model import Atom, is_variable
 from planner.model.formulas import TRUE, substitute
 from planner.plan import Plan
-from planner.semantics.conditions import EMPTY, Binding, Compiler, Solver, Universe
+from planner.semantics.condition_solver import EMPTY, Binding, Compiler, Solver, Universe
 
 MOST_TRIES: Final = 20_000
 """After so many placings of children no further ways to place them are looked for."""

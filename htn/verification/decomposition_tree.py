@@ -21,7 +21,7 @@ from planner.language.pddl.syntax import pluralize
 from planner.lightweight import Final, dataclass
 from planner.model import Atom, Variable, is_variable
 from planner.plan import Step
-from planner.semantics.conditions import Binding, Universe
+from planner.semantics.condition_solver import Binding, Universe
 
 INITIAL: Final = "the initial network"
 

@@ -18,9 +18,9 @@ from htn.verification.decomposition_tree import INITIAL
 from planner.lightweight import Final, dataclass
 from planner.model import And, Atom
 from planner.plan import Plan
-from planner.semantics.actions import Test, make_filler, split_condition, tests_pass
-from planner.semantics.conditions import Binding, Condition, Domains, Row
+from planner.semantics.condition_solver import Binding, Condition, Domains, Row
 from planner.semantics.simulation import Simulation
+from planner.semantics.step_effects import Test, make_filler, split_condition, tests_pass
 from planner.validation.validate import Replay
 from planner.validation.verdict import Verdict
 

@@ -27,7 +27,7 @@ from planner.model import And, Formula
 from planner.model.domain import creates_objects
 from planner.model.formulas import TRUE, atoms_in, substitute
 from planner.plan import Plan, Step
-from planner.semantics.conditions import Binding, Condition, Domains
+from planner.semantics.condition_solver import Binding, Condition, Domains
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import Replay
 from planner.validation.verdict import Verdict

@@ -20,7 +20,7 @@ from planner.lightweight import TYPE_CHECKING, Final
 from planner.limits import Limits
 
 if TYPE_CHECKING:
-    from planner.language.loading.sources import Source
+    from planner.language.loading.load import Source
     from planner.lint.findings import Finding
     from planner.problem_kinds import AnyDomain, AnyProblem
 
@@ -40,8 +40,8 @@ def run(started: float, given: Namespace) -> Exit:
     """Print the findings, the worst first."""
     from planner.cli.options import load_named, name_source
     from planner.language.loading.load import open_source
-    from planner.lint.check import sort_by_level
     from planner.lint.findings import Level
+    from planner.lint.problem_lint import sort_by_level
 
     memory = limit_memory(given.memory_limit)
     with interruptible(remaining_seconds(given.time_limit, started)):
@@ -66,7 +66,7 @@ def _count_levels(levels: Counter[str]) -> str:
 
 def _run_own_checks(loaded: AnyProblem | AnyDomain, limits: Limits) -> list[Finding]:
     """Return the findings of the checks for this kind of problem or domain."""
-    from planner.lint.check import check_domain, check_problem
+    from planner.lint.problem_lint import check_domain, check_problem
     from planner.model import DomainModel, Problem
     from planner.problem_kinds import is_other_domain, is_other_problem, not_classical, service_of
 

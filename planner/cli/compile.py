@@ -146,7 +146,7 @@ def as_files(source: Source, to: str, level: Level | None) -> dict[str, str]:
 
 def as_hddl(source: Source) -> dict[str, str]:
     """Return HDDL files; a classical problem gets methods that follow from its actions."""
-    from planner.language.loading.sources import find_languages
+    from planner.language.loading.load import find_languages
 
     language = find_languages().get(".hddl")
     if language is None:

@@ -18,7 +18,7 @@ from planner.plan import Plan, Status
 from planner.problem_kinds import AnyProblem, service_of
 
 if TYPE_CHECKING:
-    from planner.language.loading.sources import Source
+    from planner.language.loading.load import Source
 
 ABOUT: Final = "Explain why each step of a plan is there, or why there is no plan and what would give one."
 

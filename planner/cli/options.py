@@ -13,8 +13,7 @@ from pathlib import Path
 
 from planner.cli.parser import Parser, read_amount, read_gibibytes, read_seconds
 from planner.errors import InputError, Location, PlanError, did_you_mean
-from planner.language.loading.load import load, load_from
-from planner.language.loading.sources import Source
+from planner.language.loading.load import Source, load, load_from
 from planner.lightweight import TYPE_CHECKING, Any, replace
 from planner.model import Problem, SoftGoal
 from planner.plan import Plan, exact
@@ -114,7 +113,7 @@ def _add_soft_goals(problem: Problem, soft: list[SoftGoalText] | None) -> Proble
     if not soft:
         return problem
     from planner.language.declare.fields import CodePlace
-    from planner.language.declare.problem import ProblemBuilder
+    from planner.language.declare.problem_builder import ProblemBuilder
 
     place: Any = CodePlace("--soft")
     builder = ProblemBuilder(problem.domain, {each.name: each for each in problem.objects}, place)
@@ -159,7 +158,7 @@ def read_plan_file(path: Path, problem: Problem) -> tuple[Plan, Number | None]:
     text = read_plan_text(path)
     if is_json(text):
         return read_json_plan(text, problem, str(path))
-    from planner.language.pddl.plans import read_plan
+    from planner.language.pddl.plan_files import read_plan
 
     return read_plan(text, problem, str(path)), None
 
@@ -175,6 +174,6 @@ def plan_text(plan: Plan) -> str:
     """Return `plan` in the competition's format; a hierarchical plan is written with its tasks."""
     if plan.tree is not None:
         return service_of(plan.problem).write_plan(plan)
-    from planner.language.pddl.plans import write_plan
+    from planner.language.pddl.plan_files import write_plan
 
     return write_plan(plan)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from planner.language.pddl.pddl_vocabulary import UNTYPED
 from planner.language.pddl.sections import choose_free_name
-from planner.language.pddl.vocabulary import UNTYPED
 from planner.model.actions import Action, When
 from planner.model.domain import Axiom, Predicate, TypeHierarchy
 from planner.model.formulas import (

@@ -20,9 +20,8 @@ from planner.model.actions import Action, Constraint, ConstraintKind, Done
 from planner.model.formulas import OPEN, Atom, Formula, atoms_in, conjunction, conjuncts, is_variable
 from planner.model.problem import Goal, Problem, SoftGoal
 from planner.plan import Plan, Step
-from planner.semantics.actions import Changes, CompiledStep, Test, split_condition
 from planner.semantics.axioms import Axioms, Rule, World
-from planner.semantics.conditions import (
+from planner.semantics.condition_solver import (
     All,
     Binding,
     Condition,
@@ -37,8 +36,9 @@ from planner.semantics.conditions import (
     State,
     Table,
 )
-from planner.semantics.constraints import covers
+from planner.semantics.constraint_monitors import covers
 from planner.semantics.simulation import Simulation, bind_parameters
+from planner.semantics.step_effects import Changes, CompiledStep, Test, split_condition
 from planner.validation.validate import Replay, apply_suppositions, validate
 from planner.validation.verdict import Verdict
 

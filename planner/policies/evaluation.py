@@ -19,9 +19,9 @@ from planner.plan import Step, exact_sum
 from planner.policies.markov_decision_process import Kept
 from planner.policies.policy_iteration import solved
 from planner.problem_kinds import resolve_classical
-from planner.semantics.actions import Changes, uses_of
-from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Objection, Simulation, bind_parameters
+from planner.semantics.step_effects import Changes, uses_of
 
 
 class Declared:

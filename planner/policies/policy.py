@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from planner.compilations.adl import compile_adl
 from planner.errors import PlanError, did_you_mean
-from planner.language.declare.syntax import NotationError, parse_atom
+from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import Any, dataclass, field, replace
 from planner.model import COST, Atom, Number, Problem
 from planner.plan import Step, exact, json_number

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from planner.errors import InputError, did_you_mean
-from planner.language.declare.syntax import NotationError, parse_atom
+from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import dataclass, replace
 from planner.model import OPEN, TAGS, Action, Atom, DomainModel, Number, Problem, TypeHierarchy
 from planner.model.domain import creates_objects

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from planner.model import Atom, Formula, Not
 from planner.model.formulas import conjunction
 from planner.plan import Step
-from planner.semantics.actions import CompiledStep, FixedEffects, Test, split_condition
-from planner.semantics.conditions import Condition, Row, Same, State
+from planner.semantics.condition_solver import Condition, Row, Same, State
 from planner.semantics.simulation import Simulation
+from planner.semantics.step_effects import CompiledStep, FixedEffects, Test, split_condition
 
 
 def furthest(now: Simulation, steps: Sequence[Step], goal: Formula) -> int | None:

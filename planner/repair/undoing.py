@@ -42,9 +42,9 @@ from planner.portfolio.incumbent import unsupported
 from planner.problem_kinds import resolve_classical
 from planner.repair.forbidden_steps import actions_of, barred, without_actions
 from planner.repair.repair_search import STOPS, Choice, Chooser, Found, Prices, claimed, stopped_by, untried, with_spare
-from planner.semantics.actions import staleness_of
-from planner.semantics.conditions import State
+from planner.semantics.condition_solver import State
 from planner.semantics.simulation import Simulation
+from planner.semantics.step_effects import staleness_of
 from planner.validation.validate import validate
 
 

@@ -21,12 +21,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from planner.compilations.soft_goals import valued
 from planner.errors import DocumentError, InputError, PlanError
 from planner.language.declare import Domain
-from planner.language.declare.declarations import objects_of
+from planner.language.declare.atom_syntax import NotationError, parse_atom
+from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import CodePlace, Place
-from planner.language.declare.problem import ProblemBuilder
-from planner.language.declare.syntax import NotationError, parse_atom
-from planner.language.declare.vocabulary import Types
-from planner.language.documents.conditions import Notation
+from planner.language.declare.model_builder import objects_of
+from planner.language.declare.problem_builder import ProblemBuilder
+from planner.language.documents.document_conditions import Notation
 from planner.language.documents.schema import document_error
 from planner.language.documents.text_formats import Document, json_positions, parse_json, parse_yaml, yaml_positions
 from planner.language.pddl.syntax import read_text

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from planner.errors import InputError
 from planner.lightweight import dataclass, field
 from planner.model import Atom, Problem
-from planner.semantics.conditions import (
+from planner.semantics.condition_solver import (
     All,
     Compiler,
     Condition,

@@ -16,10 +16,10 @@ from planner.model import OPEN, Atom, Axiom, Formula, Imply, Not, Problem, When,
 from planner.model.formulas import children, literals_in, with_children
 from planner.model.unknown_facts import find_hidden_variables
 from planner.plan import Step
-from planner.semantics.actions import Changes, Effect, compute_changes
 from planner.semantics.axioms import Axioms, World
-from planner.semantics.conditions import Condition, State
+from planner.semantics.condition_solver import Condition, State
 from planner.semantics.simulation import Rules, bind_parameters
+from planner.semantics.step_effects import Changes, Effect, compute_changes
 
 
 def possibility_of(fact: Atom) -> Atom:

@@ -28,7 +28,9 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Problem
 from planner.plan import Step
-from planner.semantics.actions import (
+from planner.semantics.axioms import Axioms, World
+from planner.semantics.condition_solver import Binding, Compiler, Condition, Domains, Row, State, Universe
+from planner.semantics.step_effects import (
     MOST_KEPT,
     Changes,
     CompiledStep,
@@ -39,8 +41,6 @@ from planner.semantics.actions import (
     tests_pass,
     uses_of,
 )
-from planner.semantics.axioms import Axioms, World
-from planner.semantics.conditions import Binding, Compiler, Condition, Domains, Row, State, Universe
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,7 +29,7 @@ from planner.model import OPEN, Action, Atom, Formula, Problem
 from planner.model.formulas import atoms_in, is_variable
 from planner.partial_order.read_write_sets import overlap
 from planner.plan import Step
-from planner.semantics.actions import staleness_of
+from planner.semantics.step_effects import staleness_of
 from planner.task.ground_task import GroundAction, State, Task, bits, sources
 
 

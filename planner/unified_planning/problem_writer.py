@@ -24,7 +24,7 @@ from planner.compilations.cost_tables import in_integers, with_tables
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
-from planner.language.pddl.names import Names, rename_problem
+from planner.language.pddl.legal_names import Names, rename_problem
 from planner.limits import Limits
 from planner.model.actions import Action, CostTerm, When, negated_atoms, positive_atoms
 from planner.model.domain import Function, Predicate, TypeHierarchy

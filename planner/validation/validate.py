@@ -25,13 +25,13 @@ from planner.errors import InputError, PlanError, UnsupportedError, kind_of
 from planner.lightweight import Any, replace
 from planner.model import COST, Atom, Constraint, Formula, Number, Problem, SoftGoal
 from planner.model.domain import creates_objects
-from planner.model.formulas import conjuncts
+from planner.model.formulas import conjuncts, substitute
 from planner.model.problem import find_constraint_on_unknown
 from planner.model.unknown_facts import fix_unknown_facts
 from planner.plan import Plan, Step, Supposition, exact_sum, name_as_written
-from planner.semantics.actions import Changes
-from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation
+from planner.semantics.step_effects import Changes
 from planner.validation.verdict import Verdict
 
 
@@ -200,7 +200,7 @@ def _judged(
     unclear = find_constraint_on_unknown(problem)
     if unclear is not None:
         raise UnsupportedError(f"the constraint '{unclear}' on facts declared unknown", "state which facts hold")
-    from planner.validation.assumptions import validate_with_suppositions
+    from planner.validation.suppositions import validate_with_suppositions
 
     return validate_with_suppositions(problem, steps, expected, lambda known: _replayed(known, steps, claimed_cost))
 
@@ -283,14 +283,35 @@ def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozens
         yield replay.simulation.facts
 
 
-__all__ = [
-    "Changes",
-    "Objection",
-    "Replay",
-    "Simulation",
-    "Verdict",
-    "apply_suppositions",
-    "make_checker",
-    "simulate",
-    "validate",
-]
+def choose_versions(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...]:
+    """Return `steps`, each by the version of its action that can be done there, and with the cost of that.
+
+    Where no version can be done, the step is the one that lacks least, and those after it are read as if it was left
+    out.
+    """
+    if not problem.domain.versions:
+        return tuple(steps)
+    others: dict[str, list[str]] = {}
+    for version, name in problem.domain.versions.items():
+        others.setdefault(name, []).append(version)
+    replay = Replay(problem)
+    found: list[Step] = []
+    for step in steps:
+        versions = [replace(step, action=name) for name in (step.action, *others.get(step.action, ()))]
+        objections = [replay.objection(each) for each in versions]
+        if None in objections:
+            chosen = versions[objections.index(None)]
+            replay.apply(chosen)
+            found.append(replace(chosen, cost=replay.simulation.cost(chosen)))
+        elif all(each is not None and each.condition is not None for each in objections):
+            found.append(min(versions, key=lambda each: _count_unmet(each, replay)))
+        else:
+            found.append(step)
+    return tuple(found)
+
+
+def _count_unmet(step: Step, replay: Replay) -> int:
+    """Return how many of the conditions of `step`, which is well-formed, do not hold."""
+    action = replay.simulation.problem.domain.actions[step.action]
+    binding = dict(zip([each.name for each in action.parameters], step.arguments, strict=True))
+    return sum(not replay.simulation.holds(substitute(part, binding)) for part in conjuncts(action.requires))

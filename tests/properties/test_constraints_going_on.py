@@ -10,7 +10,7 @@ from constraint_twin import is_kept
 from random_tasks import with_random_constraints
 
 from benchmarks.random_problems import ALL, random_problem
-from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 MOST_WALKS = 60

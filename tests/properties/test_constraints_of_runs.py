@@ -13,7 +13,7 @@ from executor.events.events import Rung
 from executor.testing import Fault, FaultKind, SimulatedWorld
 from planner import Domain, at_most, before, done, mandatory, never_after, solve, sometime
 from planner.plan import Step
-from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
 LADDER = Recovery(rungs=(Rung.PATCH, Rung.REPLAN), time_limit=5)

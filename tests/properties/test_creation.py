@@ -13,7 +13,7 @@ from random_tasks import with_random_constraints
 
 from htn.compilations.methods_from_actions import as_htn
 from planner import Status, compile_object_creation, created_by, for_steps, partial_order, solve, validate
-from planner.language.pddl.plans import read_plan, write_plan
+from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.lightweight import replace
 from planner.model import Goal, Metric
 from planner.plan import Step

@@ -28,8 +28,8 @@ from planner import (
     never_after,
     sometime,
 )
+from planner.language.declare.atom_syntax import NotationError, parse_literal
 from planner.language.declare.marks import ActionFields
-from planner.language.declare.syntax import NotationError, parse_literal
 
 
 class Room(Entity): ...

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import Domain, Metric, Problem, read_documents, write_json, write_yaml
-from planner.language.declare.syntax import is_atom_name
-from planner.language.declare.vocabulary import name_parameters
+from planner.language.declare.atom_syntax import is_atom_name
+from planner.language.declare.declared_names import name_parameters
 from planner.model.actions import (
     REQUIRED,
     TAGS,

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pddl_trees import canonical_domain, canonical_problem
 
 from planner.language.pddl import parse_domain, parse_problem, read
+from planner.language.pddl.pddl_writer import write_domain, write_problem
 from planner.language.pddl.syntax import _COMMENT, _WORD, _split, read_text
-from planner.language.pddl.writer import write_domain, write_problem
 from planner.model.actions import Action, When
 from planner.model.domain import Axiom, DomainModel, Function, Predicate
 from planner.model.formulas import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Object, Or, Variable

@@ -14,7 +14,7 @@ from benchmarks.random_problems import Features, key_of, random_problem
 from planner import Objective, Status, decide, evaluate, executions
 from planner.model import Goal
 from planner.policies.evaluation import Declared
-from planner.semantics.constraints import ConstraintMonitors
+from planner.semantics.constraint_monitors import ConstraintMonitors
 
 UNCERTAIN = Features(uncertain=True, objects=3, actions=3)
 LIMIT = 250

@@ -21,7 +21,7 @@ from benchmarks.tools.tool_library import declared
 from benchmarks.tools.tool_profiles import generate
 from planner import solve
 from planner.language.pddl.export import export
-from planner.language.pddl.plans import write_plan
+from planner.language.pddl.plan_files import write_plan
 
 LIMITS = Limits(cpu_seconds=20, memory_gib=2.0)
 JUPYDDL = """

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from planner.limits import LimitReached, Limits
-from planner.lint.check import check_domain, check_problem
 from planner.lint.findings import Finding, Level
+from planner.lint.problem_lint import check_domain, check_problem
 from planner.model.actions import Action, When
 from planner.model.domain import DomainModel, Predicate
 from planner.model.formulas import TRUE, And, Atom, Equals, Not, Object, Variable

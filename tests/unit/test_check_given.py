@@ -19,7 +19,7 @@ from planner.language.documents import read_documents, write_json, write_yaml
 from planner.language.documents.schema import json_schema
 from planner.language.documents.text_formats import parse_yaml
 from planner.language.pddl.syntax import FileWarning
-from planner.lint.check import check_problem
+from planner.lint.problem_lint import check_problem
 from planner.model import Atom
 from planner.plan import Status
 

@@ -36,7 +36,7 @@ from planner import (
     write_yaml,
 )
 from planner.errors import DeclarationError
-from planner.language.documents.conditions import KINDS
+from planner.language.documents.document_conditions import KINDS
 from planner.model import OPEN, CostFunction
 from planner.model.domain import resources_of
 

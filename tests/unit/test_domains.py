@@ -14,8 +14,8 @@ from planner.explain.plan_explanation import explain_plan
 from planner.explain.unsolvability import explain_unsolvable
 from planner.language.loading.python_files import GROUP, list_shipped_names
 from planner.limits import Limits
-from planner.lint.check import check_domain, check_problem
 from planner.lint.findings import Level
+from planner.lint.problem_lint import check_domain, check_problem
 from planner.model import DomainModel
 from planner.plan import Plan
 from planner.testing import check_cases, steps_from

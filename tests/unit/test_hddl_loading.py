@@ -12,7 +12,7 @@ import pytest
 from htn.model import HtnDomain, HtnProblem
 from planner import InputError, load, load_domain
 from planner.cli.exit_codes import Exit
-from planner.language.loading.sources import PLUGIN_GROUP, find_languages
+from planner.language.loading.load import PLUGIN_GROUP, find_languages
 
 DOMAIN = """(define (domain trips) (:types place) (:predicates (at ?x - place))
 (:task visit :parameters (?x - place))
@@ -124,7 +124,7 @@ def test_languages_are_those_that_the_standard_library_finds() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("planner.language.loading.load", "planner.language.loading.files"):
+    for module in ("planner.language.loading.load", "planner.language.loading.load"):
         monkeypatch.setattr(sys.modules[module], "languages", dict)
     with pytest.raises(InputError) as caught:
         load("d.hddl", "p.hddl")

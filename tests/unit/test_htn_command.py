@@ -13,7 +13,7 @@ from htn.language.hddl.writer import write_domain, write_problem
 from htn.language.plan_text import write_plan
 from planner.cli import interrupt, main
 from planner.cli.exit_codes import Exit
-from planner.language.pddl.plans import write_plan as write_steps
+from planner.language.pddl.plan_files import write_plan as write_steps
 from planner.plan import Plan
 
 TEXT = write_plan(PLAN)

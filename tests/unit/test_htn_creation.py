@@ -10,7 +10,7 @@ from htn.language.declare import Methods
 from htn.language.documents import documents_of
 from planner import Domain, Entity, Status, load
 from planner.errors import InputError
-from planner.language.documents.writer import to_yaml
+from planner.language.documents.document_writer import to_yaml
 from planner.limits import Limits
 from planner.solve import solve
 

@@ -14,7 +14,7 @@ from htn.verification.validate import validate as validate_htn
 from planner import decide, load, solve, validate
 from planner.cli import main
 from planner.errors import PddlError, UnsupportedError
-from planner.language.pddl.plans import read_plan, write_plan
+from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.language.pddl.syntax import FileWarning
 from planner.model import Atom
 from planner.plan import Status

@@ -9,10 +9,10 @@ import pytest
 
 from htn.language.hddl import domains as hddl_domains
 from htn.language.hddl import domains as hddl_problems
-from planner.language.pddl.domains import parse_domain
-from planner.language.pddl.problems import parse_problem
+from planner.language.pddl.pddl_domains import parse_domain
+from planner.language.pddl.pddl_problems import parse_problem
 from planner.language.pddl.syntax import FileWarning
-from planner.lint.check import check_domain
+from planner.lint.problem_lint import check_domain
 
 DOMAIN = """(define (domain d) (:requirements :adl) (:types robot room shelf box tool - thing hammer - tool cart - box)
  (:constants hall - room rack - (either shelf box))

@@ -14,7 +14,7 @@ from planner.cli import main
 from planner.errors import UnsupportedError
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import determinize, export, find_unlikely
-from planner.language.pddl.writer import write_domain
+from planner.language.pddl.pddl_writer import write_domain
 from planner.model.actions import Action, Case, Constraint, ConstraintKind, Outcome, When
 from planner.model.domain import DomainModel, Predicate
 from planner.model.formulas import TRUE, Atom, Not, Object, Variable

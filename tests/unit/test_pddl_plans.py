@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import PlanError
-from planner.language.pddl.plans import read_plan, write_plan
+from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.language.pddl.syntax import read_text
 from planner.model import Action, Atom, DomainModel, Function, Metric, Object, Problem, Variable
 from planner.plan import Plan, Step

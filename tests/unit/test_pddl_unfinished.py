@@ -11,11 +11,11 @@ from htn.verification.validate import validate as validate_decomposition
 from planner import load
 from planner.errors import InputError, PddlError, UnsupportedError
 from planner.language import pddl
-from planner.language.documents.writer import write_yaml
-from planner.language.pddl.plans import read_plan, write_plan
+from planner.language.documents.document_writer import write_yaml
+from planner.language.pddl.pddl_writer import write_domain
+from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.language.pddl.syntax import FileWarning
-from planner.language.pddl.writer import write_domain
-from planner.lint.check import check_domain
+from planner.lint.problem_lint import check_domain
 from planner.model import Atom, DomainModel, Goal, Object, Problem
 from planner.plan import Plan, Step
 from planner.problem_kinds import AnyProblem

@@ -10,8 +10,8 @@ import pytest
 from planner.errors import PlanError, UnsupportedError
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import export
-from planner.language.pddl.names import make_legal
-from planner.language.pddl.writer import write_domain, write_problem
+from planner.language.pddl.legal_names import make_legal
+from planner.language.pddl.pddl_writer import write_domain, write_problem
 from planner.model.actions import Action, CostFunction, When
 from planner.model.domain import Axiom, DomainModel, Function, Predicate
 from planner.model.formulas import TRUE, And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Object, Or, Variable

@@ -12,7 +12,7 @@ from executor.agent.foreign_plans.repair import RepairStatus, repaired
 from planner.errors import InputError
 from planner.explain.plan_explanation import explain_plan
 from planner.language.pddl import parse_domain, parse_problem
-from planner.language.pddl.plans import read_plan, write_plan
+from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.model import Problem
 from planner.plan_json import read_json_plan
 from planner.solve import solve

@@ -31,7 +31,7 @@ from planner import (
     solve,
     validate,
 )
-from planner.language.declare.syntax import parse_atom
+from planner.language.declare.atom_syntax import parse_atom
 from planner.model import COST, TRUE
 from planner.model.unknown_facts import find_hidden_variables
 from planner.plan import Supposition

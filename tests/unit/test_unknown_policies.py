@@ -7,7 +7,7 @@ import json
 import pytest
 
 from planner import Domain, PlanError, Status, When, decide
-from planner.language.declare.syntax import parse_atom
+from planner.language.declare.atom_syntax import parse_atom
 from planner.policies.evaluation import evaluate, executions
 from planner.policies.policy import Policy
 

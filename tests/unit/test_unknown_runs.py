@@ -12,7 +12,7 @@ from executor.observe.beliefs import Beliefs
 from executor.plan_check.check import check_plan
 from executor.plans.partial_order import order_of
 from planner import Domain, Plan, solve
-from planner.language.declare.syntax import parse_atom
+from planner.language.declare.atom_syntax import parse_atom
 from planner.testing import steps_from
 
 ROOMS = {"a": "room", "b": "room"}

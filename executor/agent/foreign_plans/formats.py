@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from planner.errors import InputError, PlanError, did_you_mean
 from planner.language.declare import resolve_action
-from planner.language.declare.action_names import fold_name
+from planner.language.declare.declared_names import fold_name
 from planner.lightweight import dataclass, field
 from planner.model import OPEN, Action, Problem, TypeHierarchy, Variable
 from planner.plan import Plan, Step

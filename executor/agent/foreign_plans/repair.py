@@ -25,8 +25,7 @@ from planner.plan import Plan, Status, Step, name_as_written
 from planner.repair.mending import mend
 from planner.reuse.templates import checked
 from planner.semantics.simulation import Simulation
-from planner.validation.action_versions import choose_versions
-from planner.validation.validate import validate
+from planner.validation.validate import choose_versions, validate
 from planner.validation.verdict import Verdict
 
 MOST: Final = 2_000
@@ -249,7 +248,7 @@ def _data(given: tuple[Said, ...], origins: Iterable[int | None]) -> dict[int, M
 
 def _objects(domain: Domain, facts: Iterable[Any]) -> list[Object]:
     """Return the objects that `facts` name, each of the types that they ask for; constants are there already."""
-    from planner.language.declare.syntax import NotationError, parse_atom
+    from planner.language.declare.atom_syntax import NotationError, parse_atom
 
     constants = {each.name for each in domain.model.constants}
     found: dict[str, tuple[str, ...]] = {}

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from executor.language_model.protocol import Answer
 from planner.errors import InputError
 from planner.language.declare import Domain, always, at_most, before, done, forbidden, mandatory, never
-from planner.language.documents.conditions import Notation
+from planner.language.documents.document_conditions import Notation
 from planner.lightweight import replace
 from planner.model import COST, Atom, Constraint, Formula, Object, Problem
 from planner.model.formulas import atoms_in, conjuncts

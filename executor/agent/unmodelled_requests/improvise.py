@@ -28,14 +28,14 @@ from executor.plans.action_plan import texts_of
 from planner.errors import InputError, did_you_mean, with_article
 from planner.explain.unsolvability import unreachable_parts
 from planner.language.declare import resolve_action
-from planner.language.declare.action_names import fold_name
+from planner.language.declare.declared_names import fold_name
 from planner.lightweight import dataclass, field, replace
 from planner.limits import Limits
 from planner.model import OPEN, Action, Atom, Constraint, ConstraintKind, Done, Exists, Formula, Goal, Problem, Variable
 from planner.model.formulas import substitute
 from planner.plan import Result, Step
-from planner.semantics.conditions import Universe
-from planner.semantics.constraints import covers
+from planner.semantics.condition_solver import Universe
+from planner.semantics.constraint_monitors import covers
 
 Name = Annotated[str, Field(max_length=100)]
 Text = Annotated[str, Field(max_length=500)]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from executor.plan_check.findings import Path, PlanFinding, Where
 from planner.errors import did_you_mean, kind_of
-from planner.language.declare.action_names import fold_name
+from planner.language.declare.declared_names import fold_name
 
 UNUSED: Final = frozenset(
     {

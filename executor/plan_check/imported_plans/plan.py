@@ -21,8 +21,8 @@ from executor.plan_check.imported_plans.document import Here, Part, is_number
 from executor.plan_check.imported_plans.steps import Names, ids_of, import_step
 from executor.plans.action_plan import references
 from planner.errors import kind_of
-from planner.language.declare.action_names import fold_name
-from planner.language.declare.syntax import is_name
+from planner.language.declare.atom_syntax import is_name
+from planner.language.declare.declared_names import fold_name
 from planner.model import DomainModel
 
 MODELS: Final = {

@@ -12,7 +12,7 @@ from executor.plan_check.imported_plans.document import Here, Part
 from executor.plans.action_plan import REFERENCE, PlanStep, StepPolicy
 from planner.errors import InputError, kind_of
 from planner.language.declare import resolve_action
-from planner.language.declare.action_names import fold_name
+from planner.language.declare.declared_names import fold_name
 from planner.model import Action, DomainModel
 
 IDS: Final = frozenset({"id", "stepid"})

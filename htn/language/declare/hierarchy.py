@@ -11,10 +11,10 @@ from typing import Any, Final
 from htn.language.declare.networks import PARTS, NetworkReader
 from htn.model import HtnDomain, Method, Network, Task
 from planner.errors import InputError, Location, did_you_mean, with_article
-from planner.language.declare.conditions import Conditions
+from planner.language.declare.atom_syntax import explain_bad_name, is_atom_name
+from planner.language.declare.condition_reader import Conditions
+from planner.language.declare.declared_names import Scope, Signatures, Types, Use
 from planner.language.declare.fields import Place, check_text, format_atom, format_count, name_types
-from planner.language.declare.syntax import explain_bad_name, is_atom_name
-from planner.language.declare.vocabulary import Scope, Signatures, Types, Use
 from planner.lightweight import dataclass, replace
 from planner.model import DomainModel, Predicate, Variable
 

@@ -17,14 +17,14 @@ from htn.language.declare.hierarchy import Hierarchy, network_of
 from htn.language.declare.networks import planning_of
 from htn.model import HtnDomain, HtnProblem, Method, sealed
 from planner.language.declare import Domain, Entity, PredicateRef
-from planner.language.declare.conditions import Constraints, split_constraints
-from planner.language.declare.declarations import objects_of
+from planner.language.declare.action_parameters import read_parameters, read_signature
+from planner.language.declare.atom_syntax import abbreviate
+from planner.language.declare.condition_reader import Constraints, split_constraints
+from planner.language.declare.declared_names import Scope
 from planner.language.declare.fields import CodePlace, Place, find_definition, resolution_of
 from planner.language.declare.marks import Condition, Patterns, TypeLike
-from planner.language.declare.parameters import read_parameters, read_signature
-from planner.language.declare.problem import Facts, GoalLike, ProblemBuilder
-from planner.language.declare.syntax import abbreviate
-from planner.language.declare.vocabulary import Scope
+from planner.language.declare.model_builder import objects_of
+from planner.language.declare.problem_builder import Facts, GoalLike, ProblemBuilder
 from planner.model import Atom, DomainModel, Metric, Number, Object, Variable
 from planner.problem_kinds import Declarer
 

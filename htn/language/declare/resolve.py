@@ -10,11 +10,11 @@ from htn.language.declare.hierarchy import Vocabulary
 from htn.language.declare.networks import PARTS, NetworkReader
 from htn.model import HtnDomain, HtnProblem, Method, Network, Order, Subtask, Task, linear, sealed
 from planner.errors import did_you_mean, kind_of
-from planner.language.declare.conditions import Conditions
+from planner.language.declare.atom_syntax import abbreviate
+from planner.language.declare.condition_reader import Conditions
+from planner.language.declare.declared_names import Scope, Types
 from planner.language.declare.fields import Place, name_types
-from planner.language.declare.resolve import ProblemPlace
-from planner.language.declare.syntax import abbreviate
-from planner.language.declare.vocabulary import Scope, Types
+from planner.language.declare.name_resolution import ProblemPlace
 from planner.lightweight import replace
 from planner.model import Atom, Problem, Variable
 from planner.problem_kinds import resolve_problem

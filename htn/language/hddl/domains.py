@@ -16,14 +16,14 @@ from htn.language.hddl.networks import Heads, network_parts, read_constraints, r
 from htn.model import HtnDomain, HtnProblem, Method, Network, Spelling, Task, sealed
 from planner.errors import UnsupportedError
 from planner.garbage_collection import collector_paused
-from planner.language.pddl.conditions import read_condition
-from planner.language.pddl.domains import SECTIONS, WITHOUT_MEANING, build_domain, with_undeclared
-from planner.language.pddl.problems import SECTIONS as SECTIONS_PROBLEMS
-from planner.language.pddl.problems import WITHOUT_MEANING as WITHOUT_MEANING_PROBLEMS
-from planner.language.pddl.problems import build_problem
+from planner.language.pddl.pddl_conditions import read_condition
+from planner.language.pddl.pddl_domains import SECTIONS, WITHOUT_MEANING, build_domain, with_undeclared
+from planner.language.pddl.pddl_problems import SECTIONS as SECTIONS_PROBLEMS
+from planner.language.pddl.pddl_problems import WITHOUT_MEANING as WITHOUT_MEANING_PROBLEMS
+from planner.language.pddl.pddl_problems import build_problem
+from planner.language.pddl.pddl_vocabulary import Vocabulary, read_typed_list
 from planner.language.pddl.sections import Definition, choose_free_name, duplicate_error, read_definition, read_name
 from planner.language.pddl.syntax import Source, Tree, quote, read_text, warn
-from planner.language.pddl.vocabulary import Vocabulary, read_typed_list
 from planner.lightweight import Final, replace
 from planner.model import Action, Variable
 

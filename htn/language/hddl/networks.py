@@ -14,11 +14,11 @@ from graphlib import CycleError
 
 from htn.model import Network, Order, Subtask, Task, linear
 from planner.errors import PddlError
-from planner.language.pddl.actions import read_effects
-from planner.language.pddl.conditions import read_condition
+from planner.language.pddl.pddl_actions import read_effects
+from planner.language.pddl.pddl_conditions import read_condition
+from planner.language.pddl.pddl_vocabulary import Types, Vocabulary, describe_wrong_type
 from planner.language.pddl.sections import read_name, read_parts
 from planner.language.pddl.syntax import Source, Tree, pluralize, quote, suggest_grouping, suggest_nearest, warn
-from planner.language.pddl.vocabulary import Types, Vocabulary, describe_wrong_type
 from planner.lightweight import Final, dataclass
 from planner.model import Atom, Formula, Variable
 from planner.model.formulas import conjunction

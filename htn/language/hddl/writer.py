@@ -15,9 +15,8 @@ from htn.compilations.methods_from_actions import as_htn, derived_methods
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from planner.compilations.object_creation import refuse_creation
 from planner.errors import UnsupportedError
-from planner.language.pddl.names import RESERVED, Names, Renaming, make_distinct, make_legal, variables_of
-from planner.language.pddl.sections import choose_free_name
-from planner.language.pddl.writer import (
+from planner.language.pddl.legal_names import RESERVED, Names, Renaming, make_distinct, make_legal, variables_of
+from planner.language.pddl.pddl_writer import (
     find_requirements,
     write_actions,
     write_atom,
@@ -29,6 +28,7 @@ from planner.language.pddl.writer import (
     write_opening,
     write_variables,
 )
+from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import dataclass, field, replace
 from planner.model import TRUE, Atom, DomainModel, Metric, Problem, Variable
 from planner.model.domain import refuse_unfinished

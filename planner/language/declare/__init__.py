@@ -1,7 +1,6 @@
 """Declaring domains in Python: `Domain`, `Entity`, and what stands inside declarations."""
 
-from planner.language.declare.action_names import resolve_action
-from planner.language.declare.conditions import (
+from planner.language.declare.condition_reader import (
     Demand,
     always,
     at_most,
@@ -13,7 +12,8 @@ from planner.language.declare.conditions import (
     never_after,
     sometime,
 )
-from planner.language.declare.domain import Domain
+from planner.language.declare.declared_names import resolve_action
+from planner.language.declare.domain_authoring import Domain
 from planner.language.declare.marks import FIXED, Entity, From, Outcome, PredicateRef, When
 
 __all__ = [

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final, Protocol
 
 from planner.errors import DeclarationError, InputError, Location, did_you_mean
-from planner.language.declare.syntax import abbreviate, explain_bad_name, is_name
+from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_name
 from planner.lightweight import dataclass
 from planner.model import TAGS, Atom, Number
 from planner.model.formulas import exact_decimal, exact_number, exact_resolution

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict
 
+from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_name
 from planner.language.declare.fields import find_caller, format_count, name_types
-from planner.language.declare.syntax import abbreviate, explain_bad_name, is_name
 from planner.model import ROOT_TYPE, Atom, Case, Formula, Number, Object
 from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
 
 if TYPE_CHECKING:
-    from planner.language.declare.vocabulary import Types
+    from planner.language.declare.declared_names import Types
 
 
 class Entity:

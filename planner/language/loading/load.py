@@ -1,26 +1,282 @@
-"""Load a domain and a problem from what the command line is given: files, folders, and names of shipped domains."""
+"""Load a domain and a problem from files, folders and shipped domains, as the command line names them.
+
+A source gives a domain, and problems by name that are made when asked for. Other packages read other languages: an
+entry point of the group `forethought.sources` has the ending of the files' names for its name, such as `.hddl`, and
+leads to a module with `read_domain(path)` and `read_problem(path, domain)`.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 
 from planner.errors import InputError, Location, did_you_mean
-from planner.language.loading.files import (
-    DOCUMENTS,
-    KNOWN,
-    DocumentSource,
-    FolderSource,
-    PddlSource,
-    check_domain,
-    folder_files,
-    read_problem_file,
-)
-from planner.language.loading.sources import LazyProblems, OtherSource, Source, find_languages
-from planner.lightweight import Final
-from planner.problem_kinds import AnyDomain, AnyProblem
+from planner.lightweight import TYPE_CHECKING, Any, Final, Protocol, TypeVar, dataclass
+from planner.model import DomainModel, Problem
+from planner.problem_kinds import AnyDomain, AnyProblem, OtherDomain, OtherProblem
+
+if TYPE_CHECKING:
+    from planner.language.documents import Documents
+
+Kind = TypeVar("Kind")
+
+
+class Source(Protocol):
+    """A file, folder or shipped domain."""
+
+    @property
+    def name(self) -> str:
+        """What it was asked for by."""
+
+    def domain(self) -> AnyDomain:
+        """Return its domain; raises `InputError` where it has none, or more than one."""
+
+    def problems(self) -> Mapping[str, AnyProblem]:
+        """Return its problems by name, each made when it is looked up."""
+
+
+class LazyProblems(Mapping[str, Kind]):
+    """Problems by name, each made once, when it is looked up."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Kind]]) -> None:
+        self._makers = dict(makers)
+        self._made: dict[str, Kind] = {}
+
+    def __getitem__(self, name: str) -> Kind:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+PLUGIN_GROUP: Final = "forethought.sources"
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """What files whose names end in `name` are read by: the module `value`."""
+
+    name: str
+    value: str
+
+    def load(self) -> Any:
+        """Return the module; raises `ImportError` where there is none."""
+        return import_module(self.value)
+
+
+def find_languages() -> dict[str, Language]:
+    """Return the languages that installed distributions declare, by the endings of files' names.
+
+    It is a millisecond's work to look into the files of the installers; to import `importlib.metadata`, which does it,
+    takes twenty.
+    """
+    found: dict[str, Language] = {}
+    for folder in sys.path:
+        for file in Path(folder).glob("*.*-info/entry_points.txt"):
+            group = file.read_text(encoding="utf-8", errors="replace").partition(f"[{PLUGIN_GROUP}]\n")[2]
+            for line in group.partition("\n[")[0].splitlines():
+                name, _, value = map(str.strip, line.partition("="))
+                if value:
+                    found.setdefault(name, Language(name, value))
+    return found
+
+
+class OtherSource:
+    """A domain file in a language that another package reads; problems have files of their own."""
+
+    def __init__(self, path: Path, language: Language) -> None:
+        self._path = path
+        self._language = language
+        self.name = str(path)
+
+    @cached_property
+    def _reader(self) -> Any:
+        try:
+            return self._language.load()
+        except ImportError as error:
+            reader = f"the reader {self._language.value} of {self._language.name} files cannot be imported"
+            raise InputError(f"{reader}: {error}", Location(self.name)) from error
+
+    @cached_property
+    def _domain(self) -> OtherDomain:
+        domain: OtherDomain = self._reader.read_domain(self._path)
+        return domain
+
+    def domain(self) -> OtherDomain:
+        """Return the domain of the file."""
+        return self._domain
+
+    def problems(self) -> Mapping[str, OtherProblem]:
+        """Return nothing: problems have files of their own."""
+        return {}
+
+    def read_problem(self, path: Path) -> OtherProblem:
+        """Return the problem in the file at `path`, which is in the language of the domain whatever it is called."""
+        problem: OtherProblem = self._reader.read_problem(path, self._domain)
+        return problem
+
+
+DOCUMENTS: Final = frozenset({".yaml", ".yml", ".json"})
+KNOWN: Final = frozenset({".py", ".pddl"}) | DOCUMENTS
+
+_PROBLEM: Final = re.compile(rb"\bproblem[\"']?\s*:")
+
+
+class DocumentSource:
+    """A YAML or JSON file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.name = str(path)
+
+    @cached_property
+    def _documents(self) -> Documents:
+        from planner.language.documents import read_documents
+
+        return read_documents(self._path)
+
+    def domain(self) -> AnyDomain:
+        """Return the one domain of the file."""
+        found = self._documents.domains
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise InputError("the file declares no domain", Location(self.name), "it begins with 'domain: NAME'")
+        names = ", ".join(domain.name for domain in found)
+        raise InputError(f"the file declares several domains: {names}", Location(self.name), "give each a file")
+
+    def problems(self) -> Mapping[str, AnyProblem]:
+        """Return the problems of the file."""
+        return {problem.name: problem for problem in self._documents.problems}
+
+
+class PddlSource:
+    """A PDDL domain file; problems have files of their own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+
+    def domain(self) -> DomainModel:
+        """Return the domain of the file."""
+        from planner.language.pddl import read_domain
+
+        return read_domain(self.path)
+
+    def problems(self) -> Mapping[str, Problem]:
+        """Return nothing: PDDL keeps problems in files of their own."""
+        return {}
+
+
+class FolderSource:
+    """A folder with one `domain.*` file; all other files that may hold problems, `problems/` included, are problems."""
+
+    def __init__(self, folder: Path, domain_file: Source, files: list[Path]) -> None:
+        self.name = str(folder)
+        self.domain_file = domain_file
+        self._files = files
+
+    def domain(self) -> AnyDomain:
+        """Return the domain of the folder's `domain.*` file."""
+        return self.domain_file.domain()
+
+    def problems(self) -> Mapping[str, AnyProblem]:
+        """Return the problems in the domain's file, then those of the other files, by the names of the files."""
+        inside = self.domain_file.problems()
+        makers = {name: partial(inside.__getitem__, name) for name in inside}
+        for path in self._files:
+            makers.setdefault(path.stem, partial(read_problem_file, path, self.domain_file))
+        return LazyProblems(makers)
+
+
+def folder_files(folder: Path) -> tuple[Path | None, list[Path]]:
+    """Return the domain file of `folder`, if it has one, and the files of its problems in natural order."""
+    known = KNOWN.union(find_languages())
+    found = [path for path in folder.iterdir() if path.suffix.lower() in known and path.is_file()]
+    domain = next((path for path in sorted(found) if path.stem.lower() == "domain"), None)
+    problems = folder / "problems"
+    inside = problems.iterdir() if problems.is_dir() else ()
+    others = [path for path in (*found, *inside) if path != domain and _may_hold_problem(path)]
+    return domain, sorted(others, key=natural_sort_key)
+
+
+def _may_hold_problem(path: Path) -> bool:
+    """Return whether `path` is in a planning language, or a document that has the key `problem`.
+
+    Settings lie about in folders, too.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in DOCUMENTS:
+        return suffix == ".pddl" or suffix in find_languages()
+    from planner.language.pddl.syntax import read_bytes
+
+    try:
+        return _PROBLEM.search(read_bytes(path) or b"") is not None
+    except OSError:
+        return True
+
+
+def natural_sort_key(path: Path) -> list[tuple[int, str]]:
+    """Return a key that sorts `p2` before `p10`."""
+    parts = re.split(r"(\d+)", path.stem.lower())
+    return [(int(part[:18]), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def read_problem_file(path: Path, domain: Source) -> AnyProblem:
+    """Return the one problem of a file that is no Python, for the domain of `domain`."""
+    if isinstance(domain, FolderSource):
+        domain = domain.domain_file
+    suffix = path.suffix.lower()
+    if isinstance(domain, OtherSource) and suffix not in DOCUMENTS:
+        return domain.read_problem(path)
+    model = domain.domain()
+    if suffix in DOCUMENTS:
+        return _documented(path, model)
+    if not isinstance(model, DomainModel) or (suffix not in KNOWN and suffix in find_languages()):
+        raise _of_another_kind(path, domain)
+    if suffix == ".pddl" or isinstance(domain, PddlSource):
+        from planner.language.pddl import read_problem
+
+        return read_problem(path, model)
+    return _documented(path, model)
+
+
+def _of_another_kind(path: Path, domain: Source) -> InputError:
+    message = f"the problem is not in a language that goes with the domain of {domain.name}"
+    return InputError(message, Location(str(path)), "give the domain and the problem in the same language")
+
+
+def _documented(path: Path, domain: AnyDomain) -> AnyProblem:
+    """Return the one problem of a YAML or JSON file."""
+    from planner.language.documents import read_documents
+
+    found = read_documents(path, domain=domain).problems
+    if len(found) == 1:
+        check_domain(found[0], domain, str(path))
+        return found[0]
+    if not found:
+        raise InputError("the file declares no problem", Location(str(path)), "it begins with 'problem: NAME'")
+    names = ", ".join(problem.name for problem in found)
+    raise InputError(f"the file declares several problems: {names}", Location(str(path)), "give each a file")
+
+
+def check_domain(problem: AnyProblem, domain: AnyDomain, source: str) -> None:
+    """Refuse a problem that is not for `domain`, but for another that stands beside it in `source`."""
+    own = problem.domain if isinstance(problem, Problem) else domain
+    if own.name != domain.name:
+        message = f"problem {problem.name!r} is for the domain {own.name!r}, not for {domain.name!r}"
+        raise InputError(message, Location(source))
+
 
 _PYTHON: Final = re.compile(r"(.+\.py)(?::([A-Za-z_]\w*))?\Z", re.DOTALL)
 _MANY: Final = 12
@@ -151,6 +407,3 @@ def _unknown_problem(wanted: str, source: Source, own: Mapping[str, AnyProblem])
     known = f"its problems are {listed}" if names else "it has no problems of its own: give a file"
     hint = f"{near} ({known})" if near else known
     return InputError(f"{source.name} has no problem {wanted!r}, and there is no such file", hint=hint)
-
-
-__all__ = ["LazyProblems", "is_readable", "load", "load_domain", "load_from", "open_source"]

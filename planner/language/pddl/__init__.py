@@ -1,12 +1,11 @@
-"""PDDL: domains, problems and single conditions are read here.
+"""PDDL: read domains, problems and single conditions.
 
-Writing is kept in modules of its own, so that reading does not wait for it: `planner.language.pddl.export` (any
-problem, for other planners), `planner.language.pddl.writer` (what is plain PDDL already), `planner.language.pddl.plans`
-(plan files, both ways).
+Modules beside this one write, so that reading does not import them: `export` writes any problem for other planners,
+`pddl_writer` writes plain ADL, and `plan_files` reads and writes plans.
 """
 
-from planner.language.pddl.conditions import parse_condition
-from planner.language.pddl.domains import parse_domain, read_domain
-from planner.language.pddl.problems import parse_problem, read, read_problem
+from planner.language.pddl.pddl_conditions import parse_condition
+from planner.language.pddl.pddl_domains import parse_domain, read_domain
+from planner.language.pddl.pddl_problems import parse_problem, read, read_problem
 
 __all__ = ["parse_condition", "parse_domain", "parse_problem", "read", "read_domain", "read_problem"]

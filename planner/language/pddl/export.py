@@ -18,10 +18,10 @@ from planner.compilations.cost_tables import in_integers, with_tables, without_c
 from planner.compilations.object_creation import refuse_creation
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import PlanError, UnsupportedError
-from planner.language.pddl.names import Names, rename_problem
-from planner.language.pddl.plans import read_plan
+from planner.language.pddl.legal_names import Names, rename_problem
+from planner.language.pddl.pddl_writer import refuse_unsayable, split_common, write_domain, write_problem
+from planner.language.pddl.plan_files import read_plan
 from planner.language.pddl.sections import choose_free_name
-from planner.language.pddl.writer import refuse_unsayable, split_common, write_domain, write_problem
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.model import Literal as Literal_grounded

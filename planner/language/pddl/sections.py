@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from planner.errors import PddlError
 from planner.language.pddl import syntax
-from planner.language.pddl.conditions import is_number, subtree
+from planner.language.pddl.pddl_conditions import is_number, subtree
 from planner.language.pddl.syntax import Source, Tree, quote, refuse_construct, suggest_nearest
 from planner.lightweight import Final, dataclass
 from planner.model import Number

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, Location, PlanError
-from planner.language.pddl.names import Names
+from planner.language.pddl.legal_names import Names
+from planner.language.pddl.pddl_writer import write_number
 from planner.language.pddl.syntax import pluralize, quote, suggest_nearest
-from planner.language.pddl.writer import write_number
 from planner.lightweight import Final, dataclass
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.plan import Plan, Step, name_as_written
-from planner.validation.action_versions import choose_versions
+from planner.validation.validate import choose_versions
 
 
 class Lookup:

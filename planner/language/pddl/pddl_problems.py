@@ -13,8 +13,8 @@ from decimal import Decimal
 from planner.errors import PddlError, UnsupportedError
 from planner.garbage_collection import collector_paused
 from planner.language.pddl import syntax
-from planner.language.pddl.actions import TOTAL_COST, read_objects
-from planner.language.pddl.conditions import (
+from planner.language.pddl.pddl_actions import TOTAL_COST, read_objects
+from planner.language.pddl.pddl_conditions import (
     check_length,
     has_preferences,
     instantiate,
@@ -24,7 +24,8 @@ from planner.language.pddl.conditions import (
     read_goal,
     subtree,
 )
-from planner.language.pddl.domains import read_domain
+from planner.language.pddl.pddl_domains import read_domain
+from planner.language.pddl.pddl_vocabulary import Types, Vocabulary, describe_wrong_type
 from planner.language.pddl.sections import Definition, choose_free_name, read_definition, read_number
 from planner.language.pddl.syntax import (
     Source,
@@ -36,7 +37,6 @@ from planner.language.pddl.syntax import (
     warn,
     warn_at,
 )
-from planner.language.pddl.vocabulary import Types, Vocabulary, describe_wrong_type
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import Action, Constraint, Stated
 from planner.model.domain import DomainModel, Unfinished

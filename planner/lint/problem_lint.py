@@ -17,7 +17,7 @@ from planner.grounding.reachability import Database, Reachability, axiom_rules, 
 from planner.language.declare.fields import format_atom
 from planner.lightweight import Final, replace
 from planner.limits import Limits
-from planner.lint.actions import check_action, check_arguments, check_single_values, find_contradiction
+from planner.lint.action_lint import check_action, check_arguments, check_single_values, find_contradiction
 from planner.lint.findings import (
     Finding,
     Level,

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from planner.errors import InputError, Location, did_you_mean, kind_of, with_article
-from planner.language.declare.declarations import Declarations
-from planner.language.declare.domain import declare_model
+from planner.language.declare.atom_syntax import abbreviate
+from planner.language.declare.declared_names import Types
+from planner.language.declare.domain_authoring import declare_model
 from planner.language.declare.fields import Place, name_types
-from planner.language.declare.problem import ProblemBuilder
-from planner.language.declare.syntax import abbreviate
-from planner.language.declare.vocabulary import Types
+from planner.language.declare.model_builder import Declarations
+from planner.language.declare.problem_builder import ProblemBuilder
 from planner.lightweight import dataclass, replace
 from planner.model import Action, DomainModel, Function, Object, Predicate, Problem
 from planner.model.problem import SEALED

@@ -13,12 +13,12 @@ from typing import Any, Final, Protocol
 
 from planner.errors import InputError, did_you_mean
 from planner.garbage_collection import collector_paused
-from planner.language.declare.conditions import Conditions, Constraints, constraints_of
-from planner.language.declare.declarations import open_all_arguments
+from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
+from planner.language.declare.condition_reader import Conditions, Constraints, constraints_of
+from planner.language.declare.declared_names import Scope, Use
 from planner.language.declare.fields import Place, check_decimal, check_number, format_count, name_types
 from planner.language.declare.marks import Condition, ObjectName, Patterns
-from planner.language.declare.syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
-from planner.language.declare.vocabulary import Scope, Use
+from planner.language.declare.model_builder import open_all_arguments
 from planner.lightweight import replace
 from planner.model.actions import Action, has_open_argument
 from planner.model.domain import DomainModel, Function, Predicate, TypeHierarchy, cache_per_domain, resources_of

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import groupby
 
 from planner.errors import UnsupportedError
-from planner.language.pddl.vocabulary import UNTYPED
+from planner.language.pddl.pddl_vocabulary import UNTYPED
 from planner.lightweight import Final, replace
 from planner.model.actions import Action, CostTerm, Literal, Outcome, When
 from planner.model.domain import DomainModel, Predicate, refuse_unfinished

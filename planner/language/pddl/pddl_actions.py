@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import prod
 
 from planner.language.pddl import syntax
-from planner.language.pddl.conditions import (
+from planner.language.pddl.pddl_conditions import (
     check_length,
     has_preferences,
     is_flat,
@@ -21,9 +21,9 @@ from planner.language.pddl.conditions import (
     read_precondition,
     subtree,
 )
+from planner.language.pddl.pddl_vocabulary import Scope, Types, Vocabulary, extend_scope, read_typed_list
 from planner.language.pddl.sections import read_name, read_number, read_parts
 from planner.language.pddl.syntax import Source, Tree, pluralize, quote, refuse_construct, suggest_grouping, warn
-from planner.language.pddl.vocabulary import Scope, Types, Vocabulary, extend_scope, read_typed_list
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.model.actions import Action, CostTerm, Literal, Outcome, Stated, When
 from planner.model.domain import ROOT_TYPE, Axiom, Function, Predicate

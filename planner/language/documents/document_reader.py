@@ -11,14 +11,14 @@ from pydantic import ValidationError
 
 from planner.errors import DocumentError, Location, did_you_mean
 from planner.garbage_collection import collector_paused
-from planner.language.declare.declarations import Declarations, objects_of
+from planner.language.declare.action_parameters import parse_data_type, read_parameters
+from planner.language.declare.atom_syntax import NotationError, parse_atom
+from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import Place, resolution_of
 from planner.language.declare.marks import Outcome, Source, When
-from planner.language.declare.parameters import parse_data_type, read_parameters
-from planner.language.declare.problem import ProblemBuilder
-from planner.language.declare.syntax import NotationError, parse_atom
-from planner.language.declare.vocabulary import Types
-from planner.language.documents.conditions import demand_of, read_default
+from planner.language.declare.model_builder import Declarations, objects_of
+from planner.language.declare.problem_builder import ProblemBuilder
+from planner.language.documents.document_conditions import demand_of, read_default
 from planner.language.documents.schema import DomainDocument, ProblemDocument, document_error, load_hierarchies
 from planner.language.documents.text_formats import Document, json_positions, parse_json, parse_yaml, yaml_positions
 from planner.model import REQUIRED, Case, DataParameter, DomainModel, Problem

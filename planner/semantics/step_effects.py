@@ -21,7 +21,7 @@ from planner.model.formulas import OPEN, Atom, Number, is_variable
 from planner.model.problem import Metric, Problem
 from planner.plan import exact_sum
 from planner.semantics.axioms import World
-from planner.semantics.conditions import All, Binding, Compiler, Condition, Domains, Lookup, Row, State, Universe
+from planner.semantics.condition_solver import All, Binding, Compiler, Condition, Domains, Lookup, Row, State, Universe
 
 
 @dataclass(frozen=True, slots=True)

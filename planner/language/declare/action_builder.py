@@ -12,7 +12,17 @@ from decimal import Decimal
 from typing import Any, ClassVar, Final
 
 from planner.errors import did_you_mean
-from planner.language.declare.conditions import NOTHING, Conditions, read_item
+from planner.language.declare.action_parameters import Parameters
+from planner.language.declare.atom_syntax import (
+    NotationError,
+    abbreviate,
+    explain_bad_name,
+    is_atom_name,
+    is_name,
+    parse_atom,
+)
+from planner.language.declare.condition_reader import NOTHING, Conditions, read_item
+from planner.language.declare.declared_names import NO_NAMES, Scope, Types, Use
 from planner.language.declare.fields import (
     Place,
     check_action_tags,
@@ -27,16 +37,6 @@ from planner.language.declare.fields import (
     resolution_of,
 )
 from planner.language.declare.marks import ActionFields, Outcome, When
-from planner.language.declare.parameters import Parameters
-from planner.language.declare.syntax import (
-    NotationError,
-    abbreviate,
-    explain_bad_name,
-    is_atom_name,
-    is_name,
-    parse_atom,
-)
-from planner.language.declare.vocabulary import NO_NAMES, Scope, Types, Use
 from planner.lightweight import dataclass, replace
 from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen

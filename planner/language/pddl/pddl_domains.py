@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from planner.garbage_collection import collector_paused
 from planner.language.pddl import syntax
-from planner.language.pddl.actions import (
+from planner.language.pddl.pddl_actions import (
     derived_name,
     read_action,
     read_axiom,
@@ -15,10 +15,10 @@ from planner.language.pddl.actions import (
     read_objects,
     read_predicates,
 )
-from planner.language.pddl.conditions import read_constraints
+from planner.language.pddl.pddl_conditions import read_constraints
+from planner.language.pddl.pddl_vocabulary import Types, Vocabulary, read_types
 from planner.language.pddl.sections import Definition, choose_free_name, read_definition
 from planner.language.pddl.syntax import Source, quote, read_text, refuse_construct, warn
-from planner.language.pddl.vocabulary import Types, Vocabulary, read_types
 from planner.lightweight import Final, replace
 from planner.model import Action, DomainModel, Object
 from planner.model.actions import Stated

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from planner.language.pddl.actions import TOTAL_COST
+from planner.language.pddl.pddl_actions import TOTAL_COST
 from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, Literal, Outcome, When

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from planner.compilations.normal_form import Conjunction, disjuncts
 from planner.grounding.single_valued_items import single_valued
-from planner.language.declare.vocabulary import Types
+from planner.language.declare.declared_names import Types
 from planner.limits import Limits
 from planner.lint.findings import Finding, Level, conjoined_atoms
 from planner.model.actions import Action, CostFunction, CostTerm, When, has_open_argument, negated_atoms, positive_atoms

@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.errors import UnsupportedError
-from planner.language.declare.conditions import Demand, PlacedValue, parse_step_pattern
+from planner.language.declare.condition_reader import Demand, PlacedValue, parse_step_pattern
 from planner.language.declare.fields import Place
-from planner.language.pddl.writer import write_condition
+from planner.language.pddl.pddl_writer import write_condition
 from planner.model.actions import Constraint, ConstraintKind, Done, Happening, Literal
 from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, is_variable
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, TypeVar, Unpack, overload
 
-from planner.language.declare.conditions import Constraints
-from planner.language.declare.declarations import Declarations, objects_of
+from planner.language.declare.action_parameters import Parameters, read_parameters, read_signature
+from planner.language.declare.atom_syntax import NotationError, abbreviate, parse_atom
+from planner.language.declare.condition_reader import Constraints
+from planner.language.declare.declared_names import name_parameters
 from planner.language.declare.fields import (
     Place,
     check_text,
@@ -19,10 +21,8 @@ from planner.language.declare.fields import (
     resolution_of,
 )
 from planner.language.declare.marks import ActionFields, Condition, Entity, Patterns, PredicateRef, TypeLike
-from planner.language.declare.parameters import Parameters, read_parameters, read_signature
-from planner.language.declare.problem import Facts, GoalLike, ProblemBuilder
-from planner.language.declare.syntax import NotationError, abbreviate, parse_atom
-from planner.language.declare.vocabulary import name_parameters
+from planner.language.declare.model_builder import Declarations, objects_of
+from planner.language.declare.problem_builder import Facts, GoalLike, ProblemBuilder
 from planner.model import Action, Atom, Axiom, DomainModel, Metric, Number, Object, Problem, Variable
 
 Function = TypeVar("Function", bound=Callable[..., Any])

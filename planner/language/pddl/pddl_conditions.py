@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from planner.language.pddl import syntax
+from planner.language.pddl.pddl_vocabulary import Scope, Types, Vocabulary, extend_scope
 from planner.language.pddl.syntax import Source, Tree, pluralize, quote, refuse_construct, suggest_grouping
-from planner.language.pddl.vocabulary import Scope, Types, Vocabulary, extend_scope
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Constraint, ConstraintKind, Stated
 from planner.model.formulas import TRUE, And, Equals, Exists, Forall, Formula, Imply, Not, Or, Variable, substitute

@@ -12,10 +12,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from planner.errors import UnsupportedError
-from planner.language.declare.parameters import data_type_name
-from planner.language.declare.syntax import is_atom_name
-from planner.language.declare.vocabulary import name_parameters
-from planner.language.documents.conditions import Notation, write_constraint, write_default
+from planner.language.declare.action_parameters import data_type_name
+from planner.language.declare.atom_syntax import is_atom_name
+from planner.language.declare.declared_names import name_parameters
+from planner.language.documents.document_conditions import Notation, write_constraint, write_default
 from planner.language.documents.schema import load_hierarchies
 from planner.model.actions import Action, Case, CostFunction, CostTerm, DataParameter, Outcome, When
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Predicate, refuse_unfinished

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from planner.errors import PddlError, UnsupportedError, did_you_mean
-from planner.language.declare.fields import Place, check_number, find_caller
-from planner.language.declare.marks import Condition, PredicateRef
-from planner.language.declare.syntax import (
+from planner.language.declare.atom_syntax import (
     NotationError,
     abbreviate,
     explain_bad_name,
@@ -20,7 +18,9 @@ from planner.language.declare.syntax import (
     parse_atom,
     parse_literal,
 )
-from planner.language.declare.vocabulary import Scope
+from planner.language.declare.declared_names import Scope
+from planner.language.declare.fields import Place, check_number, find_caller
+from planner.language.declare.marks import Condition, PredicateRef
 from planner.lightweight import dataclass
 from planner.model.actions import Constraint, ConstraintKind, Done, Literal
 from planner.model.domain import ROOT_TYPE

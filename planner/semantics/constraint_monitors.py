@@ -9,7 +9,7 @@ from planner.lightweight import replace
 from planner.model import OPEN, Constraint, ConstraintKind, Done
 from planner.model.actions import Happening
 from planner.plan import Step
-from planner.semantics.conditions import Condition
+from planner.semantics.condition_solver import Condition
 from planner.semantics.simulation import Simulation
 
 

@@ -12,14 +12,13 @@ from typing import Any, Final
 
 from planner.errors import did_you_mean
 from planner.garbage_collection import Keeper
-from planner.language.declare.action_names import check_similes
-from planner.language.declare.actions import ActionBuilder, Declared
-from planner.language.declare.conditions import Conditions
+from planner.language.declare.action_builder import ActionBuilder, Declared
+from planner.language.declare.action_parameters import Parameters, check_handler
+from planner.language.declare.atom_syntax import abbreviate, explain_bad_name, is_atom_name, is_name
+from planner.language.declare.condition_reader import Conditions
+from planner.language.declare.declared_names import Scope, Signatures, Types, Use, check_similes, name_parameters
 from planner.language.declare.fields import Place, check_tags, format_atom, name_types
 from planner.language.declare.marks import ActionFields, Entity, Patterns, TypeLike
-from planner.language.declare.parameters import Parameters, check_handler
-from planner.language.declare.syntax import abbreviate, explain_bad_name, is_atom_name, is_name
-from planner.language.declare.vocabulary import Scope, Signatures, Types, Use, name_parameters
 from planner.lightweight import replace
 from planner.model.actions import Action, Outcome, When
 from planner.model.domain import Axiom, DomainModel, Function, Predicate
