@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 
-from planner.compilations.determinization import chances
+from planner.compilations.determinization import outcome_probabilities
 from planner.model import Atom, Not
 from planner.model.formulas import conjuncts, substitute
 from planner.model.unknown_facts import enumerate_worlds, find_hidden_variables
@@ -39,7 +39,7 @@ class Beliefs:
     def is_daring(self, step, states):
         """Return whether `step` rests on one fact that is unknown, and failing tells that it is otherwise."""
         action = self.problem.domain.actions[step.action]
-        if action.tags & CAREFUL or sum(chances(action, step.arguments)) < 1:
+        if action.tags & CAREFUL or sum(outcome_probabilities(action, step.arguments)) < 1:
             return False
         required = substitute(action.requires, dict(bind_parameters(action, step)))
         open_ = {part for part in conjuncts(required) if len({state.holds(part) for state in states}) > 1}

@@ -23,7 +23,7 @@ from benchmarks.uncertain.hands import blocks, gripper
 from benchmarks.uncertain.roads import grid, navigation, river, tires
 from benchmarks.uncertain.services import asking, courier, tools, tour
 from planner import Atom, Decision, Execution, Objective, Plan, Problem, Step, decide, executions, solve
-from planner.compilations.determinization import determinise
+from planner.compilations.determinization import determinize
 from planner.model import COST, Number
 from planner.policies.evaluation import Strategy
 from planner.semantics.simulation import Simulation
@@ -146,7 +146,7 @@ def as_intended(problem: Problem, time_limit: float) -> Replanning:
 
 def as_wished(problem: Problem, time_limit: float) -> Replanning:
     """Return the strategy that takes actions to come out as it likes, by all-outcomes determinisation (the same)."""
-    compiled = determinise(problem)
+    compiled = determinize(problem)
     return Replanning(compiled.problem, {name: way.action for name, way in compiled.ways.items()}, time_limit)
 
 

@@ -15,7 +15,7 @@ from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from htn.plan import Decomposition, Node
 from htn.verification.validate import validate
 from planner.compilations import Compilation, same_steps
-from planner.compilations.soft_goals import Wishing, forgone, granted, with_spending
+from planner.compilations.soft_goals import WishSolver, budget_spending, forgo_name, grant_name
 from planner.compilations.trajectory_constraints import compile_constraints as compile_classical_constraints
 from planner.lightweight import Final, replace
 from planner.model import COST, Action, Atom, Goal, Metric
@@ -44,13 +44,13 @@ def compile_wishes(problem: HtnProblem) -> Compilation:
     """
     plain = compile_constraints(problem).problem
     wishes = plain.classical.goal.soft
-    classical = with_spending(plain.classical) if COST in plain.classical.budgets else plain.classical
+    classical = budget_spending(plain.classical) if COST in plain.classical.budgets else plain.classical
     special, tasks, methods = dict[str, Action](), dict[str, Task](), dict[str, Method]()
     for place, wish in enumerate(wishes):
-        finding = Action(granted(place), requires=wish.condition, cost=(0,))
+        finding = Action(grant_name(place), requires=wish.condition, cost=(0,))
         name = f"{_WISH}{place}"
         tasks[name] = Task(name)
-        for action in (finding, Action(forgone(place), cost=(wish.utility,))):
+        for action in (finding, Action(forgo_name(place), cost=(wish.utility,))):
             special[action.name] = action
             methods[action.name] = Method(action.name, Atom(name), network=Network((Subtask(Atom(action.name)),)))
     actions = {each.name: _own(each, classical.metric) for each in classical.domain.actions.values()} | special
@@ -97,7 +97,7 @@ def bare(plan: Plan, problem: HtnProblem) -> Plan:
     return replace(plain, tree=Decomposition(nodes, _numbers(tree.roots, number), tree.binding))
 
 
-class _HtnWishing(Wishing):
+class _HtnWishing(WishSolver):
     """Plans with a decomposition."""
 
     def verdict(self, plan: Plan) -> Verdict:

@@ -21,7 +21,7 @@ from htn.compilations.pulled_up_preconditions import Needs, changes
 from htn.explain.report import Attempt, Failure, Lack, WhyNot
 from htn.model import HtnDomain, HtnProblem, Method
 from planner.compilations.adl import compile_adl
-from planner.compilations.normal_form import Conjunction, Schema, negation_normal, normalise
+from planner.compilations.normal_form import Conjunction, Schema, normalise, to_negation_normal_form
 from planner.explain.near_misses import NearMiss, Provider, Relaxed, matching, near_misses
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import LimitReached, Limits
@@ -262,7 +262,7 @@ def _applied(method: Method, task: Atom, reach: Reach) -> Iterator[tuple[str, li
 
 def lacking(formula: Formula, reach: Reach) -> tuple[Lack, ...] | None:
     """Return the fewest literals whose impossibility rules out the ground `formula`; None where no facts would do."""
-    sets = reach.relaxed.lacks(negation_normal(formula, itertools.count()))
+    sets = reach.relaxed.lacks(to_negation_normal_form(formula, itertools.count()))
     return tuple([lack(each, reach) for each in sets[0]]) if sets else None
 
 

@@ -17,7 +17,7 @@ from math import prod
 from htn.compilations.pulled_up_preconditions import Needs
 from htn.lifted.fact_tables import Goals, Places, Tables
 from htn.model import Method, Task
-from planner.compilations.normal_form import negation_normal
+from planner.compilations.normal_form import to_negation_normal_form
 from planner.lightweight import Any, Final, dataclass
 from planner.model.actions import Action, When, negated_atoms, positive_atoms
 from planner.model.domain import Predicate
@@ -148,7 +148,7 @@ class Source:
             case Imply(premise, conclusion):
                 found = f"not {self.test(premise, local)} or {self.test(conclusion, local)}"
             case Forall() | Exists():
-                found = self._quantified(negation_normal(part, self._fresh), local)
+                found = self._quantified(to_negation_normal_form(part, self._fresh), local)
         return f"({found})"
 
     def _quantified(self, part: Formula, local: Local) -> str:

@@ -26,7 +26,7 @@ from htn.search.ground_hierarchy import Board
 from htn.search.plan_extraction import plan_of, tree_of
 from htn.topk.exploration import Exploring, Progress, moves_of
 from htn.verification.validate import validate
-from planner.compilations.soft_goals import valued
+from planner.compilations.soft_goals import value_plan
 from planner.errors import UnsupportedError
 from planner.lightweight import replace
 from planner.limits import Finishing, Limits
@@ -162,7 +162,7 @@ class Handing:
                 return None
         if not self._problem.classical.wishes:
             return plan
-        plan = valued(plan, verdict)
+        plan = value_plan(plan, verdict)
         return plan if plan.charge == whole.cost else None
 
     def _declared(self, plan: Plan) -> Plan:

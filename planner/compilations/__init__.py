@@ -19,6 +19,14 @@ class Compilation:
     map_back: Callable[[Plan], Plan]
 
 
+def reserve_name(name: str, taken: set[str], mark: str = "_") -> str:
+    """Return `name`, followed by as many `mark`s as make it new, and add it to `taken`."""
+    while name in taken:
+        name += mark
+    taken.add(name)
+    return name
+
+
 def same_steps(compiled: Any, declared: Any) -> Compilation:
     """Return a compilation whose plans have the steps that plans of the `declared` problem have."""
     return Compilation(compiled, lambda plan: replace(plan, problem=declared))

@@ -1,13 +1,13 @@
-"""From declarations to plain ADL: `modifies`, `stale_with` and `after` become effects and facts.
+"""Plain ADL (Pednault, 1989): `modifies`, `stale_with` and `after` compiled to effects and facts.
 
-Action names, parameters and costs stay as they are, so a plan of the result is a plan of the source, step by step.
+Actions keep their names, parameters and costs, so that a plan of the compiled problem is a plan of the source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.compilations import Compilation, same_steps
+from planner.compilations import Compilation, reserve_name, same_steps
 from planner.lightweight import dataclass, replace
 from planner.model.actions import Action, Literal, When, negated_atoms
 from planner.model.domain import DomainModel, Predicate, TypeHierarchy, cache_per_domain
@@ -29,32 +29,32 @@ from planner.model.formulas import (
 from planner.model.problem import Problem
 
 Types = Mapping[str, tuple[str, ...]]
-"""What each term is of."""
+"""The types of each term."""
 
 
 def compile_adl(problem: Problem) -> Compilation:
-    """Compile to plain ADL effects: no `modifies`, `stale_with` or `after` is left; plans keep their steps.
+    """Compile to plain ADL effects, without `modifies`, `stale_with` and `after`; plans keep their steps.
 
-    An open pattern in `modifies` becomes universal deletes, stale dependants become deletes, `after` becomes facts
-    `ran-<action>`, true initially of what ran before, and effects that change nothing go. A problem that uses none of
-    these is returned unchanged.
+    An open pattern in `modifies` becomes universal deletes, and `stale_with` becomes deletes. `after` becomes facts
+    `ran-<action>`, which hold initially for the actions that have run before. Effects that change nothing are dropped.
+    A problem that uses none of these constructs is returned unchanged.
     """
     domain = problem.domain
-    if not any(_is_declared(action) for action in domain.actions.values()) and not any(
+    if not any(_uses_declared_constructs(action) for action in domain.actions.values()) and not any(
         predicate.stale_with for predicate in domain.predicates.values()
     ):
         return same_steps(replace(problem, ran=()) if problem.ran else problem, problem)
     history = _History.of(domain)
-    rules = tuple(_stale_rules(domain))
-    actions = {name: _plain_action(action, domain, rules, history) for name, action in domain.actions.items()}
+    rules = tuple(_collect_stale_rules(domain))
+    actions = {name: _compile_action(action, domain, rules, history) for name, action in domain.actions.items()}
     predicates = {name: replace(predicate, stale_with=()) for name, predicate in domain.predicates.items()}
     plain = replace(domain, actions=actions, predicates=predicates | history.predicates)
     initial = (*problem.initial, *history.held_after(problem.ran))
     return same_steps(replace(problem, domain=plain, initial=initial, ran=()), problem)
 
 
-def with_items(plain: Problem, source: Problem) -> Problem:
-    """Return `plain`, which `compile_adl` has made of `source`, with what actions modify: items are kept busy."""
+def keep_items_busy(plain: Problem, source: Problem) -> Problem:
+    """Give the actions of `plain` back the `modifies` that they have in `source`, so that steps keep items busy."""
     actions = dict(plain.domain.actions)
     for name, action in source.domain.actions.items():
         if name in actions and action.modifies:
@@ -62,13 +62,13 @@ def with_items(plain: Problem, source: Problem) -> Problem:
     return replace(plain, domain=replace(plain.domain, actions=actions))
 
 
-def _is_declared(action: Action) -> bool:
+def _uses_declared_constructs(action: Action) -> bool:
     return bool(action.modifies or action.after or any(when.modifies or not when.provides for when in action.when))
 
 
 @dataclass(frozen=True, slots=True)
-class StaleRule:
-    """Facts of `dependant` end when `source` is written; both patterns share variables."""
+class _StaleRule:
+    """Facts of `dependant` end when an effect writes `source`; both patterns share variables."""
 
     dependant: Atom
     source: Atom
@@ -76,22 +76,22 @@ class StaleRule:
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """An item that an effect writes, under equalities that matching it asked for."""
+    """A pattern that an effect writes, under the equalities by which it matches a rule."""
 
     pattern: Atom
     equalities: frozenset[Equals] = frozenset()
 
 
-def _stale_rules(domain: DomainModel) -> Iterator[StaleRule]:
+def _collect_stale_rules(domain: DomainModel) -> Iterator[_StaleRule]:
     for predicate in domain.predicates.values():
         head = Atom(predicate.name, tuple([parameter.name for parameter in predicate.parameters]))
-        yield from (StaleRule(head, source) for source in predicate.stale_with)
+        yield from (_StaleRule(head, source) for source in predicate.stale_with)
 
 
-def _plain_action(action: Action, domain: DomainModel, rules: tuple[StaleRule, ...], history: _History) -> Action:
+def _compile_action(action: Action, domain: DomainModel, rules: tuple[_StaleRule, ...], history: _History) -> Action:
     types = {each.name: each.types for each in domain.constants}
     types |= {each.name: each.types for each in action.parameters}
-    effects = [plain for effect in action.effects for plain in _plain_effects(effect, domain, rules, types)]
+    effects = [plain for effect in action.effects for plain in _compile_effect(effect, domain, rules, types)]
     unconditional = [effect for effect in effects if effect.requires == TRUE and not effect.variables]
     provides = [literal for effect in unconditional for literal in effect.provides]
     provides += history.provided_by(action)
@@ -106,40 +106,40 @@ def _plain_action(action: Action, domain: DomainModel, rules: tuple[StaleRule, .
     )
 
 
-def _plain_effects(effect: When, domain: DomainModel, rules: tuple[StaleRule, ...], types: Types) -> Iterator[When]:
+def _compile_effect(effect: When, domain: DomainModel, rules: tuple[_StaleRule, ...], types: Types) -> Iterator[When]:
     if effect.provides:
         yield replace(effect, modifies=())
     retracted = [_Write(pattern) for pattern in effect.modifies if OPEN in pattern.args]
-    written = [_Write(atom) for atom in _written_atoms(effect)]
-    retracted += stale_after(written, rules)
+    written = [_Write(atom) for atom in _collect_written(effect)]
+    retracted += find_stale(written, rules)
     types = {**types, **{each.name: each.types for each in effect.variables}}
     for write in dict.fromkeys(retracted):
         if _may_match(write, domain, types):
-            yield _retraction(effect, write, domain, types)
+            yield _make_delete(effect, write, domain, types)
 
 
-def _written_atoms(effect: When) -> Iterator[Atom]:
+def _collect_written(effect: When) -> Iterator[Atom]:
     yield from (literal for literal in effect.provides if isinstance(literal, Atom))
     yield from negated_atoms(effect.provides)
     yield from effect.modifies
 
 
-def stale_after(written: Iterable[_Write], rules: Iterable[StaleRule]) -> list[_Write]:
-    """Return what becomes stale when `written` is written, transitively, each pattern once."""
+def find_stale(written: Iterable[_Write], rules: Iterable[_StaleRule]) -> list[_Write]:
+    """Return the patterns that become stale when `written` is written, directly or through others, each once."""
     found: dict[_Write, None] = {}
     queue = list(written)
     while queue:
         write = queue.pop()
         for rule in rules:
-            stale = _stale_by(write, rule)
+            stale = _match_rule(write, rule)
             if stale is not None and stale not in found:
                 found[stale] = None
                 queue.append(stale)
     return list(found)
 
 
-def _stale_by(write: _Write, rule: StaleRule) -> _Write | None:
-    """Match a written item with a rule's source; None where they cannot be the same item."""
+def _match_rule(write: _Write, rule: _StaleRule) -> _Write | None:
+    """Return what `rule` makes stale when `write` is written; None where its source cannot be the same fact."""
     if write.pattern.predicate != rule.source.predicate:
         return None
     binding: dict[Term, Term] = {}
@@ -158,7 +158,7 @@ def _stale_by(write: _Write, rule: StaleRule) -> _Write | None:
 
 
 def _may_match(write: _Write, domain: DomainModel, types: Types) -> bool:
-    """Return whether facts that `write` covers can exist: its constants are of the types of their predicate."""
+    """Return whether facts that `write` covers can exist: its constants have the types that the predicate asks for."""
     parameters = domain.predicates[write.pattern.predicate].parameters
     return all(
         is_variable(arg) or arg not in types or _hierarchy(domain).is_a(types[arg], parameter.types)
@@ -171,44 +171,42 @@ def _hierarchy(domain: DomainModel) -> TypeHierarchy:
     return TypeHierarchy(domain.types)
 
 
-def _fits(term: Term, types: Types, parameter: Variable, hierarchy: TypeHierarchy) -> bool:
-    """Return whether whatever `term` is may stand for `parameter`."""
+def _always_fits(term: Term, types: Types, parameter: Variable, hierarchy: TypeHierarchy) -> bool:
+    """Return whether every object that `term` may be has a type of `parameter`."""
     return not is_variable(term) or all(hierarchy.is_a([each], parameter.types) for each in types.get(term, ()))
 
 
-def _retraction(effect: When, write: _Write, domain: DomainModel, types: Types) -> When:
+def _make_delete(effect: When, write: _Write, domain: DomainModel, types: Types) -> When:
     """Return the effect that deletes every fact that `write` covers.
 
-    A term that may be of another type than its place asks for gets a variable of that type that is the same.
+    A term that may have another type than its place asks for is replaced by a variable of that type, equal to the term.
     """
-    taken = {variable.name for variable in effect.variables} | free_variables(effect.requires)
+    taken = {variable.name for variable in effect.variables} | free_variables(effect.requires) | {*write.pattern.args}
     fresh: list[Variable] = []
     args: list[Term] = []
     equalities = sorted(write.equalities, key=str)
     parameters = domain.predicates[write.pattern.predicate].parameters
     for arg, parameter in zip(write.pattern.args, parameters, strict=True):
-        if arg != OPEN and _fits(arg, types, parameter, _hierarchy(domain)):
+        if arg != OPEN and _always_fits(arg, types, parameter, _hierarchy(domain)):
             args.append(arg)
             continue
-        name = f"?any{len(fresh)}"
-        while name in taken or name in write.pattern.args:
-            name += "_"
+        name = reserve_name(f"?any{len(fresh)}", taken)
         fresh.append(Variable(name, parameter.types))
         args.append(name)
         if arg != OPEN:
             equalities.append(Equals(name, arg))
     condition = And((effect.requires, *equalities)) if equalities else effect.requires
     atom = Not(Atom(write.pattern.predicate, tuple(args)))
-    return When(_flat(condition), (atom,), (), (*effect.variables, *fresh))
+    return When(_flatten(condition), (atom,), (), (*effect.variables, *fresh))
 
 
-def _flat(formula: Formula) -> Formula:
+def _flatten(formula: Formula) -> Formula:
     return conjunction(conjuncts(formula)) if isinstance(formula, And) else formula
 
 
 @dataclass(frozen=True, slots=True)
 class _History:
-    """`ran-…` facts: for each action and each choice of its arguments that some `after` names, one predicate."""
+    """Facts `ran-…`: one predicate for each action and each choice of its parameters that some `after` binds."""
 
     names: dict[tuple[str, tuple[int, ...]], str]
     predicates: dict[str, Predicate]
@@ -217,13 +215,14 @@ class _History:
     def of(cls, domain: DomainModel) -> _History:
         names: dict[tuple[str, tuple[int, ...]], str] = {}
         predicates: dict[str, Predicate] = {}
+        taken = set(domain.predicates)
         for action in domain.actions.values():
             for pattern in action.after:
-                key = (pattern.predicate, _bound(pattern))
+                key = (pattern.predicate, _bound_places(pattern))
                 if key in names:
                     continue
                 parameters = domain.actions[pattern.predicate].parameters
-                name = _fresh_name("-".join(["ran", pattern.predicate, *map(str, key[1])]), domain, predicates)
+                name = reserve_name("-".join(["ran", pattern.predicate, *map(str, key[1])]), taken)
                 names[key] = name
                 predicates[name] = Predicate(name, tuple([parameters[index] for index in key[1]]))
         return cls(names, predicates)
@@ -245,16 +244,13 @@ class _History:
 
     def required_by(self, action: Action) -> list[Formula]:
         return [
-            Atom(self.names[pattern.predicate, _bound(pattern)], tuple([arg for arg in pattern.args if arg != OPEN]))
+            Atom(
+                self.names[pattern.predicate, _bound_places(pattern)],
+                tuple([arg for arg in pattern.args if arg != OPEN]),
+            )
             for pattern in action.after
         ]
 
 
-def _bound(pattern: Atom) -> tuple[int, ...]:
+def _bound_places(pattern: Atom) -> tuple[int, ...]:
     return tuple([index for index, arg in enumerate(pattern.args) if arg != OPEN])
-
-
-def _fresh_name(name: str, domain: DomainModel, others: dict[str, Predicate]) -> str:
-    while name in domain.predicates or name in others:
-        name += "_"
-    return name

@@ -1,9 +1,10 @@
-"""Determinizations of uncertain actions: all outcomes (Yoon, Fern and Givan, 2007), the intended one, expected costs.
+"""Determinizations of uncertain actions: all outcomes (Yoon, Fern and Givan, 2007) and expected costs.
 
-All outcomes: one action for each outcome, which replaces what its action `provides` and `modifies`; conditional effects
-belong to all of them. Expected costs: a step is tried until it comes out as intended, so an action that does so with
-probability p costs 1/p times as much (the self-loop relaxation: Keyder and Geffner, 2008). Where not even the best
-outcomes lead to the goal, the problem is hopeless.
+The all-outcomes determinization has one action for each outcome. The outcome replaces what the action `provides` and
+`modifies`; conditional effects belong to all outcomes. A problem is hopeless if this determinization has no plan.
+
+Expected costs assume that a step is repeated until its intended outcome occurs: an action whose intended outcome has
+probability p costs 1/p times as much (the self-loop relaxation: Keyder and Geffner, 2008).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 
+from planner.compilations import reserve_name
 from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import relevant_part
 from planner.errors import PlanError
@@ -24,72 +26,72 @@ from planner.plan import Status, exact_sum
 from planner.problem_kinds import check_classical
 
 ROUNDING: Final = Decimal("1e-15")
-"""What probabilities may lack by the rounding of decimals."""
+"""Most that probabilities may lack to 1 because decimals are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """The outcome of `action` that has this number; its only one, where it has no others."""
+class OutcomeOf:
+    """The outcome of `action` with this number, from 0."""
 
     action: str
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Determinised:
-    """A problem in plain ADL whose actions each have one outcome; `ways` says by their names what they stand for."""
+class Determinized:
+    """A problem in plain ADL whose actions have one outcome each; `ways` maps their names to declared outcomes."""
 
     problem: Problem
-    ways: Mapping[str, Way]
+    ways: Mapping[str, OutcomeOf]
 
 
-def determinise(problem: Problem) -> Determinised:
-    """Return `problem` with one action for each outcome of each action, without `modifies`, `stale_with` and `after`.
+def determinize(problem: Problem) -> Determinized:
+    """Compile `problem` to plain ADL with one action for each outcome of each action.
 
-    Actions that come out in one way keep their names. That nothing changes, as a `risk` says, needs no action.
+    Actions with one outcome keep their names. The outcome in which nothing changes, as a `risk` says, needs no action.
     """
     most = max([len(action.outcomes) for action in problem.domain.actions.values()], default=0)
-    variants = [compile_adl(with_outcomes(problem, number)).problem for number in range(max(most, 1))]
+    variants = [compile_adl(fix_outcome(problem, number)).problem for number in range(max(most, 1))]
     actions: dict[str, Action] = {}
-    ways: dict[str, Way] = {}
+    ways: dict[str, OutcomeOf] = {}
+    taken = set(problem.domain.actions)
     for name, action in problem.domain.actions.items():
         for number in range(max(len(action.outcomes), 1)):
-            own = name if number == 0 else _fresh(f"{name}-{number}", problem, actions)
-            actions[own] = replace(
-                variants[number].domain.actions[name], name=own, risk=Decimal(0), outcomes=(), cases=()
-            )
-            ways[own] = Way(name, number)
+            own = name if number == 0 else reserve_name(f"{name}-{number}", taken, "-")
+            variant = variants[number].domain.actions[name]
+            actions[own] = replace(variant, name=own, risk=Decimal(0), outcomes=(), cases=())
+            ways[own] = OutcomeOf(name, number)
     first = variants[0]
-    return Determinised(replace(first, domain=replace(first.domain, actions=actions)), ways)
+    return Determinized(replace(first, domain=replace(first.domain, actions=actions)), ways)
 
 
-def chances(action: Action, arguments: tuple[Term, ...]) -> tuple[Decimal, ...]:
-    """Return how likely a step does not fail and comes out in each way; what is left of 1 is that nothing changes."""
+def outcome_probabilities(action: Action, arguments: tuple[Term, ...]) -> tuple[Decimal, ...]:
+    """Return the probability of each outcome of a step; the rest, up to 1, is the probability that nothing changes."""
     risk, odds = action.odds(arguments)
     whole = sum(odds, Decimal(0))
     return tuple([(1 - risk) * share / whole for share in odds] or [1 - risk])
 
 
-def relevant(problem: Problem, used: Iterable[str] = ()) -> Problem:
-    """Return `problem` without the actions of which no outcome can help, but for those that are `used`."""
+def keep_relevant_actions(problem: Problem, used: Iterable[str] = ()) -> Problem:
+    """Remove the actions of which no outcome is relevant to the goal; the actions `used` stay."""
     actions = problem.domain.actions
-    merged = {name: _merged(action) for name, action in actions.items()}
+    merged = {name: _merge_outcomes(action) for name, action in actions.items()}
     kept = relevant_part(replace(problem, domain=replace(problem.domain, actions=merged)), used).domain.actions
     if len(kept) == len(actions):
         return problem
     return replace(problem, domain=replace(problem.domain, actions={name: actions[name] for name in kept}))
 
 
-def _merged(action: Action) -> Action:
-    """Return an action that does what any outcome of `action` does."""
+def _merge_outcomes(action: Action) -> Action:
+    """Return an action with the effects of all outcomes of `action`."""
     if not action.outcomes:
         return action
     effects = [When(TRUE, each.provides, each.modifies) for each in action.outcomes if each.provides or each.modifies]
     return replace(action, provides=(), modifies=(), when=(*action.when, *effects))
 
 
-def with_outcomes(problem: Problem, number: int) -> Problem:
-    """Return `problem` with actions that come out in the way of this number, or in their last."""
+def fix_outcome(problem: Problem, number: int) -> Problem:
+    """Give each action of `problem` its outcome of this number as its only one; its last one if it has fewer."""
     actions = {
         name: replace(action, provides=chosen.provides, modifies=chosen.modifies)
         for name, action in problem.domain.actions.items()
@@ -98,32 +100,26 @@ def with_outcomes(problem: Problem, number: int) -> Problem:
     return replace(problem, domain=replace(problem.domain, actions=actions))
 
 
-def _fresh(name: str, problem: Problem, taken: Mapping[str, Action]) -> str:
-    while name in problem.domain.actions or name in taken:
-        name += "-"
-    return name
-
-
 ROUNDED: Final = Decimal("0.000001")
-"""What expected costs are multiples of."""
+"""Expected costs are rounded to multiples of this."""
 
 
 def expected_costs(problem: Problem) -> Problem:
-    """Return `problem` with what each step costs, uses and takes on the average until it comes out as intended.
+    """Return `problem` with the expected cost, use and duration of each step, repeated until its intended outcome.
 
-    Actions keep their `risk` and `outcomes`, of which classical searches take no notice. Of outcomes, those that are
-    `provides` and `modifies` are intended; where none is, or there are none, only the risk counts. Numbers are rounded
-    to 6 decimals, half to even. Raises `InputError` for what is no classical problem.
+    Actions keep their `risk` and `outcomes`, which classical searches ignore. The intended outcome has the action's own
+    `provides` and `modifies`; where no outcome has them, only the risk counts. Numbers are rounded to 6 decimals, half
+    to even. Raises `InputError` for a problem that is not classical.
     """
     check_classical(problem, "expected_costs", "give its classical part: problem.classical")
-    actions = {name: _until_done(action, problem) for name, action in problem.domain.actions.items()}
+    actions = {name: _expect_attempts(action, problem) for name, action in problem.domain.actions.items()}
     if all(action is problem.domain.actions[name] for name, action in actions.items()):
         return problem
     return seal_like(replace(problem, domain=replace(problem.domain, actions=actions)), problem)
 
 
-def success(action: Action, arguments: tuple[str, ...]) -> Decimal:
-    """Return how likely one attempt at a step comes out as intended."""
+def success_probability(action: Action, arguments: tuple[str, ...]) -> Decimal:
+    """Return the probability of the intended outcome in one attempt at a step."""
     risk, odds = action.odds(arguments)
     intended = action.provides, action.modifies
     shares = [share for each, share in zip(action.outcomes, odds, strict=True) if _effects(each) == intended]
@@ -134,45 +130,45 @@ def _effects(outcome: Any) -> tuple[Any, Any]:
     return outcome.provides, outcome.modifies
 
 
-def _until_done(action: Action, problem: Problem) -> Action:
-    """Return `action` with what it takes on the average."""
-    times = None if action.cases else 1 / success(action, ())
+def _expect_attempts(action: Action, problem: Problem) -> Action:
+    """Return `action` with its expected cost, use and duration."""
+    times = None if action.cases else 1 / success_probability(action, ())
     if times == 1:
         return action
-    uses = {name: _times(terms, times, action, problem) for name, terms in action.uses.items()}
+    uses = {name: _multiply(terms, times, action, problem) for name, terms in action.uses.items()}
     duration = None if action.duration is None or times is None else (action.duration * times).quantize(ROUNDED)
     return replace(
-        action, cost=_times(action.cost, times, action, problem), uses=uses, duration=duration or action.duration
+        action, cost=_multiply(action.cost, times, action, problem), uses=uses, duration=duration or action.duration
     )
 
 
-def _times(
+def _multiply(
     terms: tuple[CostTerm, ...], times: Decimal | None, action: Action, problem: Problem
 ) -> tuple[CostTerm, ...]:
-    """Return the sum of `terms`, so many `times`; None: as often as the arguments of a step ask for."""
+    """Return the sum of `terms` multiplied by `times`; None: by a factor that depends on the arguments of a step."""
     numbers = [term for term in terms if isinstance(term, int | Decimal)]
     if times is not None and len(numbers) == len(terms):
-        return (_rounded(exact_sum(numbers) * times),)
-    return (CostFunction(Expected(terms, action, problem.values)),)
+        return (_round(exact_sum(numbers) * times),)
+    return (CostFunction(_ExpectedSum(terms, action, problem.values)),)
 
 
-def _rounded(number: Number) -> Number:
+def _round(number: Number) -> Number:
     return exact_number(Decimal(number).quantize(ROUNDED, ROUND_HALF_EVEN))
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What a step takes on the average, as a function of its arguments: the sum of `terms` as often as it is tried."""
+class _ExpectedSum:
+    """The expected sum of `terms` over all attempts at a step of `action`, as a function of its arguments."""
 
     terms: tuple[CostTerm, ...]
     action: Action
     values: Mapping[Atom, Number]
 
     def __call__(self, *arguments: str) -> Number:
-        """Return the number; raises `PlanError` where a static value is missing."""
+        """Return the number. Raises `PlanError` where a static value is missing."""
         binding = {each.name: value for each, value in zip(self.action.step_parameters, arguments, strict=False)}
         total = exact_sum(self._value(term, arguments, binding) for term in self.terms)
-        return _rounded(total / success(self.action, arguments))
+        return _round(total / success_probability(self.action, arguments))
 
     def _value(self, term: CostTerm, arguments: tuple[str, ...], binding: Mapping[str, str]) -> Number:
         match term:
@@ -188,9 +184,9 @@ class Expected:
 
 
 def is_hopeless(problem: Problem, limits: Limits, solve: Solve) -> bool:
-    """Return whether `problem` has no plan even where each action comes out as one likes; False if that is not known.
+    """Return whether the all-outcomes determinization of `problem` is proved to have no plan.
 
-    `solve` is `planner.solve.answer`. Constraints are left out: steps that come out otherwise have other names here.
+    `solve` is `planner.solve.answer`. Constraints are dropped, since they name steps and outcomes have other names.
     """
-    lucky = replace(determinise(problem).problem, constraints=())
+    lucky = replace(determinize(problem).problem, constraints=())
     return solve(lucky, ANY_PLAN.within(limits)).status is Status.UNSOLVABLE

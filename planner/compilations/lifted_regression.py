@@ -1,10 +1,11 @@
-"""What an action makes of a condition, said about the state before it: regression (Waldinger 1977; Reiter 1991).
+"""Regression of conditions through lifted actions (Waldinger, 1977; Reiter, 1991).
 
-    after(fact)   it is added, or it holds and is not deleted
-    newly(fact)   it is added
+    after(fact)          the action adds the fact, or the fact holds and the action does not delete it
+    becomes_true(fact)   the action adds the fact
 
-and so on through all constructs. So a condition can be watched where it may change, and nowhere else (as Bonassi,
-Gerevini, Percassi and Scala do for ground actions, 2021). Derived predicates cannot be regressed.
+Both say something about the state before the action, and extend to all constructs of formulas. They allow monitors to
+watch a condition only in actions that may change it (Bonassi, Gerevini, Percassi and Scala, 2021, for ground actions).
+Derived predicates cannot be regressed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from planner.model.problem import Problem
 
 Types = Mapping[Term, tuple[str, ...]]
 Writes = Mapping[str, Sequence[tuple[Atom, When]]]
-"""The atoms of each predicate that effects write, and the effects."""
+"""By predicate: the atoms that effects write, each with its effect."""
 
 
 class Objects:
@@ -51,21 +52,21 @@ class Objects:
         """Return the names of the objects of any of `types`."""
         return list(dict.fromkeys(name for each in types for name in self._members.get(each, ())))
 
-    def surely_fits(self, types: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Return whether all that is of `types` is of `wanted`, too."""
+    def always_fits(self, types: Sequence[str], wanted: Sequence[str]) -> bool:
+        """Return whether every object of one of `types` is of one of `wanted`."""
         return ROOT_TYPE in wanted or all(self._hierarchy.is_a([each], wanted) for each in types)
 
     def may_be(self, term: Term, types: Sequence[str]) -> bool:
-        """Return whether the object or variable `term` may stand for something of `types`; variables always may."""
+        """Return whether `term` may be an object of one of `types`; a variable always may."""
         return is_variable(term) or self._hierarchy.is_a(self.types[term], types)
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """One plain ADL action, whose effects conditions are taken back through.
+    """Regresses conditions through one plain ADL action.
 
-    Conditions are in negation normal form; what they name is an object or a variable that they bind, which is none of
-    the action's. `types` are those of all these terms.
+    Conditions are in negation normal form. Their terms are objects and variables that they bind, and no parameters of
+    the action. `types` has the types of all these terms and of the parameters.
     """
 
     objects: Objects
@@ -75,7 +76,7 @@ class Regression:
 
     @classmethod
     def through(cls, action: Action, objects: Objects, bound: Types) -> Regression:
-        """Return the regression through `action`, of conditions that bind variables of the types in `bound`."""
+        """Return the regression through `action` of conditions that bind variables of the types in `bound`."""
         adds: dict[str, list[tuple[Atom, When]]] = {}
         deletes: dict[str, list[tuple[Atom, When]]] = {}
         for effect in action.effects:
@@ -89,52 +90,53 @@ class Regression:
         """Return what holds before the action if and only if `condition` holds after it."""
         match condition:
             case Atom():
-                kept = both([condition, opposite(self._written(condition, self.deletes))])
-                return either([self._written(condition, self.adds), kept])
+                kept = conjoin([condition, negate(self._is_written(condition, self.deletes))])
+                return disjoin([self._is_written(condition, self.adds), kept])
             case Not(Atom() as atom):
-                gone = either([condition, self._written(atom, self.deletes)])
-                return both([gone, opposite(self._written(atom, self.adds))])
+                gone = disjoin([condition, self._is_written(atom, self.deletes)])
+                return conjoin([gone, negate(self._is_written(atom, self.adds))])
             case And(parts):
-                return both([self.after(part) for part in parts])
+                return conjoin([self.after(part) for part in parts])
             case Or(parts):
-                return either([self.after(part) for part in parts])
+                return disjoin([self.after(part) for part in parts])
             case Exists(variables, part) | Forall(variables, part):
-                return quantified(type(condition), variables, self.after(part))
+                return quantify(type(condition), variables, self.after(part))
             case _:
                 return condition
 
-    def newly(self, condition: Formula) -> Formula:
-        """Return what holds before the action if it makes `condition` true, and only if that is true after it.
+    def becomes_true(self, condition: Formula) -> Formula:
+        """Return a formula that holds before the action if the action makes `condition` true.
 
-        Where the condition holds before and after, it may say either.
+        It holds only if `condition` is true after the action. Where `condition` holds before and after the action, the
+        formula may be true or false.
         """
         match condition:
             case Atom():
-                return self._written(condition, self.adds)
+                return self._is_written(condition, self.adds)
             case Not(Atom() as atom):
-                return both([self._written(atom, self.deletes), opposite(self._written(atom, self.adds))])
+                return conjoin([self._is_written(atom, self.deletes), negate(self._is_written(atom, self.adds))])
             case And(parts):
-                made = [self.newly(part) for part in parts]
+                made = [self.becomes_true(part) for part in parts]
                 changed = [place for place, part in enumerate(made) if part != FALSE]
                 if len(changed) == 1:
                     rest = [self.after(part) for place, part in enumerate(parts) if place not in changed]
-                    return both([made[changed[0]], *rest])
+                    return conjoin([made[changed[0]], *rest])
                 return self.after(condition) if changed else FALSE
             case Or(parts):
-                return either([self.newly(part) for part in parts])
+                return disjoin([self.becomes_true(part) for part in parts])
             case Exists(variables, part):
-                return quantified(Exists, variables, self.newly(part))
+                return quantify(Exists, variables, self.becomes_true(part))
             case Forall(_, part):
-                return FALSE if self.newly(part) == FALSE else self.after(condition)
+                return FALSE if self.becomes_true(part) == FALSE else self.after(condition)
             case _:
                 return FALSE
 
-    def _written(self, atom: Atom, writes: Writes) -> Formula:
-        """Return when one of `writes` is `atom`."""
-        return either([self._same(atom, other, effect) for other, effect in writes.get(atom.predicate, ())])
+    def _is_written(self, atom: Atom, writes: Writes) -> Formula:
+        """Return the condition under which one of `writes` is `atom`."""
+        return disjoin([self._is_same(atom, other, effect) for other, effect in writes.get(atom.predicate, ())])
 
-    def _same(self, atom: Atom, other: Atom, effect: When) -> Formula:
-        """Return when `effect` happens, with its atom `other` being `atom`."""
+    def _is_same(self, atom: Atom, other: Atom, effect: When) -> Formula:
+        """Return the condition under which `effect` occurs and its atom `other` equals `atom`."""
         binding: dict[Term, Term] = {}
         equal: list[Formula] = []
         open_types = {variable.name: variable.types for variable in effect.variables}
@@ -144,29 +146,29 @@ class Regression:
                 continue
             if not self._may_be_same(mine, theirs, open_types):
                 return FALSE
-            if theirs in open_types and self.objects.surely_fits(self.types[mine], open_types[theirs]):
+            if theirs in open_types and self.objects.always_fits(self.types[mine], open_types[theirs]):
                 binding[theirs] = mine
             else:
                 equal.append(Equals(theirs, mine))
         equal = [substitute(part, binding) for part in equal]
         rest = tuple([each for each in effect.variables if each.name not in binding])
-        return self._for_some(rest, both([*equal, substitute(effect.requires, binding)]))
+        return self._exists(rest, conjoin([*equal, substitute(effect.requires, binding)]))
 
     def _may_be_same(self, mine: Term, theirs: Term, open_types: Types) -> bool:
         if not is_variable(theirs):
             return is_variable(mine)
         return self.objects.may_be(mine, open_types[theirs] if theirs in open_types else self.types[theirs])
 
-    def _for_some(self, variables: tuple[Variable, ...], part: Formula) -> Formula:
-        """Return `part` for some objects of `variables`; those that it does not name only need to have one."""
+    def _exists(self, variables: tuple[Variable, ...], part: Formula) -> Formula:
+        """Quantify `part` existentially; a variable that it does not name only needs an object of its types."""
         used = free_variables(part)
         if any(each.name not in used and not self.objects.of(each.types) for each in variables):
             return FALSE
-        return quantified(Exists, tuple([each for each in variables if each.name in used]), part)
+        return quantify(Exists, tuple([each for each in variables if each.name in used]), part)
 
 
-def both(parts: Iterable[Formula]) -> Formula:
-    """Return the conjunction of `parts`, without what says nothing."""
+def conjoin(parts: Iterable[Formula]) -> Formula:
+    """Return the simplified conjunction of `parts`."""
     found: dict[Formula, None] = {}
     for part in parts:
         if part == FALSE:
@@ -175,8 +177,8 @@ def both(parts: Iterable[Formula]) -> Formula:
     return next(iter(found)) if len(found) == 1 else And(tuple(found))
 
 
-def either(parts: Iterable[Formula]) -> Formula:
-    """Return the disjunction of `parts`, without what says nothing."""
+def disjoin(parts: Iterable[Formula]) -> Formula:
+    """Return the simplified disjunction of `parts`."""
     found: dict[Formula, None] = {}
     for part in parts:
         if part == TRUE:
@@ -185,27 +187,27 @@ def either(parts: Iterable[Formula]) -> Formula:
     return next(iter(found)) if len(found) == 1 else Or(tuple(found))
 
 
-def opposite(part: Formula) -> Formula:
-    """Return the negation of `part`, moved inside what is no quantifier."""
+def negate(part: Formula) -> Formula:
+    """Return the negation of `part`, moved inside conjunctions and disjunctions."""
     match part:
         case And(parts):
-            return either([opposite(each) for each in parts])
+            return disjoin([negate(each) for each in parts])
         case Or(parts):
-            return both([opposite(each) for each in parts])
+            return conjoin([negate(each) for each in parts])
         case Not(inner):
             return inner
         case _:
             return Not(part)
 
 
-def quantified(kind: type[Exists | Forall], variables: tuple[Variable, ...], part: Formula) -> Formula:
-    """Return `part` for some or all objects; one that says nothing of them stays where they may be none."""
+def quantify(kind: type[Exists | Forall], variables: tuple[Variable, ...], part: Formula) -> Formula:
+    """Quantify `part` over `variables`, unless that changes nothing, even where there are no objects."""
     if not variables or part == (FALSE if kind is Exists else TRUE):
         return part
     return kind(variables, part)
 
 
-def variables_in(formula: Formula) -> dict[Term, tuple[str, ...]]:
+def bound_variables(formula: Formula) -> dict[Term, tuple[str, ...]]:
     """Return the types of the variables that quantifiers in `formula` bind."""
     bound = [part.variables for part in walk(formula) if isinstance(part, Exists | Forall)]
     return {each.name: each.types for variables in bound for each in variables}

@@ -2,15 +2,15 @@
 
     Problem → compile_adl → NormalProblem(schemas, axioms, goal)
 
-Implications disappear, negations move to the atoms, variables are renamed apart, existential variables move out, and
-small disjunctions are multiplied out. Universal quantifiers and large disjunctions stay as *residual* formulas:
-grounding expands them action by action, where most of their parts are known to be true or false. A schema keeps its
-source action, and its first variables are the action's parameters: that is the map back.
+Implications are replaced, negations move to the atoms, variables are renamed apart, existential variables move out, and
+small disjunctions are multiplied out (Gazen and Knoblock, 1997). Universal quantifiers and large disjunctions stay as
+*residual* formulas: grounding expands them for each ground action, where most of their parts are known to be true or
+false. A schema keeps its source action, and the parameters of that action are its first variables.
 
-Universal deletes that stand for one fact: `modifies at(robot, _)` in an action that requires `at(robot, origin)` would
-delete as many facts as there are rooms. Where at most one `at(robot, …)` holds at a time, the required fact is the only
-one to delete. That is proved on the schemas, by induction (Edelkamp and Helmert, 1999; Helmert, 2009): the initial
-state has at most one fact of each item, and whatever adds a fact of an item deletes the one that holds.
+`narrow_deletes` replaces universal deletes. `modifies at(robot, _)` in an action that requires `at(robot, origin)`
+deletes as many facts as there are rooms. Where at most one `at(robot, …)` holds at a time, the action only has to
+delete the required fact. Schemas prove that by induction (Edelkamp and Helmert, 1999; Helmert, 2009): the initial state
+has at most one fact of each item, and every effect that adds a fact of an item deletes the one that holds.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from planner.model.formulas import (
 from planner.model.problem import Problem
 
 SPLIT_LIMIT: Final = 12
-"""How many conjunctions the condition of one action may be multiplied out to."""
+"""Most conjunctions that the condition of one action is multiplied out to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,56 +60,58 @@ class Conjunction:
     residual: tuple[Formula, ...] = ()
 
 
-def disjuncts(formula: Formula, limit: int = SPLIT_LIMIT, fresh: Iterator[int] | None = None) -> list[Conjunction]:
-    """Return conjunctions whose disjunction is `formula`; an empty list means that it is false.
+def split_disjuncts(
+    formula: Formula, limit: int = SPLIT_LIMIT, fresh: Iterator[int] | None = None
+) -> list[Conjunction]:
+    """Return conjunctions whose disjunction is `formula`; none where `formula` is false.
 
-    `fresh` numbers the variables that are renamed apart; formulas that share an iterator share no such variable.
+    `fresh` numbers the variables that are renamed apart; formulas that share this iterator share no such variable.
     """
-    normal = negation_normal(formula, itertools.count() if fresh is None else fresh)
-    return [_conjunction(pieces) for pieces in _split(normal, limit)]
+    normal = to_negation_normal_form(formula, itertools.count() if fresh is None else fresh)
+    return [_make_conjunction(pieces) for pieces in _split(normal, limit)]
 
 
-def negation_normal(formula: Formula, fresh: Iterator[int], *, negate: bool = False) -> Formula:
+def to_negation_normal_form(formula: Formula, fresh: Iterator[int], *, negate: bool = False) -> Formula:
     """Return `formula` (or its negation) with negations at the atoms and quantified variables renamed apart."""
     match formula:
         case Not(part):
-            return negation_normal(part, fresh, negate=not negate)
+            return to_negation_normal_form(part, fresh, negate=not negate)
         case And(parts) | Or(parts):
             kind = And if isinstance(formula, And) is not negate else Or
-            return _joined(kind, [negation_normal(part, fresh, negate=negate) for part in parts])
+            return _join(kind, [to_negation_normal_form(part, fresh, negate=negate) for part in parts])
         case Imply(premise, conclusion):
-            return negation_normal(Or((Not(premise), conclusion)), fresh, negate=negate)
+            return to_negation_normal_form(Or((Not(premise), conclusion)), fresh, negate=negate)
         case Forall(variables, part) | Exists(variables, part):
             kind_of_quantifier = Forall if isinstance(formula, Forall) is not negate else Exists
             renamed = {variable.name: f"{variable.name}@{next(fresh)}" for variable in variables}
-            body = negation_normal(substitute(part, renamed), fresh, negate=negate)
+            body = to_negation_normal_form(substitute(part, renamed), fresh, negate=negate)
             new = tuple([Variable(renamed[variable.name], variable.types) for variable in variables])
-            return _quantified(kind_of_quantifier, new, body)
+            return _push_quantifier_in(kind_of_quantifier, new, body)
         case _:
             return Not(formula) if negate else formula
 
 
-def _joined(kind: type[And | Or], parts: list[Formula]) -> Formula:
+def _join(kind: type[And | Or], parts: list[Formula]) -> Formula:
     flat: list[Formula] = []
     for part in parts:
         flat.extend(part.parts if isinstance(part, kind) else (part,))
     return flat[0] if len(flat) == 1 else kind(tuple(flat))
 
 
-def _quantified(kind: type[Forall | Exists], variables: tuple[Variable, ...], body: Formula) -> Formula:
-    """Push a quantifier in where it distributes: for all over `and`, for some over `or`.
+def _push_quantifier_in(kind: type[Forall | Exists], variables: tuple[Variable, ...], body: Formula) -> Formula:
+    """Push a quantifier in where it distributes: a universal one over `and`, an existential one over `or`.
 
-    What has quantifiers of its own and does not use the `variables` moves out, or it would be instantiated for each.
+    A quantified part that does not use the `variables` moves out; inside, it would be instantiated for each object.
     """
     through, across = (And, Or) if kind is Forall else (Or, And)
     if isinstance(body, through):
-        return through(tuple([_quantified(kind, variables, part) for part in body.parts]))
+        return through(tuple([_push_quantifier_in(kind, variables, part) for part in body.parts]))
     names = {variable.name for variable in variables}
     parts = list(body.parts) if isinstance(body, across) else [body]
     outside = [part for part in parts if _is_quantified(part) and not free_variables(part) & names]
     if outside:
-        inside = _joined(across, [part for part in parts if part not in outside])
-        return _joined(across, [*outside, _quantified(kind, variables, inside)])
+        inside = _join(across, [part for part in parts if part not in outside])
+        return _join(across, [*outside, _push_quantifier_in(kind, variables, inside)])
     if isinstance(body, kind):
         return kind((*variables, *body.variables), body.part)
     return kind(variables, body)
@@ -122,21 +124,21 @@ def _is_quantified(formula: Formula) -> bool:
 def _split(formula: Formula, limit: int) -> list[list[Formula]]:
     match formula:
         case Or(parts):
-            branches = _branches(parts, limit)
+            branches = _split_disjunction(parts, limit)
             return branches if len(branches) <= limit else [[formula]]
         case And(parts):
-            return _multiply([_split(part, limit) for part in parts], limit)
+            return _multiply_out([_split(part, limit) for part in parts], limit)
         case Exists(variables, part):
             return [[Exists(variables, TRUE), *pieces] for pieces in _split(part, limit)]
         case _:
             return [[formula]]
 
 
-def _branches(parts: tuple[Formula, ...], limit: int) -> list[list[Formula]]:
-    """Return the alternatives of a disjunction, so that objects that differ from others are in one of them only.
+def _split_disjunction(parts: tuple[Formula, ...], limit: int) -> list[list[Formula]]:
+    """Return the alternatives of a disjunction; inequalities make one alternative, and the others exclude it.
 
-    An inequality leaves almost all objects in the running. With but one other part, the disjunction stays whole: of
-    each ground action it says one thing.
+    Almost all objects satisfy an inequality, so the other alternatives require its negation. With only one other part,
+    the disjunction stays whole, since each ground action makes it either true or that part.
     """
     unequal = [part for part in parts if isinstance(part, Not) and isinstance(part.part, Equals)]
     others = [part for part in parts if part not in unequal]
@@ -146,42 +148,42 @@ def _branches(parts: tuple[Formula, ...], limit: int) -> list[list[Formula]]:
     if not unequal:
         return branches
     equal = [part.part for part in unequal]
-    return [[_joined(Or, [*unequal])], *[[*equal, *pieces] for pieces in branches]]
+    return [[_join(Or, [*unequal])], *[[*equal, *pieces] for pieces in branches]]
 
 
-def _multiply(factors: list[list[list[Formula]]], limit: int) -> list[list[Formula]]:
-    """Multiply disjunctions out, smallest first; the factors past the limit stay whole."""
+def _multiply_out(factors: list[list[list[Formula]]], limit: int) -> list[list[Formula]]:
+    """Multiply disjunctions out, smallest first; those that would exceed `limit` stay whole."""
     product: list[list[Formula]] = [[]]
     for branches in sorted(factors, key=len):
         if len(product) * len(branches) > max(limit, 1) and len(branches) > 1:
-            product = [[*pieces, _whole(branches)] for pieces in product]
+            product = [[*pieces, _make_disjunction(branches)] for pieces in product]
         else:
             product = [[*pieces, *branch] for pieces in product for branch in branches]
     return product
 
 
-def _whole(branches: list[list[Formula]]) -> Formula:
-    """Put the branches of a disjunction together again."""
-    return Or(tuple([_rebuilt(pieces) for pieces in branches]))
+def _make_disjunction(branches: list[list[Formula]]) -> Formula:
+    """Return the disjunction of `branches`, as a formula."""
+    return Or(tuple([_make_formula(pieces) for pieces in branches]))
 
 
-def _rebuilt(pieces: list[Formula]) -> Formula:
+def _make_formula(pieces: list[Formula]) -> Formula:
     variables = tuple([v for piece in pieces if isinstance(piece, Exists) for v in piece.variables])
     rest = [piece for piece in pieces if not isinstance(piece, Exists)]
     body = rest[0] if len(rest) == 1 else And(tuple(rest))
     return Exists(variables, body) if variables else body
 
 
-def _conjunction(pieces: list[Formula]) -> Conjunction:
+def _make_conjunction(pieces: list[Formula]) -> Conjunction:
+    bound = [piece.variables for piece in pieces if isinstance(piece, Exists) and piece.part == TRUE]
     rest = [piece for piece in pieces if not isinstance(piece, Exists) or piece.part != TRUE]
+    denied = [piece.part for piece in rest if isinstance(piece, Not)]
     return Conjunction(
-        variables=tuple(
-            [v for piece in pieces if isinstance(piece, Exists) and piece.part == TRUE for v in piece.variables]
-        ),
+        variables=tuple(itertools.chain.from_iterable(bound)),
         atoms=_unique(piece for piece in rest if isinstance(piece, Atom)),
-        negated=_unique(piece.part for piece in rest if isinstance(piece, Not) and isinstance(piece.part, Atom)),
+        negated=_unique(part for part in denied if isinstance(part, Atom)),
         equal=_unique(piece for piece in rest if isinstance(piece, Equals)),
-        unequal=_unique(piece.part for piece in rest if isinstance(piece, Not) and isinstance(piece.part, Equals)),
+        unequal=_unique(part for part in denied if isinstance(part, Equals)),
         residual=_unique(piece for piece in rest if not isinstance(piece, Atom | Not | Equals)),
     )
 
@@ -194,10 +196,10 @@ def _unique(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 RULE_LIMIT: Final = 1000
-"""How many rules one axiom may become: rules are cheap, unlike copies of actions."""
+"""Most rules that one axiom, or one part of the goal, becomes: rules are cheaper than copies of actions."""
 
 GOAL: Final = "@goal"
-"""Derived predicates of this name stand for the parts of the goal that are no literals."""
+"""Prefix of the derived predicates that stand for parts of the goal with alternatives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +241,7 @@ class NormalAxiom:
 class NormalProblem:
     """A problem in normal form; `problem` is the plain ADL problem that it was made from.
 
-    `written` has, for what stands in `goal` instead of a part of the declared goal, that part.
+    `written` maps the formulas in `goal` that replace a part of the declared goal to that part.
     """
 
     problem: Problem
@@ -252,75 +254,75 @@ class NormalProblem:
 
 
 def normalise(problem: Problem) -> NormalProblem:
-    """Return `problem` in normal form; `planner.UnsupportedError` is left to `planner.solve`."""
+    """Return `problem` in normal form."""
     plain = compile_adl(problem).problem
     actions = plain.domain.actions.values()
-    goal, goal_axioms, written = _goal(plain.goal.hard)
+    goal, goal_axioms, written = _make_goal(plain.goal.hard)
     return NormalProblem(
         problem=plain,
-        schemas=tuple([schema for action in actions for schema in _schemas(action)]),
-        axioms=(*_axioms(plain), *goal_axioms),
+        schemas=tuple([schema for action in actions for schema in _make_schemas(action)]),
+        axioms=(*_make_axioms(plain), *goal_axioms),
         goal=goal,
-        fluent=frozenset(_written(actions)),
+        fluent=frozenset(_written_predicates(actions)),
         derived=plain.domain.derived | {axiom.head.predicate for axiom in goal_axioms},
         written=written,
     )
 
 
-def _written(actions: Iterable[Action]) -> Iterator[str]:
+def _written_predicates(actions: Iterable[Action]) -> Iterator[str]:
     for action in actions:
         for effect in action.effects:
             yield from (atom.predicate for atom in (*positive_atoms(effect.provides), *negated_atoms(effect.provides)))
 
 
-def _schemas(action: Action) -> Iterator[Schema]:
+def _make_schemas(action: Action) -> Iterator[Schema]:
     fresh = itertools.count()
-    effects = tuple([part for when in action.when for part in _effects(_apart(when, action, fresh), fresh)])
-    for condition in disjuncts(action.requires, fresh=fresh):
+    effects = tuple([part for when in action.when for part in _make_effects(_rename_apart(when, action, fresh), fresh)])
+    for condition in split_disjuncts(action.requires, fresh=fresh):
         yield Schema(action, condition, positive_atoms(action.provides), negated_atoms(action.provides), effects)
 
 
-def _apart(when: When, action: Action, fresh: Iterator[int]) -> When:
-    """Return `when` with those of its variables renamed that shadow parameters of `action`."""
+def _rename_apart(when: When, action: Action, fresh: Iterator[int]) -> When:
+    """Rename the variables of `when` that shadow parameters of `action`."""
     parameters = {parameter.name for parameter in action.parameters}
     renamed = {v.name: f"{v.name}@{next(fresh)}" for v in when.variables if v.name in parameters}
     if not renamed:
         return when
     return When(
         substitute(when.requires, renamed),
-        tuple([_renamed(literal, renamed) for literal in when.provides]),
+        tuple([_rename_literal(literal, renamed) for literal in when.provides]),
         (),
         tuple([Variable(renamed.get(v.name, v.name), v.types) for v in when.variables]),
     )
 
 
-def _renamed(literal: Literal, names: Mapping[Term, Term]) -> Literal:
+def _rename_literal(literal: Literal, names: Mapping[Term, Term]) -> Literal:
     atom = literal.part if isinstance(literal, Not) else literal
     assert isinstance(atom, Atom)
     return Not(atom.substitute(names)) if isinstance(literal, Not) else atom.substitute(names)
 
 
-def _effects(when: When, fresh: Iterator[int]) -> Iterator[SchemaEffect]:
-    for condition in disjuncts(when.requires, fresh=fresh):
+def _make_effects(when: When, fresh: Iterator[int]) -> Iterator[SchemaEffect]:
+    for condition in split_disjuncts(when.requires, fresh=fresh):
         variables = (*when.variables, *condition.variables)
         yield SchemaEffect(variables, condition, positive_atoms(when.provides), negated_atoms(when.provides))
 
 
-def _axioms(problem: Problem) -> Iterator[NormalAxiom]:
+def _make_axioms(problem: Problem) -> Iterator[NormalAxiom]:
     for axiom in problem.domain.axioms:
-        for condition in disjuncts(axiom.condition, RULE_LIMIT):
+        for condition in split_disjuncts(axiom.condition, RULE_LIMIT):
             yield NormalAxiom(axiom.head, (*axiom.parameters, *condition.variables), condition)
 
 
-def _goal(goal: Formula) -> tuple[Conjunction, list[NormalAxiom], dict[Formula, Formula]]:
-    """Return the goal as a conjunction, with a derived atom for each part that has alternatives, and what it was."""
+def _make_goal(goal: Formula) -> tuple[Conjunction, list[NormalAxiom], dict[Formula, Formula]]:
+    """Return the goal as a conjunction, axioms for its parts with alternatives, and what each new formula replaces."""
     atoms: list[Atom] = []
     negated: list[Atom] = []
     residual: list[Formula] = []
     axioms: list[NormalAxiom] = []
     written: dict[Formula, Formula] = {}
     for number, part in enumerate(conjuncts(goal)):
-        cases = disjuncts(part, RULE_LIMIT)
+        cases = split_disjuncts(part, RULE_LIMIT)
         if len(cases) == 1 and not cases[0].variables:
             atoms += cases[0].atoms
             negated += cases[0].negated
@@ -338,8 +340,8 @@ ALWAYS = Conjunction()
 
 
 @dataclass(frozen=True, slots=True)
-class _Items:
-    """The facts of `predicate` that agree at the positions `key` are the values of one item."""
+class _ItemKind:
+    """A kind of items: facts of `predicate` that agree at the positions `key` are the values of one item."""
 
     predicate: str
     key: tuple[int, ...]
@@ -349,38 +351,42 @@ class _Items:
         return tuple([atom.args[place] for place in self.key])
 
 
-def narrowed(normal: NormalProblem) -> NormalProblem:
-    """Return `normal` with universal deletes replaced by the single fact that they can meet, where that is proved."""
-    blankets = {number: found for number, s in enumerate(normal.schemas) if (found := _blankets(s, normal.problem))}
+def narrow_deletes(normal: NormalProblem) -> NormalProblem:
+    """Replace universal deletes by deletes of single required facts, where at most one fact is proved to hold."""
+    blankets = {
+        number: found for number, s in enumerate(normal.schemas) if (found := _find_blankets(s, normal.problem))
+    }
     if not blankets:
         return normal
     adders: dict[str, set[int]] = defaultdict(set)
     for number, schema in enumerate(normal.schemas):
-        for predicate in {atom.predicate for atom, _ in _adds(schema)}:
+        for predicate in {atom.predicate for atom, _ in _added_atoms(schema)}:
             adders[predicate].add(number)
     proved = {
-        items: not _starts_with_two(items, normal.problem)
-        and all(_keeps_single(items, normal.schemas[n], blankets.get(n, {})) for n in adders[items.predicate])
+        items: not _has_two_values_initially(items, normal.problem)
+        and all(_keeps_one_value(items, normal.schemas[n], blankets.get(n, {})) for n in adders[items.predicate])
         for items in dict.fromkeys([items for found in blankets.values() for items in found.values()])
     }
     schemas = list(normal.schemas)
     for number, found in blankets.items():
-        schemas[number] = _narrow(schemas[number], {place: items for place, items in found.items() if proved[items]})
+        schemas[number] = _narrow_schema(
+            schemas[number], {place: items for place, items in found.items() if proved[items]}
+        )
     return replace(normal, schemas=tuple(schemas))
 
 
-def _blankets(schema: Schema, problem: Problem) -> dict[int, _Items]:
-    """Return the places of the effects that delete all values of one item, with the kind of item."""
+def _find_blankets(schema: Schema, problem: Problem) -> dict[int, _ItemKind]:
+    """Return, by place, the effects of `schema` that delete all values of one item, with the kind of item."""
     found = {}
     for place, effect in enumerate(schema.effects):
         if effect.variables and effect.condition == ALWAYS and not effect.adds and len(effect.deletes) == 1:
-            items = _covered(effect, problem)
+            items = _item_kind_of(effect, problem)
             if items is not None:
                 found[place] = items
     return found
 
 
-def _covered(effect: SchemaEffect, problem: Problem) -> _Items | None:
+def _item_kind_of(effect: SchemaEffect, problem: Problem) -> _ItemKind | None:
     (atom,) = effect.deletes
     types = {variable.name: set(variable.types) for variable in effect.variables}
     parameters = problem.domain.predicates[atom.predicate].parameters
@@ -391,39 +397,39 @@ def _covered(effect: SchemaEffect, problem: Problem) -> _Items | None:
         kinds = types[atom.args[place]]
         if ROOT_TYPE not in kinds and not kinds.issuperset(parameters[place].types):
             return None
-    return _Items(atom.predicate, tuple([place for place in range(len(atom.args)) if place not in open_places]))
+    return _ItemKind(atom.predicate, tuple([place for place in range(len(atom.args)) if place not in open_places]))
 
 
-def _starts_with_two(items: _Items, problem: Problem) -> bool:
+def _has_two_values_initially(items: _ItemKind, problem: Problem) -> bool:
     held = {fact for fact in problem.initial if fact.predicate == items.predicate}
     return len({items.of(fact) for fact in held}) < len(held)
 
 
-def _adds(schema: Schema) -> Iterator[tuple[Atom, SchemaEffect | None]]:
+def _added_atoms(schema: Schema) -> Iterator[tuple[Atom, SchemaEffect | None]]:
     yield from ((atom, None) for atom in schema.adds)
     yield from ((atom, effect) for effect in schema.effects for atom in effect.adds)
 
 
-def _keeps_single(items: _Items, schema: Schema, blankets: dict[int, _Items]) -> bool:
-    """Whether no item has two values after an instance of `schema`, if none had before it."""
-    adds = [(atom, effect) for atom, effect in _adds(schema) if atom.predicate == items.predicate]
+def _keeps_one_value(items: _ItemKind, schema: Schema, blankets: dict[int, _ItemKind]) -> bool:
+    """Return whether an instance of `schema` leaves every item with at most one value, if each had at most one."""
+    adds = [(atom, effect) for atom, effect in _added_atoms(schema) if atom.predicate == items.predicate]
     if any(effect is not None and effect.variables for _, effect in adds):
         return False
     given = dict.fromkeys(atom for atom, _ in adds)
     cleared = {items.of(schema.effects[place].deletes[0]) for place, kind in blankets.items() if kind == items}
-    cleared.update(items.of(atom) for atom in _swapped(schema) if atom.predicate == items.predicate)
+    cleared.update(items.of(atom) for atom in _required_deletes(schema) if atom.predicate == items.predicate)
     held = set(schema.condition.atoms)
     return all(items.of(atom) in cleared or atom in held for atom in given) and all(
-        _differ(items.of(one), items.of(other), schema) for one in given for other in given if one is not other
+        _always_differ(items.of(one), items.of(other), schema) for one in given for other in given if one is not other
     )
 
 
-def _swapped(schema: Schema) -> Iterator[Atom]:
+def _required_deletes(schema: Schema) -> Iterator[Atom]:
     return (atom for atom in schema.deletes if atom in schema.condition.atoms)
 
 
-def _differ(one: tuple[Term, ...], other: tuple[Term, ...], schema: Schema) -> bool:
-    """Whether the two items are never the same."""
+def _always_differ(one: tuple[Term, ...], other: tuple[Term, ...], schema: Schema) -> bool:
+    """Return whether the two items always differ."""
     apart = {frozenset((test.left, test.right)) for test in schema.condition.unequal}
     return any(
         frozenset((mine, theirs)) in apart or (mine != theirs and not is_variable(mine) and not is_variable(theirs))
@@ -431,8 +437,8 @@ def _differ(one: tuple[Term, ...], other: tuple[Term, ...], schema: Schema) -> b
     )
 
 
-def _narrow(schema: Schema, blankets: dict[int, _Items]) -> Schema:
-    """Replace the effects at `blankets` by deletes of the required facts that they cover, where there are such."""
+def _narrow_schema(schema: Schema, blankets: dict[int, _ItemKind]) -> Schema:
+    """Replace the effects at `blankets` by deletes of the required facts that they cover, if there are any."""
     deletes = dict.fromkeys(schema.deletes)
     replaced = set()
     for place, items in blankets.items():

@@ -1,7 +1,7 @@
-"""Problems that search does not take as they are: each reduction answers for one kind of them by way of another kind.
+"""Reductions: each solves the problems with one construct through problems without it.
 
-A reduction compiles a construct away, has `answer` solve what is left, and maps the plans back. So what is left may
-need the next reduction: wishes of a problem whose actions create objects are compiled away in each of its rounds.
+A reduction compiles its construct away, calls `answer` for the compiled problem, and maps the plans back. The compiled
+problem may need further reductions: wishes in a problem whose actions create objects are compiled away in each round.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from planner.portfolio.portfolio import check_names
 
 
 def refuse_constraints_on_unknown(problem: Problem, *_: object) -> Result | None:
-    """Refuse constraints of which nobody knows whether they hold in the initial state."""
+    """Refuse constraints whose truth in the initial state is unknown."""
     found = find_constraint_on_unknown(problem)
     reason = f"search does not take constraints on facts declared unknown, such as '{found}'"
     return None if found is None else refusal(reason)
@@ -35,7 +35,7 @@ def create_objects(problem: Problem, options: SolveOptions, answer: Solve) -> Re
 
 
 def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
-    """Plan without the deadline, and with steps in turn, where wishes and constraints stand beside a deadline."""
+    """Plan for steps in sequence, without the deadline, where there are a deadline, wishes and constraints."""
     if problem.deadline is None:
         return None
     if problem.unknown:
@@ -48,7 +48,7 @@ def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) ->
 
 
 def grant_wishes(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
-    """Compile soft goals and soft constraints to costs; where facts are unknown, those are supposed first."""
+    """Compile soft goals and soft constraints to costs, unless facts are unknown: these are reduced first."""
     if problem.unknown or not problem.wishes:
         return None
     from planner.compilations.soft_goals import solve_with_wishes
@@ -76,7 +76,7 @@ def suppose_unknown_facts(problem: Problem, options: SolveOptions, answer: Solve
 
 
 def refuse_unsupported(problem: Problem, options: SolveOptions, *_: object) -> Result | None:
-    """Refuse what no search takes; raises `InputError` for unknown names of modes, searches and heuristics."""
+    """Refuse constructs that no search supports. Raises `InputError` for unknown modes, searches and heuristics."""
     search = check_names(options)
     refused = unsupported(problem, takes=("budgets", "deadlines"))
     if refused is None and search is not None and problem.deadline is not None:
@@ -95,4 +95,4 @@ REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None],
     suppose_unknown_facts,
     refuse_unsupported,
 )
-"""In this order; each returns None for problems that it leaves to the next, and the last leaves the rest to search."""
+"""The reductions in order. Each returns None for a problem that it leaves to the next, or at last to search."""

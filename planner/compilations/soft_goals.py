@@ -2,10 +2,10 @@
 
     stage 0 ── steps ─→ stage 0 ── the goal ─→ stage 1 ── wish 0 is granted, or forgone ─→ stage 2 ── … ─→ stage n
 
-A cheapest plan of the compiled problem has the most net benefit: the utilities of the wishes that come true, less the
-cost of its steps. Its last steps are special actions that move a pointer from stage to stage; mapping back leaves them
-out. Stages are facts about names that are no objects, so no quantifier ranges over them. One stage holds at a time,
-which grounding proves: the pointer is one finite-domain variable.
+A cheapest plan of the compiled problem has the greatest net benefit: the utilities of the wishes that come true, less
+the cost of the steps. The last steps of a compiled plan are special actions that move a pointer from stage to stage;
+mapping back removes them. The arguments of stages are no objects, so that no quantifier ranges over them. Grounding
+proves that one stage holds at a time, so that the pointer is one finite-domain variable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from planner.compilations import Compilation
-from planner.compilations.adl import compile_adl, with_items
+from planner.compilations.adl import compile_adl, keep_items_busy
 from planner.compilations.lifted_relevance import relevant_part
 from planner.compilations.trajectory_constraints import MARK, compile_constraints
 from planner.lightweight import TYPE_CHECKING, Any, Final, replace
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from planner.validation.verdict import Verdict
 
 STAGE: Final = "@stage"
-"""The predicate of stages; authors cannot declare a name that clashes by accident."""
+"""The predicate of stages; declared names do not begin with `@`."""
 
 
-def stage(number: int) -> Atom:
+def stage_fact(number: int) -> Atom:
     """Return the fact that the pointer is at stage `number`."""
     return Atom(STAGE, (str(number),))
 
 
-def moving(action: Action, name: str, origin: int, target: int, cost: Number) -> Action:
-    """Return `action`, which has no parameters, as the special action `name`: it moves the pointer, too."""
-    move: list[Literal] = [] if origin == target else [stage(target), Not(stage(origin))]
-    requires = conjunction([*conjuncts(action.requires), stage(origin)])
+def as_pointer_move(action: Action, name: str, origin: int, target: int, cost: Number) -> Action:
+    """Return `action`, which has no parameters, as the special action `name` that also moves the pointer."""
+    move: list[Literal] = [] if origin == target else [stage_fact(target), Not(stage_fact(origin))]
+    requires = conjunction([*conjuncts(action.requires), stage_fact(origin)])
     return replace(action, name=name, requires=requires, provides=(*action.provides, *move), cost=(cost,))
 
 
-def staged(
+def add_stages(
     plain: Problem,
     special: Iterable[Action],
     goal: Formula,
@@ -54,40 +54,42 @@ def staged(
     first_only: bool,
     without: Collection[str] = (),
 ) -> Problem:
-    """Return the plain ADL problem with `special` actions, whose goal is `goal` with the pointer at stage `last`.
+    """Add `special` actions to the plain ADL problem; its goal becomes `goal` with the pointer at stage `last`.
 
-    Its own actions stay, except `without` some; with `first_only`, only until the pointer moves.
+    The problem's own actions stay, except those in `without`. With `first_only`, they require the pointer at stage 0.
     """
     domain = plain.domain
     own = [action for action in domain.actions.values() if action.name not in without]
-    actions = {action.name: _own(action, plain, first_only=first_only) for action in own}
+    actions = {action.name: _restrict(action, plain, first_only=first_only) for action in own}
     actions |= {action.name: action for action in special}
     predicates = {**domain.predicates, STAGE: Predicate(STAGE, (Variable("?number"),))}
     return replace(
         plain,
         domain=replace(domain, actions=actions, predicates=predicates),
-        initial=(*plain.initial, stage(0)),
-        goal=Goal(conjunction([*conjuncts(goal), stage(last)])),
+        initial=(*plain.initial, stage_fact(0)),
+        goal=Goal(conjunction([*conjuncts(goal), stage_fact(last)])),
         metric=Metric.COST,
     )
 
 
-def _own(action: Action, plain: Problem, *, first_only: bool) -> Action:
+def _restrict(action: Action, plain: Problem, *, first_only: bool) -> Action:
     if plain.metric is Metric.LENGTH:
         action = replace(action, cost=(1,))
     if first_only:
-        action = replace(action, requires=conjunction([*conjuncts(action.requires), stage(0)]))
+        action = replace(action, requires=conjunction([*conjuncts(action.requires), stage_fact(0)]))
     return action
 
 
-def without_numbers(problem: Problem) -> Problem:
-    """Return the `staged` problem with a predicate for each stage, for planners that want arguments to be objects."""
+def name_stages(problem: Problem) -> Problem:
+    """Give each stage a predicate of its own, for planners whose arguments must be objects."""
     domain = problem.domain
     actions = {
-        name: replace(action, requires=_named(action.requires), provides=tuple(map(_named_literal, action.provides)))
+        name: replace(
+            action, requires=_name_in_condition(action.requires), provides=tuple(map(_name_in_literal, action.provides))
+        )
         for name, action in domain.actions.items()
     }
-    initial = tuple(map(_named_atom, problem.initial))
+    initial = tuple(map(_name_in_atom, problem.initial))
     written = [*initial, *(atom for action in actions.values() for atom in positive_atoms(action.provides))]
     predicates = {atom.predicate: Predicate(atom.predicate) for atom in written if atom.predicate.startswith(STAGE)}
     kept = {name: each for name, each in domain.predicates.items() if name != STAGE}
@@ -95,79 +97,79 @@ def without_numbers(problem: Problem) -> Problem:
         problem,
         domain=replace(domain, predicates={**kept, **predicates}, actions=actions),
         initial=initial,
-        goal=Goal(_named(problem.goal.hard)),
+        goal=Goal(_name_in_condition(problem.goal.hard)),
     )
 
 
-def _named(condition: Formula) -> Formula:
-    return conjunction([_named_atom(part) if isinstance(part, Atom) else part for part in conjuncts(condition)])
+def _name_in_condition(condition: Formula) -> Formula:
+    return conjunction([_name_in_atom(part) if isinstance(part, Atom) else part for part in conjuncts(condition)])
 
 
-def _named_literal(literal: Literal) -> Literal:
+def _name_in_literal(literal: Literal) -> Literal:
     if isinstance(literal, Not) and isinstance(literal.part, Atom):
-        return Not(_named_atom(literal.part))
-    return _named_atom(literal) if isinstance(literal, Atom) else literal
+        return Not(_name_in_atom(literal.part))
+    return _name_in_atom(literal) if isinstance(literal, Atom) else literal
 
 
-def _named_atom(atom: Atom) -> Atom:
+def _name_in_atom(atom: Atom) -> Atom:
     return Atom(f"{STAGE}-{atom.args[0]}") if atom.predicate == STAGE else atom
 
 
 SPENT: Final = "@spent"
-"""The resource that a budget on the cost of steps limits, where forgone wishes cost something, too."""
+"""The resource that stands for the cost of steps under a budget, since the compiled cost includes forgone wishes."""
 END: Final = "@end"
 _GRANT: Final = "@grant-"
 _FORGO: Final = "@forgo-"
 
 
 def compile_wishes(problem: Problem, *, whole: bool = False) -> Compilation:
-    """Compile the relevant part of `problem`, or the `whole`, to plain ADL without soft goals and without constraints.
+    """Compile the relevant part of `problem`, or the `whole`, to plain ADL without soft goals and constraints.
 
-    Special actions, whose names begin with `@`, follow the steps of a plan; mapping back leaves them out. What they
-    cost is what the wishes are worth that the plan forgoes, if it costs the least.
+    Special actions, whose names begin with `@`, follow the steps of a plan, and mapping back removes them. In a
+    cheapest plan, their cost is the utility of the wishes that the plan forgoes.
     """
     plain = compile_constraints(compile_adl(problem if whole else relevant_part(problem)).problem).problem
     hard, soft = plain.goal.hard, plain.goal.soft
-    plain = with_spending(plain) if COST in plain.budgets else plain
-    end = moving(Action(END, requires=hard), END, 0, 1, 0)
-    special = [end, *granting([wish.condition for wish in soft], [wish.utility for wish in soft], 1)]
-    found = staged(plain, special, hard, 1 + len(soft), first_only=True)
-    compiled = found if problem.deadline is None else with_items(found, problem)
-    return Compilation(compiled, lambda plan: _granted(plan, problem))
+    plain = budget_spending(plain) if COST in plain.budgets else plain
+    end = as_pointer_move(Action(END, requires=hard), END, 0, 1, 0)
+    special = [end, *make_wish_actions([wish.condition for wish in soft], [wish.utility for wish in soft], 1)]
+    found = add_stages(plain, special, hard, 1 + len(soft), first_only=True)
+    compiled = found if problem.deadline is None else keep_items_busy(found, problem)
+    return Compilation(compiled, lambda plan: _remove_special_steps(plan, problem))
 
 
-def _granted(plan: Plan, problem: Problem) -> Plan:
-    """Return `plan` as one of `problem`: without the steps that grant and forgo wishes."""
+def _remove_special_steps(plan: Plan, problem: Problem) -> Plan:
+    """Return `plan` as a plan of `problem`, without the steps that grant and forgo wishes."""
     own = problem.domain.actions
     return replace(plan, steps=tuple([step for step in plan.steps if step.action in own]), problem=problem)
 
 
-def granting(wishes: Sequence[Formula], costs: Iterable[Number], first: int) -> list[Action]:
-    """Return special actions that find each wish to hold, or forgo it at its cost, from stage `first` on."""
+def make_wish_actions(wishes: Sequence[Formula], costs: Iterable[Number], first: int) -> list[Action]:
+    """Return, from stage `first` on, special actions that require each wish, or forgo it at its cost."""
     return [
-        moving(Action(name, requires=condition), name, first + place, first + place + 1, price)
+        as_pointer_move(Action(name, requires=condition), name, first + place, first + place + 1, price)
         for place, (wish, cost) in enumerate(zip(wishes, costs, strict=True))
-        for name, condition, price in ((granted(place), wish, 0), (forgone(place), TRUE, cost))
+        for name, condition, price in ((grant_name(place), wish, 0), (forgo_name(place), TRUE, cost))
     ]
 
 
-def granted(place: int) -> str:
-    """Return the name of the special action that finds the wish at this place to hold."""
+def grant_name(place: int) -> str:
+    """Return the name of the special action that requires the wish at this place."""
     return f"{_GRANT}{place}"
 
 
-def forgone(place: int) -> str:
+def forgo_name(place: int) -> str:
     """Return the name of the special action that forgoes the wish at this place."""
     return f"{_FORGO}{place}"
 
 
-def granted_by(names: Iterable[str]) -> frozenset[int]:
-    """Return the places of the wishes that the special actions of `names` find to hold."""
+def granted_places(names: Iterable[str]) -> frozenset[int]:
+    """Return the places of the wishes that the special actions `names` require."""
     return frozenset([int(name.removeprefix(_GRANT)) for name in names if name.startswith(_GRANT)])
 
 
-def with_spending(plain: Problem) -> Problem:
-    """Return `plain` with its budget on the cost for a resource, of which steps use what they cost."""
+def budget_spending(plain: Problem) -> Problem:
+    """Replace the budget on the cost of `plain` by one on a resource of which each step uses its cost."""
     actions = {
         name: replace(action, uses={**action.uses, SPENT: (1,) if plain.metric is Metric.LENGTH else action.cost})
         for name, action in plain.domain.actions.items()
@@ -181,15 +183,15 @@ _SPENDING: Final = re.compile(rf"uses (\S+) of {SPENT}")
 
 
 def solve_with_wishes(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Return the answer to `problem`, in which something is wished for; `solve` answers for problems without wishes."""
+    """Solve `problem`, which has wishes; `solve` is called for the compiled problem without wishes."""
     compiled = compile_wishes(problem)
     if options.engine is not None:
-        compiled = replace(compiled, problem=without_numbers(compiled.problem))
-    return Wishing(problem, compiled, options).answer(solve)
+        compiled = replace(compiled, problem=name_stages(compiled.problem))
+    return WishSolver(problem, compiled, options).answer(solve)
 
 
-def valued(plan: Plan, verdict: Verdict) -> Plan:
-    """Return `plan` with what it gains and forgoes, as the plan checker says."""
+def value_plan(plan: Plan, verdict: Verdict) -> Plan:
+    """Return `plan` with its utility and forgone wishes, as the plan checker finds them."""
     wishes = classical_of(plan.problem).wishes
     if not wishes:
         return plan
@@ -197,8 +199,8 @@ def valued(plan: Plan, verdict: Verdict) -> Plan:
     return replace(plan, utility=exact_sum([*[wish.utility or 0 for wish in wishes], *lost]), forgone=verdict.forgone)
 
 
-class Wishing:
-    """One call of `solve`: plans are handed on as those of the declared problem, which may be of another kind."""
+class WishSolver:
+    """One call of `solve` for a compiled problem; hands plans on as those of the declared one, of any kind."""
 
     def __init__(self, problem: Any, compiled: Compilation, options: SolveOptions) -> None:
         self.problem = problem
@@ -208,7 +210,7 @@ class Wishing:
         self._latest: tuple[Plan | None, Plan | None] = None, None
 
     def answer(self, solve: Solve) -> Result:
-        """Return what is found for the compiled problem, without wishes, as the answer to the one with them."""
+        """Solve the compiled problem, and return the result for the declared problem."""
         report = None if self._options.on_progress is None else self._report
         found = solve(self._compiled.problem, replace(self._options, on_progress=report))
         result = replace(found, plan=self._declared(found.plan), reason=self._in_words(found.reason))
@@ -216,7 +218,7 @@ class Wishing:
         return replace(result, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED) if settled else result
 
     def verdict(self, plan: Plan) -> Verdict:
-        """Return what the independent checker says about `plan`."""
+        """Check `plan` with the independent plan checker."""
         from planner.validation.validate import validate
 
         return validate(self.problem, plan)
@@ -226,22 +228,19 @@ class Wishing:
         self._options.on_progress(replace(progress, plan=self._declared(progress.plan)))
 
     def _declared(self, plan: Plan | None) -> Plan | None:
-        """Return `plan` mapped back, with what it forgoes; the same one for the same.
-
-        Steps may forgo what holds. So an earlier plan may be better: then that is returned.
-        """
+        """Map `plan` back, and return the best plan so far: special actions may forgo wishes that hold."""
         if plan is None or plan is self._latest[0]:
             return self._latest[1] if plan is not None else None
         found = self._compiled.map_back(plan)
         verdict = self.verdict(found)
         if not verdict.valid:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        found, earlier = valued(found, verdict), self._latest[1]
+        found, earlier = value_plan(found, verdict), self._latest[1]
         self._latest = plan, found if earlier is None or found.charge < earlier.charge else earlier
         return self._latest[1]
 
     def _in_words(self, reason: str) -> str:
-        """Return `reason` in words of the declared problem."""
+        """Return `reason` in terms of the declared problem."""
         monitor = _MONITOR.fullmatch(reason)
         if monitor is not None:
             return f"nothing can keep this constraint: {self._classical.constraints[int(monitor[1])]}"

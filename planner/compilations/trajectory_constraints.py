@@ -1,15 +1,14 @@
-"""Constraints on the way, compiled to conditions and effects of the actions that matter to them.
+"""Trajectory constraints, compiled to conditions and effects of the actions that can change them.
 
-    hard   an action requires that it does not break the constraint
-    soft   where it is broken, a fact says so from then on: a wish that this fact does not hold
+    hard   each action requires that it does not break the constraint
+    soft   an action that breaks the constraint adds a fact, and a soft goal asks that this fact does not hold
 
-Monitors are facts that say how far a constraint is kept. What an action does to them is said about the state before the
-step, by regression, so monitors are ordinary conditions and effects (Bonassi, Gerevini, Percassi and Scala, 2021, for
-states; here for steps, too). Where a constraint has to count, there is one fact for each time, or binary digits where
-these are many.
+A monitor is a set of facts that record how far a constraint is kept. Regression expresses the effects of an action on a
+monitor in the state before the action (Bonassi, Gerevini, Percassi and Scala, 2021, for conditions; here for steps,
+too). A monitor that counts has one fact for each number, or binary digits for large numbers.
 
-A condition on a derived predicate cannot be regressed: the next step judges the state that it leaves, and the end
-judges the last one. Actions keep their names and arguments.
+A condition on a derived predicate cannot be regressed. A late monitor looks at the state that a step leaves, instead of
+the state that it reaches, and the goal looks at the last state. Actions keep their names and arguments.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from planner.compilations import Compilation, same_steps
 from planner.compilations.adl import compile_adl
-from planner.compilations.lifted_regression import Objects, Regression, both, either, opposite, variables_in
-from planner.compilations.normal_form import negation_normal
+from planner.compilations.lifted_regression import Objects, Regression, bound_variables, conjoin, disjoin, negate
+from planner.compilations.normal_form import to_negation_normal_form
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import (
     Action,
@@ -59,7 +58,7 @@ from planner.model.problem import Goal, Problem, SoftGoal
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The state before a step of `action`, which goes by this `name`, and what it says about the one after it."""
+    """The state before a step of `action`, which constraints call `name`, and the regression through the action."""
 
     name: str
     action: Action
@@ -67,7 +66,7 @@ class Before:
     objects: Objects
 
     def covered(self, pattern: Atom) -> Formula:
-        """Return when the step is one that `pattern` covers."""
+        """Return the condition under which `pattern` covers the step."""
         if pattern.predicate != self.name:
             return FALSE
         found: list[Formula] = []
@@ -76,14 +75,15 @@ class Before:
                 if not self.objects.may_be(mine, parameter.types):
                     return FALSE
                 found.append(Equals(parameter.name, mine))
-        return both(found)
+        return conjoin(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A condition and its negation in negation normal form, or a pattern of steps (`is_step`).
+    """What a monitor watches: a condition and its negation in negation normal form, or a pattern of steps (`is_step`).
 
-    `at_start` says whether it happens in the initial state.
+    `at_start` says whether the condition holds in the initial state. All methods return conditions on the state before
+    a step.
     """
 
     condition: Formula
@@ -91,25 +91,25 @@ class Watched:
     is_step: bool = False
     at_start: bool = False
 
-    def newly(self, before: Before) -> Formula:
-        """Return when the action makes it happen; where the condition held already, it may say either."""
-        return self._covered(before) if self.is_step else before.regression.newly(self.condition)
+    def becomes_true(self, before: Before) -> Formula:
+        """Return when the step is covered or makes the condition true; either value is right where that held before."""
+        return self._covered(before) if self.is_step else before.regression.becomes_true(self.condition)
 
     def ends(self, before: Before) -> Formula:
-        """Return when the action makes the condition false; where it was so already, it may say either."""
-        return before.regression.newly(self.negation)
+        """Return when the step makes the condition false; either value is right where it was false before."""
+        return before.regression.becomes_true(self.negation)
 
     def fails(self, before: Before) -> Formula:
-        """Return when the action makes the condition false, or the step is none of these."""
-        return opposite(self._covered(before)) if self.is_step else self.ends(before)
+        """Return when the step makes the condition false, or is not covered."""
+        return negate(self._covered(before)) if self.is_step else self.ends(before)
 
     def begins(self, before: Before) -> Formula:
-        """Return when the action makes it begin to happen."""
-        made = self.newly(before)
-        return made if self.is_step else both([made, self.negation])
+        """Return when the step is covered, or makes the condition true that was false."""
+        made = self.becomes_true(before)
+        return made if self.is_step else conjoin([made, self.negation])
 
     def after(self, before: Before) -> Formula:
-        """Return when it happens with the action, or in the state after it."""
+        """Return when the step is covered, or the condition holds after it."""
         return self._covered(before) if self.is_step else before.regression.after(self.condition)
 
     def _covered(self, before: Before) -> Formula:
@@ -117,8 +117,8 @@ class Watched:
         return before.covered(self.condition)
 
 
-class Watching:
-    """Makes happenings of one problem ready."""
+class Preparation:
+    """Prepares conditions and patterns of one problem for monitors."""
 
     def __init__(self, problem: Problem, names: Mapping[str, str]) -> None:
         self._names = names
@@ -128,12 +128,14 @@ class Watching:
         self._bound: dict[Term, tuple[str, ...]] = {}
         self._fresh = itertools.count()
 
-    def watched(self, happening: Happening) -> Watched:
-        """Return `happening`, ready; of conditions on derived predicates, it is not known what holds at the start."""
+    def prepare(self, happening: Happening) -> Watched:
+        """Return `happening` in the form that monitors watch; a condition on derived predicates is not `at_start`."""
         if isinstance(happening, Done):
             return Watched(happening.action, is_step=True)
-        condition, negation = [negation_normal(happening, self._fresh, negate=negate) for negate in (False, True)]
-        self._bound |= variables_in(condition) | variables_in(negation)
+        condition, negation = [
+            to_negation_normal_form(happening, self._fresh, negate=negate) for negate in (False, True)
+        ]
+        self._bound |= bound_variables(condition) | bound_variables(negation)
         at_start = not self.reads_derived(happening) and holds(condition, self._start, self.objects)
         return Watched(condition, negation, at_start=at_start)
 
@@ -150,7 +152,7 @@ class Watching:
 
 
 def holds(condition: Formula, facts: set[Atom], objects: Objects) -> bool:
-    """Return whether the ground `condition` on base facts holds where just `facts` do."""
+    """Return whether the ground `condition` on base facts holds in the state `facts`."""
     match condition:
         case Atom():
             return condition in facts
@@ -176,43 +178,45 @@ def _instances(condition: Forall | Exists, objects: Objects) -> Iterator[Formula
 
 
 FEW: Final = 8
-"""So many times have a fact each."""
+"""Numbers up to this have one fact each; larger ones are counted in binary digits."""
 
 
-def effect(condition: Formula, *literals: Literal) -> list[When]:
-    """Return the effect, if it ever happens."""
+def make_effect(condition: Formula, *literals: Literal) -> list[When]:
+    """Return the conditional effect as a list, which is empty if `condition` is false."""
     return [] if condition == FALSE else [When(condition, literals)]
 
 
 UNCOUNTED: Final = 100_000
-"""So many times are not counted: no search finds a plan of so many steps."""
+"""Numbers from this on are not counted: no search finds plans with so many steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A number from 0 to `times`, in facts whose predicates begin with `name`; `full` holds from `times` on."""
+    """A number from 0 to `times`, in facts whose predicates begin with `name`; `full` says that it is `times`."""
 
     name: str
     times: int
 
     @property
     def full(self) -> Atom:
-        """The fact that the number is reached."""
+        """The fact that the number is `times`."""
         return Atom(f"{self.name}-{self.times}" if self.times <= FEW else f"{self.name}-full")
 
     @property
     def once(self) -> tuple[Atom, ...]:
-        """The facts that hold where it is 1."""
+        """The facts that hold where the number is 1."""
         return () if not self.times else (Atom(f"{self.name}-1"),) if self.times <= FEW else (self._digits[0],)
 
     def effects(self, begins: Formula) -> list[When]:
-        """Return what makes it one more where something `begins`."""
+        """Return the effects that add one where `begins` holds."""
         if self.times > FEW:
             return self._carried(begins)
         levels = [Atom(f"{self.name}-{number}") for number in range(1, self.times + 1)]
         below: list[Formula] = [TRUE, *levels]
         return [
-            each for level, known in zip(levels, below, strict=False) for each in effect(both([begins, known]), level)
+            each
+            for level, known in zip(levels, below, strict=False)
+            for each in make_effect(conjoin([begins, known]), level)
         ]
 
     @property
@@ -220,225 +224,230 @@ class Counter:
         return [Atom(f"{self.name}-digit-{number}") for number in range(self.times.bit_length())]
 
     def _carried(self, begins: Formula) -> list[When]:
-        """Return the effects that add one to the binary digits, and that of the last time."""
+        """Return the effects that add one to the binary digits, and that add `full` at the end."""
         digits, last = self._digits, self.times - 1
         found = []
         for place, digit in enumerate(digits):
             lower = digits[:place]
-            found += effect(both([begins, *lower, Not(digit)]), digit, *map(Not, lower))
+            found += make_effect(conjoin([begins, *lower, Not(digit)]), digit, *map(Not, lower))
         before = [digit if last >> place & 1 else Not(digit) for place, digit in enumerate(digits)]
-        return [*found, *effect(both([begins, *before]), self.full)]
+        return [*found, *make_effect(conjoin([begins, *before]), self.full)]
 
 
-def _nothing(_: Before) -> list[When]:
+def _no_effects(_: Before) -> list[When]:
     return []
 
 
-def _never(_: Before) -> Formula:
+def _never_breaks(_: Before) -> Formula:
     return FALSE
 
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """How one constraint is watched.
+    """The monitor of one constraint.
 
-    `initial` are the facts that hold at first. `breaks` says when a step breaks the constraint, in the state before it,
-    and `effects` what the step changes. The constraint is `broken` from the start, or where `final` does not hold at
-    the end.
+    `initial` are the monitor's facts in the initial state. `breaks` is the condition, before a step, under which the
+    step breaks the constraint, and `effects` are the step's effects on the monitor. `broken` says that the initial
+    state breaks the constraint; `final` must hold at the end.
     """
 
     initial: tuple[Atom, ...] = ()
-    breaks: Callable[[Before], Formula] = _never
-    effects: Callable[[Before], list[When]] = _nothing
+    breaks: Callable[[Before], Formula] = _never_breaks
+    effects: Callable[[Before], list[When]] = _no_effects
     broken: bool = False
     final: Formula = TRUE
 
 
-def monitor(constraint: Constraint, name: str, watching: Watching) -> Monitor:
-    """Return what watches `constraint`, with facts whose predicates begin with `name`."""
-    what = watching.watched(constraint.what)
+def build_monitor(constraint: Constraint, name: str, watching: Preparation) -> Monitor:
+    """Return the monitor of `constraint`, by regression; its predicates begin with `name`."""
+    what = watching.prepare(constraint.what)
     match constraint.kind:
         case ConstraintKind.ALWAYS:
             return Monitor(breaks=what.fails, broken=not (what.is_step or what.at_start))
         case ConstraintKind.SOMETIME:
-            return _sometime(what, name)
+            return _monitor_sometime(what, name)
         case ConstraintKind.AT_MOST if constraint.times == 0:
-            return Monitor(breaks=what.newly, broken=what.at_start)
+            return Monitor(breaks=what.becomes_true, broken=what.at_start)
         case ConstraintKind.AT_MOST if constraint.times >= UNCOUNTED:
             return Monitor()
         case ConstraintKind.AT_MOST:
-            return _at_most(what, constraint.times, name)
+            return _monitor_at_most(what, constraint.times, name)
     assert constraint.other is not None
-    other = watching.watched(constraint.other)
-    return (_before if constraint.kind is ConstraintKind.BEFORE else _never_after)(what, other, name)
+    other = watching.prepare(constraint.other)
+    return (_monitor_before if constraint.kind is ConstraintKind.BEFORE else _monitor_never_after)(what, other, name)
 
 
-def _sometime(what: Watched, name: str) -> Monitor:
+def _monitor_sometime(what: Watched, name: str) -> Monitor:
     if what.at_start:
         return Monitor()
     seen = Atom(f"{name}-seen")
-    return Monitor(effects=lambda before: effect(what.newly(before), seen), final=seen)
+    return Monitor(effects=lambda before: make_effect(what.becomes_true(before), seen), final=seen)
 
 
-def _at_most(what: Watched, times: int, name: str) -> Monitor:
+def _monitor_at_most(what: Watched, times: int, name: str) -> Monitor:
     counter = Counter(name, times)
 
     def effects(before: Before) -> list[When]:
-        return counter.effects(what.newly(before) if times == 1 else what.begins(before))
+        return counter.effects(what.becomes_true(before) if times == 1 else what.begins(before))
 
     def breaks(before: Before) -> Formula:
-        return both([what.begins(before), counter.full])
+        return conjoin([what.begins(before), counter.full])
 
     return Monitor(counter.once if what.at_start else (), breaks, effects)
 
 
-def _before(what: Watched, other: Watched, name: str) -> Monitor:
+def _monitor_before(what: Watched, other: Watched, name: str) -> Monitor:
     seen = Atom(f"{name}-seen")
 
     def breaks(before: Before) -> Formula:
-        in_time = what.newly(before) if what.is_step and not other.is_step else FALSE
-        return both([other.newly(before), opposite(either([seen, in_time]))])
+        in_time = what.becomes_true(before) if what.is_step and not other.is_step else FALSE
+        return conjoin([other.becomes_true(before), negate(disjoin([seen, in_time]))])
 
     initial = (seen,) if what.at_start else ()
-    return Monitor(initial, breaks, lambda before: effect(what.newly(before), seen), other.at_start)
+    return Monitor(initial, breaks, lambda before: make_effect(what.becomes_true(before), seen), other.at_start)
 
 
-def _never_after(what: Watched, other: Watched, name: str) -> Monitor:
+def _monitor_never_after(what: Watched, other: Watched, name: str) -> Monitor:
     seen = Atom(f"{name}-seen")
     if not what.is_step and not other.is_step:
-        return _ending(what, other, seen, Atom(f"{name}-ending"))
+        return _monitor_ending(what, other, seen, Atom(f"{name}-ending"))
 
     def breaks(before: Before) -> Formula:
-        both_now = both([other.newly(before), what.after(before)]) if other.is_step and not what.is_step else FALSE
-        return either([both([what.newly(before), seen]), both_now])
+        both_now = (
+            conjoin([other.becomes_true(before), what.after(before)]) if other.is_step and not what.is_step else FALSE
+        )
+        return disjoin([conjoin([what.becomes_true(before), seen]), both_now])
 
     initial = (seen,) if other.at_start else ()
-    return Monitor(initial, breaks, lambda before: effect(other.newly(before), seen))
+    return Monitor(initial, breaks, lambda before: make_effect(other.becomes_true(before), seen))
 
 
-def _ending(what: Watched, other: Watched, seen: Atom, ending: Atom) -> Monitor:
-    """Return the monitor of a condition that may hold where the other holds first, but no longer: it is `ending`."""
+def _monitor_ending(what: Watched, other: Watched, seen: Atom, ending: Atom) -> Monitor:
+    """Return the monitor of a condition that must end once the other has held; `ending`: it is still true."""
 
     def breaks(before: Before) -> Formula:
         stays = TRUE if what.ends(before) == FALSE else what.after(before)
-        return either([both([what.newly(before), seen]), both([ending, stays])])
+        return disjoin([conjoin([what.becomes_true(before), seen]), conjoin([ending, stays])])
 
     def effects(before: Before) -> list[When]:
-        found = effect(other.newly(before), seen)
-        found += effect(both([other.newly(before), what.after(before), Not(seen)]), ending)
+        found = make_effect(other.becomes_true(before), seen)
+        found += make_effect(conjoin([other.becomes_true(before), what.after(before), Not(seen)]), ending)
         return found if what.ends(before) == FALSE else [*found, When(TRUE, (Not(ending),))]
 
     initial = tuple([fact for fact, held in ((seen, other.at_start), (ending, what.at_start)) if held])
     return Monitor(initial if other.at_start else (), breaks, effects)
 
 
-def observer(constraint: Constraint, name: str, watching: Watching) -> Monitor:
-    """Return what watches `constraint`, with facts whose predicates begin with `name`."""
-    what, seen = watching.watched(constraint.what), Atom(f"{name}-seen")
+def build_late_monitor(constraint: Constraint, name: str, watching: Preparation) -> Monitor:
+    """Return the late monitor of `constraint`, which each step updates for the state that it leaves."""
+    what, seen = watching.prepare(constraint.what), Atom(f"{name}-seen")
     match constraint.kind:
         case ConstraintKind.ALWAYS:
             broken = FALSE if what.is_step else what.negation
-            return Monitor(breaks=lambda before: what.fails(before) if what.is_step else broken, final=opposite(broken))
+            return Monitor(breaks=lambda before: what.fails(before) if what.is_step else broken, final=negate(broken))
         case ConstraintKind.SOMETIME:
-            return Monitor(effects=lambda before: effect(_left(what, before), seen), final=either([seen, _now(what)]))
+            return Monitor(
+                effects=lambda before: make_effect(_left_or_step(what, before), seen),
+                final=disjoin([seen, _state_condition(what)]),
+            )
         case ConstraintKind.AT_MOST if constraint.times >= UNCOUNTED:
             return Monitor()
         case ConstraintKind.AT_MOST:
-            return _observe_at_most(what, constraint.times, name)
+            return _late_at_most(what, constraint.times, name)
     assert constraint.other is not None
-    other = watching.watched(constraint.other)
-    return (_observe_before if constraint.kind is ConstraintKind.BEFORE else _observe_never_after)(what, other, seen)
+    other = watching.prepare(constraint.other)
+    return (_late_before if constraint.kind is ConstraintKind.BEFORE else _late_never_after)(what, other, seen)
 
 
-def _now(what: Watched) -> Formula:
-    """Return when `what` happens in the state itself."""
+def _state_condition(what: Watched) -> Formula:
+    """Return the condition that `what` asks of the state itself."""
     return FALSE if what.is_step else what.condition
 
 
-def _step(what: Watched, before: Before) -> Formula:
-    return what.newly(before) if what.is_step else FALSE
+def _step_condition(what: Watched, before: Before) -> Formula:
+    return what.becomes_true(before) if what.is_step else FALSE
 
 
-def _left(what: Watched, before: Before) -> Formula:
-    """Return when `what` happens in the state that a step leaves, or is the step."""
-    return either([_now(what), _step(what, before)])
+def _left_or_step(what: Watched, before: Before) -> Formula:
+    """Return when `what` holds in the state that a step leaves, or covers the step."""
+    return disjoin([_state_condition(what), _step_condition(what, before)])
 
 
-def _observe_at_most(what: Watched, times: int, name: str) -> Monitor:
+def _late_at_most(what: Watched, times: int, name: str) -> Monitor:
     counter, held = Counter(name, times), Atom(f"{name}-held")
     full = [counter.full] if times else []
-    begins_now = both([_now(what), Not(held)])
+    begins_now = conjoin([_state_condition(what), Not(held)])
 
     def begins(before: Before) -> Formula:
-        return either([begins_now, _step(what, before)])
+        return disjoin([begins_now, _step_condition(what, before)])
 
     def effects(before: Before) -> list[When]:
         found = counter.effects(begins(before))
         if what.is_step:
             return found
-        return [*found, *effect(what.condition, held), *effect(what.negation, Not(held))]
+        return [*found, *make_effect(what.condition, held), *make_effect(what.negation, Not(held))]
 
     return Monitor(
-        breaks=lambda before: both([begins(before), *full]),
+        breaks=lambda before: conjoin([begins(before), *full]),
         effects=effects,
-        final=opposite(both([begins_now, *full])),
+        final=negate(conjoin([begins_now, *full])),
     )
 
 
-def _observe_before(what: Watched, other: Watched, seen: Atom) -> Monitor:
-    broken = both([_now(other), Not(seen)])
+def _late_before(what: Watched, other: Watched, seen: Atom) -> Monitor:
+    broken = conjoin([_state_condition(other), Not(seen)])
 
     def breaks(before: Before) -> Formula:
-        late = both([_step(other, before), opposite(either([seen, _now(what)]))])
-        return either([broken, late])
+        late = conjoin([_step_condition(other, before), negate(disjoin([seen, _state_condition(what)]))])
+        return disjoin([broken, late])
 
-    return Monitor((), breaks, lambda before: effect(_left(what, before), seen), final=opposite(broken))
+    return Monitor((), breaks, lambda before: make_effect(_left_or_step(what, before), seen), final=negate(broken))
 
 
-def _observe_never_after(what: Watched, other: Watched, seen: Atom) -> Monitor:
-    broken = both([_now(what), seen])
+def _late_never_after(what: Watched, other: Watched, seen: Atom) -> Monitor:
+    broken = conjoin([_state_condition(what), seen])
 
     def breaks(before: Before) -> Formula:
-        late = both([_step(what, before), either([seen, _now(other)])])
-        return either([broken, late])
+        late = conjoin([_step_condition(what, before), disjoin([seen, _state_condition(other)])])
+        return disjoin([broken, late])
 
-    return Monitor((), breaks, lambda before: effect(_left(other, before), seen), final=opposite(broken))
+    return Monitor((), breaks, lambda before: make_effect(_left_or_step(other, before), seen), final=negate(broken))
 
 
 MARK: Final = "@constraint-"
-"""What the predicates of monitors begin with; the number of the constraint follows."""
+"""Prefix of the predicates of monitors; the number of the constraint follows."""
 
 
 NO_NAMES: Final[Mapping[str, str]] = {}
 BROKEN: Final = "-kept"
-"""What the predicates end with that never hold."""
+"""Suffix of a predicate that never holds: it is the goal where the initial state breaks a constraint."""
 
 
 def compile_constraints(
     problem: Problem, *, soft: bool = True, names: Mapping[str, str] = NO_NAMES, plainly: bool = False
 ) -> Compilation:
-    """Compile to plain ADL without constraints: the plans are those that keep the hard ones, and keep their steps.
+    """Compile to plain ADL without constraints; plans keep their steps.
 
-    Soft constraints become soft goals, after those that there are; or are dropped, without `soft`. Actions in `names`
-    go by another name where constraints speak of steps. `plainly` has all constraints watched as those on derived
-    predicates are. A problem without constraints is returned unchanged.
+    Soft constraints become soft goals behind the declared ones, or are dropped unless `soft`. `names` maps actions to
+    the names that constraints use for them. With `plainly`, all monitors are late ones. A problem without constraints
+    is returned unchanged.
     """
     if not problem.constraints:
         return same_steps(problem, problem)
     plain = compile_adl(problem).problem
-    watching = Watching(plain, names)
+    watching = Preparation(plain, names)
     numbered = [(number, each) for number, each in enumerate(plain.constraints) if soft or each.utility is None]
-    watches = [_Watch.of(number, each, watching, plainly) for number, each in numbered]
+    watches = [_NamedMonitor.of(number, each, watching, plainly) for number, each in numbered]
     parts = {
-        action.name: [watch.at(before) for watch in watches]
+        action.name: [watch.apply_to(before) for watch in watches]
         for action in plain.domain.actions.values()
         for before in [watching.before(action)]
     }
     initial = [fact for watch in watches for fact in watch.initial]
     possible = {*initial, *(atom for found in parts.values() for part in found for atom in part.adds)}
-    actions = {name: _acting(plain.domain.actions[name], found, possible) for name, found in parts.items()}
+    actions = {name: _constrain_action(plain.domain.actions[name], found, possible) for name, found in parts.items()}
     facts = dict.fromkeys([*initial, *(atom for found in parts.values() for part in found for atom in part.facts)])
-    facts |= dict.fromkeys(atom for watch in watches for atom in atoms_in(watch.final) if _is_own(atom))
+    facts |= dict.fromkeys(atom for watch in watches for atom in atoms_in(watch.final) if _is_of_monitor(atom))
     predicates = {fact.predicate: Predicate(fact.predicate) for fact in facts}
     hard = [part for watch in watches if watch.utility is None for part in conjuncts(watch.final)]
     wishes = tuple([SoftGoal(watch.final, watch.utility) for watch in watches if watch.utility is not None])
@@ -455,23 +464,23 @@ def compile_constraints(
 
 def constraint_of(formula: Formula, problem: Problem) -> Constraint | None:
     """Return the constraint of `problem` whose monitor `formula` reads, if there is one."""
-    numbers = [atom.predicate.removeprefix(MARK) for atom in atoms_in(formula) if _is_own(atom)]
+    numbers = [atom.predicate.removeprefix(MARK) for atom in atoms_in(formula) if _is_of_monitor(atom)]
     return problem.constraints[int(numbers[0].partition("-")[0])] if numbers and problem.constraints else None
 
 
 def is_monitor(fact: Atom | Not) -> bool:
-    """Return whether `fact` is one of a monitor, or the negation of one."""
+    """Return whether `fact` is a fact of a monitor, or the negation of one."""
     atom = fact.part if isinstance(fact, Not) else fact
-    return isinstance(atom, Atom) and _is_own(atom)
+    return isinstance(atom, Atom) and _is_of_monitor(atom)
 
 
-def _is_own(atom: Atom) -> bool:
+def _is_of_monitor(atom: Atom) -> bool:
     return atom.predicate.startswith(MARK)
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """What one action does about one constraint: what it must `avoid`, and its effects on the monitor."""
+class _Share:
+    """What one action has to do with one constraint: the condition that it must `avoid`, and effects on the monitor."""
 
     avoid: Formula
     effects: tuple[When, ...]
@@ -488,23 +497,23 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Watch:
-    """A constraint, its monitor, and what the predicates of the monitor's facts begin with."""
+class _NamedMonitor:
+    """A constraint's monitor, the prefix of its predicates, and the utility of a soft constraint."""
 
     monitor: Monitor
     name: str
     utility: Number | None
 
     @classmethod
-    def of(cls, number: int, constraint: Constraint, watching: Watching, plainly: bool) -> _Watch:
+    def of(cls, number: int, constraint: Constraint, watching: Preparation, plainly: bool) -> _NamedMonitor:
         reads = any(map(watching.reads_derived, (constraint.what, constraint.other)))
         name = f"{MARK}{number}"
-        made = (observer if plainly or reads else monitor)(constraint, name, watching)
+        made = (build_late_monitor if plainly or reads else build_monitor)(constraint, name, watching)
         return cls(made, name, constraint.utility)
 
     @property
     def broken(self) -> Atom:
-        """The fact that a soft constraint has been broken."""
+        """The fact that the soft constraint has been broken."""
         return Atom(f"{self.name}-broken")
 
     @property
@@ -514,22 +523,22 @@ class _Watch:
 
     @property
     def final(self) -> Formula:
-        """What must hold at the end, or had better: a fact that nothing makes true where it is broken initially."""
+        """The goal, or soft goal; a fact that nothing makes true where the initial state breaks a hard constraint."""
         if self.utility is not None:
-            return both([Not(self.broken), self.monitor.final])
+            return conjoin([Not(self.broken), self.monitor.final])
         return Atom(self.name + BROKEN) if self.monitor.broken else self.monitor.final
 
-    def at(self, before: Before) -> _Part:
+    def apply_to(self, before: Before) -> _Share:
         breaks, effects = self.monitor.breaks(before), self.monitor.effects(before)
         if self.utility is not None:
-            return _Part(FALSE, (*effects, *effect(breaks, self.broken)))
-        return _Part(breaks, tuple(effects))
+            return _Share(FALSE, (*effects, *make_effect(breaks, self.broken)))
+        return _Share(breaks, tuple(effects))
 
 
-def _acting(action: Action, parts: Sequence[_Part], possible: set[Atom]) -> Action:
-    """Return `action` with what the constraints ask of it; monitors' facts are among `possible`, or never hold."""
-    needs = [part for each in parts for part in conjuncts(opposite(_live(each.avoid, possible)))]
-    effects = [replace(when, requires=_live(when.requires, possible)) for each in parts for when in each.effects]
+def _constrain_action(action: Action, parts: Sequence[_Share], possible: set[Atom]) -> Action:
+    """Add to `action` what the constraints ask of it; facts of monitors that are not `possible` never hold."""
+    needs = [part for each in parts for part in conjuncts(negate(_simplify(each.avoid, possible)))]
+    effects = [replace(when, requires=_simplify(when.requires, possible)) for each in parts for when in each.effects]
     always = [literal for when in effects if when.requires == TRUE for literal in when.provides]
     if not needs and not effects:
         return action
@@ -541,16 +550,16 @@ def _acting(action: Action, parts: Sequence[_Part], possible: set[Atom]) -> Acti
     )
 
 
-def _live(formula: Formula, possible: set[Atom]) -> Formula:
-    """Return `formula` with the facts of monitors that never hold put in."""
+def _simplify(formula: Formula, possible: set[Atom]) -> Formula:
+    """Simplify `formula`: facts of monitors that are not `possible` are false."""
     match formula:
-        case Atom() if _is_own(formula) and formula not in possible:
+        case Atom() if _is_of_monitor(formula) and formula not in possible:
             return FALSE
-        case Not(Atom() as atom) if _is_own(atom) and atom not in possible:
+        case Not(Atom() as atom) if _is_of_monitor(atom) and atom not in possible:
             return TRUE
         case And(parts):
-            return both([_live(part, possible) for part in parts])
+            return conjoin([_simplify(part, possible) for part in parts])
         case Or(parts):
-            return either([_live(part, possible) for part in parts])
+            return disjoin([_simplify(part, possible) for part in parts])
         case _:
             return formula

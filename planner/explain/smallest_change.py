@@ -17,7 +17,7 @@ from functools import cache
 from itertools import islice, product
 from typing import Any, Final
 
-from planner.compilations.normal_form import Conjunction, negation_normal
+from planner.compilations.normal_form import Conjunction, to_negation_normal_form
 from planner.errors import UnsupportedError
 from planner.explain.excuses import (
     PRICE,
@@ -59,7 +59,7 @@ class Candidates:
         self._initial = frozenset(self._problem.initial)
         self._declared = frozenset(source.domain.predicates) - relaxed.normal.derived
         self._objects = frozenset([each.name for each in source.all_objects])
-        self._goal = negation_normal(self._problem.goal.hard, itertools.count())
+        self._goal = to_negation_normal_form(self._problem.goal.hard, itertools.count())
         self._wanted = list(literals_in(self._goal))
 
     def is_assumable(self, literal: Literal) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from planner.compilations.normal_form import negation_normal
+from planner.compilations.normal_form import to_negation_normal_form
 from planner.explain.near_misses import Literals, NearMiss, Provider, Providers, Relaxed, atom_of, near_misses, readable
 from planner.model import Atom, DomainModel, Formula, Literal, Not, Problem
 from planner.model.formulas import conjuncts
@@ -223,7 +223,7 @@ def unreachable_goals(problem: Problem, relaxed: Relaxed) -> tuple[tuple[Unreach
 
 
 def _alternatives(part: Formula, relaxed: Relaxed) -> list[Literals]:
-    return relaxed.lacks(negation_normal(part, itertools.count()))
+    return relaxed.lacks(to_negation_normal_form(part, itertools.count()))
 
 
 def _explained(part: Formula, alternatives: list[Literals], shortfall: Shortfall, domain: DomainModel) -> Unreachable:

@@ -9,7 +9,7 @@ from typing import Any
 from planner.compilations.creation_rounds import LARGEST_RULE, with_enough
 from planner.compilations.normal_form import normalise
 from planner.compilations.object_creation import compile_object_creation
-from planner.compilations.soft_goals import with_spending
+from planner.compilations.soft_goals import budget_spending
 from planner.explain.conflicts import Conflict, conflicts
 from planner.explain.near_misses import Relaxed
 from planner.explain.smallest_change import Change, Finding, smallest_change
@@ -143,7 +143,7 @@ def unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachable, ..
 
 def _diagnosis(problem: Problem, source: Problem, limits: Limits) -> Diagnosis:
     """Return why `problem` has no plan; what may be assumed, `source` declares."""
-    counted = with_spending(problem) if COST in problem.budgets else problem  # assumptions have a price of their own
+    counted = budget_spending(problem) if COST in problem.budgets else problem  # assumptions have a price of their own
     try:
         relaxed = Relaxed(normalise(counted), limits)
         unreachable, shortfall = unreachable_goals(problem, relaxed)

@@ -17,7 +17,7 @@ from operator import itemgetter, lt
 
 from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import relevant_part
-from planner.compilations.normal_form import NormalProblem, narrowed, normalise
+from planner.compilations.normal_form import NormalProblem, narrow_deletes, normalise
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError
 from planner.garbage_collection import collector_paused
@@ -339,7 +339,7 @@ def explore(problem: Problem, limits: Limits) -> Explored:
 
 def reach(problem: Problem, limits: Limits) -> Reached:
     """Return which instances of actions, effects and axioms can be reached with deletes ignored."""
-    normal = narrowed(normalise(problem))
+    normal = narrow_deletes(normalise(problem))
     database = Database(normal.problem, normal.fluent | normal.derived)
     schemas, axioms = schema_rules(normal), axiom_rules(normal)
     reachability = Reachability(database, limits)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.compilations.normal_form import Conjunction, disjuncts
+from planner.compilations.normal_form import Conjunction, split_disjuncts
 from planner.grounding.single_valued_items import single_valued
 from planner.language.declare.declared_names import Types
 from planner.limits import Limits
@@ -110,7 +110,7 @@ def _contradictions(action: Action) -> Iterator[Finding]:
 
 def find_contradiction(condition: Formula) -> str | None:
     """Return why no state satisfies `condition`, as far as that can be seen from its text; None when one may."""
-    clashes = [_clash(conjunction) for conjunction in disjuncts(condition)]
+    clashes = [_clash(conjunction) for conjunction in split_disjuncts(condition)]
     return None if None in clashes else clashes[0] if clashes else "it is false"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from planner.compilations.creation_rounds import with_enough
-from planner.compilations.determinization import Way, determinise
+from planner.compilations.determinization import OutcomeOf, determinize
 from planner.compilations.normal_form import NormalProblem, normalise
 from planner.compilations.object_creation import for_steps
 from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
@@ -65,9 +65,9 @@ def relax(problem: Problem, limits: Limits) -> Possible:
     Actions may come out in every way, and facts that are unknown may hold, or not.
     """
     source = _supposing(problem) if problem.unknown else problem
-    ways: Mapping[str, Way] = {}
+    ways: Mapping[str, OutcomeOf] = {}
     if uncertain_actions(problem.domain):
-        found = determinise(source)
+        found = determinize(source)
         source, ways = found.problem, found.ways
     normal = normalise(source)
     schemas, axioms = schema_rules(normal), axiom_rules(normal)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
-from planner.compilations.determinization import ROUNDING, chances, with_outcomes
+from planner.compilations.determinization import ROUNDING, fix_outcome, outcome_probabilities
 from planner.errors import PlanError
 from planner.graphs import components
 from planner.lightweight import Any, Final, Protocol, dataclass
@@ -31,7 +31,7 @@ class Declared:
         self.problem = problem
         self.initial = Simulation(problem)
         most = max([len(action.outcomes) for action in problem.domain.actions.values()], default=0)
-        self._rules = [Simulation(with_outcomes(problem, number)).rules for number in range(most)]
+        self._rules = [Simulation(fix_outcome(problem, number)).rules for number in range(most)]
 
     def outcomes(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation]]:
         """Yield `(probability, next state)` for all that may come of `step`, which can be applied in `state`."""
@@ -40,7 +40,7 @@ class Declared:
     def ways(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation, Changes | None]]:
         """Yield the same, each with what has changed on the way there."""
         action = self.problem.domain.actions[step.action]
-        shares = chances(action, step.arguments)
+        shares = outcome_probabilities(action, step.arguments)
         risk = 1 - sum(shares)
         if risk > ROUNDING:
             yield float(risk), state, None

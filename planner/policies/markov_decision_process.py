@@ -15,7 +15,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from decimal import Decimal
 from functools import cached_property
 
-from planner.compilations.determinization import ROUNDING, Way, chances, determinise, relevant
+from planner.compilations.determinization import (
+    ROUNDING,
+    OutcomeOf,
+    determinize,
+    keep_relevant_actions,
+    outcome_probabilities,
+)
 from planner.compilations.trajectory_constraints import MARK, compile_constraints, is_monitor
 from planner.garbage_collection import collector_paused
 from planner.grounding.ground import ground_adl
@@ -302,7 +308,7 @@ def process_of(problem: Problem, limits: Limits) -> Process:
         from planner.compilations.contingent.belief_states import sensing_process_of
 
         return sensing_process_of(problem, limits)
-    compiled = determinise(relevant(problem))
+    compiled = determinize(keep_relevant_actions(problem))
     source = compiled.problem
     if problem.constraints:
         source = with_marks(source, {name: way.action for name, way in compiled.ways.items()})
@@ -310,7 +316,12 @@ def process_of(problem: Problem, limits: Limits) -> Process:
 
 
 def grounded(
-    problem: Problem, ways: Mapping[str, Way], actions: Mapping[str, Action], limits: Limits, *, whole: bool = False
+    problem: Problem,
+    ways: Mapping[str, OutcomeOf],
+    actions: Mapping[str, Action],
+    limits: Limits,
+    *,
+    whole: bool = False,
 ) -> Process:
     """Return the process of `problem`, whose actions are `ways` in which `actions` come out; others are no choices.
 
@@ -326,7 +337,7 @@ def grounded(
 
 
 def _choices(
-    ground: Iterable[GroundAction], ways: Mapping[str, Way], actions: Mapping[str, Action]
+    ground: Iterable[GroundAction], ways: Mapping[str, OutcomeOf], actions: Mapping[str, Action]
 ) -> Iterator[Choice]:
     """Yield the choices: outcomes of one step under one precondition; an outcome that is missing changes nothing."""
     found: dict[tuple[str, tuple[str, ...], tuple[int, ...]], dict[int, tuple[int, GroundAction]]] = {}
@@ -338,7 +349,7 @@ def _choices(
         found.setdefault(key, {}).setdefault(way.number, (number, action))
     for (name, arguments, precondition), parts in found.items():
         _, first = next(iter(parts.values()))
-        branches = _branches(parts, chances(actions[name], arguments))
+        branches = _branches(parts, outcome_probabilities(actions[name], arguments))
         if branches:
             yield Choice(Step(name, arguments, first.step.cost), first.cost, precondition, branches)
 

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import relevant_part
-from planner.compilations.soft_goals import moving, staged
+from planner.compilations.soft_goals import add_stages, as_pointer_move
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.lightweight import dataclass, replace
 from planner.limits import Finishing, Limits, check_limits
@@ -39,14 +39,14 @@ def keeping(plain: Problem, fitting: Mapping[int, Step], number: int) -> Choice:
     steps: dict[str, tuple[Step, ...]] = {}
     for place in range(number):
         skip, keep = f"{_SKIP}{place}", f"{KEEP}{place}"
-        special.append(moving(Action(skip), skip, place, place + 1, 0))
+        special.append(as_pointer_move(Action(skip), skip, place, place + 1, 0))
         steps[skip] = ()
         if place in fitting:
             step = fitting[place]
             action = instance(plain.domain.actions[step.action], step)
-            special.append(moving(action, keep, place, place + 1, 0))
+            special.append(as_pointer_move(action, keep, place, place + 1, 0))
             steps[keep] = (step,)
-    problem = staged(plain, special, plain.goal.hard, number, first_only=False)
+    problem = add_stages(plain, special, plain.goal.hard, number, first_only=False)
     return Choice(problem, steps, {name: 1 for name, taken in steps.items() if not taken})
 
 

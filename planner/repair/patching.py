@@ -20,7 +20,7 @@ from heapq import nsmallest
 
 from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import relevant_part
-from planner.compilations.soft_goals import moving, staged
+from planner.compilations.soft_goals import add_stages, as_pointer_move
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError, PlanError
 from planner.lightweight import Any, Final, dataclass, replace
@@ -56,21 +56,21 @@ def reentry(plain: Problem, old: Sequence[Step], weight: Number, firsts: Sequenc
     these are. Of the actions of `firsts`, only these steps are there.
     """
     last, others = len(old), {step.action for step in firsts}
-    special: list[Action] = [moving(Action("@drop"), "@drop", 0, last, exact_sum([weight * last]))]
+    special: list[Action] = [as_pointer_move(Action("@drop"), "@drop", 0, last, exact_sum([weight * last]))]
     steps: dict[str, tuple[Step, ...]] = {"@drop": ()}
     penalties = {"@drop": last}
     for number, step in enumerate(firsts):
-        special.append(moving(_instance(plain, step), f"@first-{number}", 0, 0, step.cost))
+        special.append(as_pointer_move(_instance(plain, step), f"@first-{number}", 0, 0, step.cost))
         steps[f"@first-{number}"] = (step,)
     for place, step in enumerate(old):
         action = _instance(plain, step)
         enter, follow = f"@enter-{place}", f"@step-{place}"
-        special.append(moving(action, enter, 0, place + 1, exact_sum([step.cost, weight * place])))
+        special.append(as_pointer_move(action, enter, 0, place + 1, exact_sum([step.cost, weight * place])))
         if place:
-            special.append(moving(action, follow, place, place + 1, step.cost))
+            special.append(as_pointer_move(action, follow, place, place + 1, step.cost))
         steps |= {enter: (step,), follow: (step,)}
         penalties[enter] = place
-    problem = staged(plain, special, plain.goal.hard, last, first_only=True, without=others)
+    problem = add_stages(plain, special, plain.goal.hard, last, first_only=True, without=others)
     return Choice(problem, steps, penalties)
 
 

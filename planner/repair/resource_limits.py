@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from planner.compilations.adl import compile_adl, with_items
+from planner.compilations.adl import compile_adl, keep_items_busy
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import COST, Number, Problem
@@ -70,7 +70,7 @@ def _solved(rest: Problem, limits: Limits, *, forbidden: Iterable[Step], not_fir
     from planner.solve import answer
 
     plain = barred(compile_adl(rest).problem, actions_of(forbidden), actions_of(not_first))
-    return answer(plain if rest.deadline is None else with_items(plain, rest), SolveOptions().within(limits))
+    return answer(plain if rest.deadline is None else keep_items_busy(plain, rest), SolveOptions().within(limits))
 
 
 def _anew(result: Result, found: Patch, remaining: Sequence[Step], weight: Number) -> Patch:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import relevant_part
-from planner.compilations.soft_goals import forgone, granted, granted_by, granting, staged
+from planner.compilations.soft_goals import add_stages, forgo_name, grant_name, granted_places, make_wish_actions
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import Final, dataclass, replace
@@ -190,15 +190,15 @@ def _same(names: dict[int, Term], pattern: Atom) -> Formula:
 
 def collecting(plain: Problem, wishes: Sequence[Formula], kept: Sequence[Atom]) -> Choice:
     """Return the choice of which `wishes` hold in the end, as all of `kept` do; a penalty is one that is given up."""
-    special = granting(wishes, [0] * len(wishes), 0)
+    special = make_wish_actions(wishes, [0] * len(wishes), 0)
     steps: dict[str, tuple[Step, ...]] = {action.name: () for action in special}
-    penalties = {forgone(place): 1 for place in range(len(wishes))}
-    return Choice(staged(plain, special, conjunction(kept), len(wishes), first_only=True), steps, penalties)
+    penalties = {forgo_name(place): 1 for place in range(len(wishes))}
+    return Choice(add_stages(plain, special, conjunction(kept), len(wishes), first_only=True), steps, penalties)
 
 
 def settled(holding: Iterable[bool]) -> list[str]:
     """Return the names of the special actions that find each wish as this says, without any step before them."""
-    return [granted(place) if holds else forgone(place) for place, holds in enumerate(holding)]
+    return [grant_name(place) if holds else forgo_name(place) for place, holds in enumerate(holding)]
 
 
 SECONDS: Final = 5.0
@@ -249,7 +249,7 @@ class Restoring:
         if proved and steps is not None:
             return Restored(tuple(steps), proved=True, stopped_by=StoppedBy.EXHAUSTED)
         chooser = Chooser(collecting(self.plain, self.wishes, self.kept), self.limits)
-        possible = granted_by(action.step.action for action in chooser.task.actions)
+        possible = granted_places(action.step.action for action in chooser.task.actions)
         hopeless = frozenset(every) - possible
         if hopeless:
             steps, proved = self._together(sorted(possible))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from planner.compilations.soft_goals import valued
+from planner.compilations.soft_goals import value_plan
 from planner.errors import DocumentError, InputError, PlanError
 from planner.language.declare import Domain
 from planner.language.declare.atom_syntax import NotationError, parse_atom
@@ -63,7 +63,7 @@ def checked(problem: Problem, steps: Steps, names: Mapping[str, str]) -> Plan | 
         return None
     plan = Plan(tuple([Step(each.action, each.arguments, simulation.cost(each)) for each in found]), problem)
     verdict = validate(problem, plan)
-    return valued(plan, verdict) if verdict.valid else None
+    return value_plan(plan, verdict) if verdict.valid else None
 
 
 def expanded(problem: Problem, steps: Iterable[Step]) -> Problem:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
 
-from planner.compilations.soft_goals import valued
+from planner.compilations.soft_goals import value_plan
 from planner.errors import InputError, UnsupportedError
 from planner.garbage_collection import collector_paused
 from planner.lightweight import TYPE_CHECKING, Any, TypeVar, dataclass, replace
@@ -54,7 +54,7 @@ class Handing:
                 return None
         if len(declared) == len(steps):
             return plan
-        plan = valued(plan, verdict)
+        plan = value_plan(plan, verdict)
         return plan if plan.charge == exact_sum(step.cost for step in steps) else None
 
 

@@ -13,7 +13,7 @@ from random_tasks import with_random_constraints, with_random_wishes
 
 from benchmarks.random_problems import ALL, random_problem
 from planner import candidates
-from planner.compilations.soft_goals import valued
+from planner.compilations.soft_goals import value_plan
 from planner.plan import Plan
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import make_checker
@@ -64,7 +64,7 @@ def expected(problem):
         plan = Plan(steps, problem)
         verdict = check(plan)
         if verdict.valid and not is_wasteful(plan, check):
-            found.append((valued(plan, verdict).charge, steps))
+            found.append((value_plan(plan, verdict).charge, steps))
     return [each for each in found if each[0] < bound]
 
 

@@ -13,7 +13,7 @@ from random_tasks import with_random_constraints
 
 from benchmarks.random_problems import ALL, random_problem
 from planner import Domain, Status, Step, solve, validate
-from planner.compilations import constraints
+from planner.compilations import trajectory_constraints
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.model import And, Atom, Constraint, ConstraintKind, Done, Not, Or
 from planner.semantics.simulation import Simulation
@@ -54,7 +54,7 @@ def after(state, step):
 def test_a_compiled_constraint_and_the_plan_checker_filter_plans(block, monkeypatch):
     kept = broken = 0
     if block == 5:
-        monkeypatch.setattr(constraints, "FEW", 1)
+        monkeypatch.setattr(trajectory_constraints, "FEW", 1)
     for seed in range(60 * block, 60 * block + 60):
         problem = constrained(seed)
         compiled = [compile_constraints(problem, plainly=plainly).problem for plainly in (False, True)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from random_tasks import problems
 
 from benchmarks.random_problems import Features, FormulaDrawer, Readable, random_problem, reachable
-from planner.compilations.normal_form import negation_normal
+from planner.compilations.normal_form import to_negation_normal_form
 from planner.model import Metric
 from planner.semantics.simulation import Simulation
 
@@ -48,7 +48,7 @@ def check_formulas(problem, rng):
             formula = drawer.formula(readable, problem.all_objects, 3, prefer=problem.all_objects)
             expected = interpreter.holds(problem, true, formula, {})
             assert state.holds(formula) is expected, formula
-            assert interpreter.holds(problem, true, negation_normal(formula, count()), {}) is expected, formula
+            assert interpreter.holds(problem, true, to_negation_normal_form(formula, count()), {}) is expected, formula
         assert state.holds(problem.goal.hard) is interpreter.holds(problem, true, problem.goal.hard, {})
         choices = list(state.applicable())
         if not choices:

@@ -11,7 +11,7 @@ from random_tasks import with_random_constraints, with_random_wishes
 
 from benchmarks.random_problems import ALL, random_problem
 from planner import Status, solve, validate
-from planner.compilations.soft_goals import valued
+from planner.compilations.soft_goals import value_plan
 from planner.model import Goal
 
 
@@ -46,7 +46,7 @@ def test_the_net_benefit_is_the_most(block):
         verdict = validate(problem, result.expect_plan())
         assert verdict.valid
         assert verdict.forgone == result.forgone
-        best = valued(expected, validate(problem, expected))
+        best = value_plan(expected, validate(problem, expected))
         assert result.expect_plan().charge == best.charge, seed
         if problem.wishes:
             assert result.net_benefit == result.most_net_benefit == best.utility - best.cost

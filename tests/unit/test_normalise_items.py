@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from grounding_twin import check_grounding
 
-from planner.compilations.normal_form import narrowed, normalise
+from planner.compilations.normal_form import narrow_deletes, normalise
 from planner.language.pddl import parse_domain
 from planner.model import And, Atom, Goal, Not, Problem
 
@@ -28,7 +28,7 @@ def made(text, *initial):
 
 
 def effects_of_go(problem):
-    return next(schema for schema in narrowed(normalise(problem)).schemas if schema.action.name == "go").effects
+    return next(schema for schema in narrow_deletes(normalise(problem)).schemas if schema.action.name == "go").effects
 
 
 ONE_EACH = (("r1", "h"), ("r2", "h"))

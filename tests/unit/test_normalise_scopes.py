@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from planner.compilations.normal_form import negation_normal
+from planner.compilations.normal_form import to_negation_normal_form
 from planner.grounding.ground import ground
 from planner.limits import Limits
 from planner.model.actions import Action, When
@@ -69,7 +69,7 @@ EVERY_Q, SOME_Q = Forall((Y,), Q), Exists((Y,), Q)
     ids=str,
 )
 def test_what_does_not_use_a_variable_leaves_its_scope(formula: Formula, expected: str) -> None:
-    normal = str(negation_normal(formula, itertools.repeat(0)))
+    normal = str(to_negation_normal_form(formula, itertools.repeat(0)))
     assert normal.replace("@0", "").replace(" - object", "") == expected
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from planner import OPEN, Domain, Entity, Outcome, decide, evaluate
-from planner.compilations.determinization import determinise
+from planner.compilations.determinization import determinize
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model.actions import Case
@@ -76,7 +76,7 @@ def test_every_outcome_counts_as_having_run():
 
 
 def test_one_action_for_each_outcome():
-    compiled = determinise(bridge())
+    compiled = determinize(bridge())
     assert {(way.action, way.number) for way in compiled.ways.values()} == {("cross", 0), ("cross", 1), ("walk", 0)}
     assert compiled.ways.keys() == compiled.problem.domain.actions.keys()
     assert not any(action.outcomes or action.modifies for action in compiled.problem.domain.actions.values())

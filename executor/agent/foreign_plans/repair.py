@@ -16,7 +16,7 @@ from typing import Any, Final
 from executor.agent.foreign_plans.formats import Said, calls_in, resolve
 from executor.tools.world import actions_of
 from planner.compilations.object_creation import for_steps
-from planner.compilations.soft_goals import valued
+from planner.compilations.soft_goals import value_plan
 from planner.errors import InputError, kind_of
 from planner.language.declare import Domain
 from planner.lightweight import dataclass, field, replace
@@ -210,7 +210,7 @@ def repaired(
     return Repaired(
         RepairStatus.REPAIRED,
         given,
-        valued(Plan(mended.steps, problem), validate(problem, mended.steps)),
+        value_plan(Plan(mended.steps, problem), validate(problem, mended.steps)),
         origins,
         mended.status is Status.OPTIMAL,
         verdict,

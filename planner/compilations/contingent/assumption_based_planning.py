@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from planner.compilations import Compilation
 from planner.compilations.contingent.knowledge import Translation, affected, filled, mentions, renamed, translation
-from planner.compilations.soft_goals import valued
+from planner.compilations.soft_goals import value_plan
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import Action, Literal, When
 from planner.model.domain import Function
@@ -273,7 +273,7 @@ class _Searches:
             return
         verdict = validate(self._problem, plan.steps)
         if verdict.valid:
-            self._plan = valued(Plan(plan.steps, self._problem, suppositions=verdict.suppositions), verdict)
+            self._plan = value_plan(Plan(plan.steps, self._problem, suppositions=verdict.suppositions), verdict)
 
     def _note(self, plan: Plan) -> None:
         """Keep `plan`, which rests on what is known or supposed, with the suppositions that its steps need."""
@@ -282,7 +282,7 @@ class _Searches:
         verdict = validate(self._problem, plan)
         if not verdict.valid:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        self._plan = valued(replace(plan, suppositions=verdict.suppositions), verdict)
+        self._plan = value_plan(replace(plan, suppositions=verdict.suppositions), verdict)
 
     @property
     def _is_optimal(self) -> bool:

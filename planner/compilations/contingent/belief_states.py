@@ -27,7 +27,7 @@ from planner.compilations.contingent.knowledge import (
     that_matters,
     translated,
 )
-from planner.compilations.determinization import ROUNDING, chances, determinise, relevant
+from planner.compilations.determinization import ROUNDING, determinize, keep_relevant_actions, outcome_probabilities
 from planner.errors import PlanError, UnsupportedError
 from planner.lightweight import Final, dataclass
 from planner.limits import Limits
@@ -284,8 +284,8 @@ def sensing_process_of(problem: Problem, limits: Limits) -> Process:
 
     Raises as `process_of` does, and `UnsupportedError` where effects or derived facts rest on unknown facts.
     """
-    kept, matter = that_matters(problem, (), relevant, _tells)
-    compiled = determinise(kept)
+    kept, matter = that_matters(problem, (), keep_relevant_actions, _tells)
+    compiled = determinize(kept)
     asked = translated(problem, compiled.problem, matter)
     if asked is None:
         return process_of(fix_unknown_facts(problem, ()), limits)
@@ -330,7 +330,7 @@ def _sights(action: Action, step: Step) -> tuple[Atom, ...]:
 def _dares(choice: Choice, actions: Mapping[str, Action]) -> bool:
     """Return whether `choice` may be taken on a fact that is unknown: if it fails, that shows how the fact is."""
     action = actions[choice.step.action]
-    return action.tags.isdisjoint(CAREFUL) and 1 - sum(chances(action, choice.step.arguments)) <= ROUNDING
+    return action.tags.isdisjoint(CAREFUL) and 1 - sum(outcome_probabilities(action, choice.step.arguments)) <= ROUNDING
 
 
 class Insight(View):

@@ -205,9 +205,9 @@ def _conditions_and_effects(action: Action) -> Iterator[Formula]:
 
 def _lifted_strips(problem: Problem, limits: Limits) -> Problem | None:
     """Return `problem` as lifted STRIPS, or None where that will not do."""
-    from planner.compilations.strips import retraction_patterns, to_strips
+    from planner.compilations.strips import collect_delete_patterns, to_strips
 
-    patterns = retraction_patterns(problem)
+    patterns = collect_delete_patterns(problem)
     if not patterns:
         return to_strips(problem)
     from planner.grounding.single_valued_items import single_valued
@@ -234,12 +234,12 @@ def to_plain_outcomes(problem: Problem) -> Problem:
     if not any(action.is_uncertain for action in problem.domain.actions.values()):
         plain: Problem = compile_adl(problem).problem
         return plain
-    from planner.compilations.determinization import with_outcomes
+    from planner.compilations.determinization import fix_outcome
 
     if problem.constraints:
         raise UnsupportedError("constraints beside uncertain outcomes, in PDDL", _DOCUMENTS)
     most = max(len(action.outcomes) for action in problem.domain.actions.values())
-    variants: list[Problem] = [compile_adl(with_outcomes(problem, each)).problem for each in range(max(most, 1))]
+    variants: list[Problem] = [compile_adl(fix_outcome(problem, each)).problem for each in range(max(most, 1))]
     actions = {
         name: _with_plain_outcomes(action, [each.domain.actions[name] for each in variants])
         for name, action in problem.domain.actions.items()
