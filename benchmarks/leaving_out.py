@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from planner.cli import main as command
-from planner.portfolio.workplace import Workplace, heuristic_for
+from planner.portfolio.workplace import Workplace, heuristic_of
 from planner.pruning.h2 import Pruned, Pruning
 from planner.search import Ending
 from planner.search.search_run import Pauses, Steps
@@ -19,7 +19,7 @@ def without_search(name: str, heuristic: str) -> None:
     search = Workplace.search
 
     def left(self: Workplace, asked: str, other: str | None = None, **options: Any) -> Steps:
-        if (asked, heuristic_for(asked, other)) == (name, heuristic):
+        if (asked, heuristic_of(asked, other)) == (name, heuristic):
             return nothing()
         return search(self, asked, other, **options)
 
@@ -32,7 +32,7 @@ def without_relaxed() -> None:
     def untried(self: Workplace) -> Steps:  # noqa: ARG001 - that is how it is called
         return nothing()
 
-    Workplace.relaxed = untried  # type: ignore[method-assign]
+    Workplace.try_relaxed_plans = untried  # type: ignore[method-assign]
 
 
 def without_h2() -> None:
@@ -43,7 +43,7 @@ def without_h2() -> None:
         self.pruned = Pruning(self.task, self.check, None).result()
         return self.pruned
 
-    Workplace.without_needless = unlooked  # type: ignore[method-assign]
+    Workplace.prune_by_h2 = unlooked  # type: ignore[method-assign]
 
 
 def without_counting() -> None:

@@ -54,7 +54,7 @@ class HtnIncumbent(Incumbent):
         cost = ceil(plan.cost * resolution)
         if cost < self.run.limit:
             self._offered, self._moves, self._translated = plan, [], translation
-            self.run.found(self._moves, cost)
+            self.run.report_plan(self._moves, cost)
 
     def moves(self) -> Sequence[int] | None:
         """Return the moves of the best plan, None if there are none for it (see `htn.search.plan_extraction`)."""

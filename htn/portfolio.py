@@ -25,7 +25,7 @@ from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final
 from planner.options import SolveOptions
 from planner.plan import Result
-from planner.portfolio.tiers import Contender, take_turns, until_plan
+from planner.portfolio.tiers import Contender, run_until_plan, take_turns
 from planner.search.search_run import Ending, Run, Steps
 
 FIRST_WEIGHT: Final = 2
@@ -71,9 +71,9 @@ def run_portfolio(ground: GroundHtn, mode: str, incumbent: HtnIncumbent, meanwhi
     run = incumbent.run
     board = Board(ground, kernels.entries(), meanwhile.check)
     if ground.root is not None:
-        run.proved(board.hierarchy.least[ground.root])
+        run.raise_bound(board.hierarchy.least[ground.root])
     if mode != "optimal":
-        ending = yield from until_plan(_first(board, run, meanwhile), run)
+        ending = yield from run_until_plan(_first(board, run, meanwhile), run)
         if ending is Ending.EXHAUSTED:
             return ending
         yield  # the first plan may be all that is wanted
@@ -180,7 +180,7 @@ def search_hierarchy(problem: HtnProblem, incumbent: HtnIncumbent, options: Solv
         found = ground(problem, meanwhile)
         return _searched(found, incumbent, mode, run_portfolio(found, mode, incumbent, meanwhile))
     except Enough:
-        return incumbent.ended(Ending.FIRST_PLAN)
+        return incumbent.result_of(Ending.FIRST_PLAN)
 
 
 def _within_budgets(problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions) -> Result:
@@ -208,5 +208,5 @@ def _searched(found: GroundHtn, incumbent: HtnIncumbent, mode: str, steps: Steps
     """Return the answer that the `steps` of a search lead to, if there is anything to search for."""
     incumbent.take_hierarchy(found)
     if found.unreachable_goal is not None:
-        return incumbent.unreachable()
-    return incumbent.ended(Ending.EXHAUSTED) if found.root is None else incumbent.improve(steps, mode)
+        return incumbent.unreachable_result()
+    return incumbent.result_of(Ending.EXHAUSTED) if found.root is None else incumbent.improve(steps, mode)

@@ -12,7 +12,7 @@ from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.options import SolveOptions
 from planner.plan import Result, Status
-from planner.portfolio.incumbent import intended
+from planner.portfolio.incumbent import weaken_to_intended
 
 REASON_SECONDS: Final = 1.0
 """So long a reason is looked for where it is proved that there is no plan."""
@@ -41,8 +41,8 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
             return found
     compiled = compile_constraints(problem).problem
     incumbent = HtnIncumbent(problem, options)
-    found = incumbent.within_limits(lambda: search_hierarchy(compiled, incumbent, options))
-    return intended(problem.classical.domain, found)
+    found = incumbent.run_within_limits(lambda: search_hierarchy(compiled, incumbent, options))
+    return weaken_to_intended(problem.classical.domain, found)
 
 
 def _with_reason(problem: HtnProblem, result: Result, limits: Limits) -> Result:

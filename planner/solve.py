@@ -12,7 +12,7 @@ from planner.lightweight import Any
 from planner.model import Problem
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
-from planner.portfolio.incumbent import Incumbent, as_intended
+from planner.portfolio.incumbent import Incumbent, qualify_intended
 from planner.portfolio.select_search import select_search
 from planner.portfolio.workplace import Workplace
 from planner.problem_kinds import AnyProblem, is_other_problem, resolve_problem, service_of
@@ -75,8 +75,8 @@ def answer(problem: AnyProblem, options: SolveOptions) -> Result:
         if found is not None:
             return found
     incumbent = Incumbent(problem, options)
-    found = incumbent.within_limits(lambda: _search(incumbent, options))
-    return as_intended(problem, found, incumbent.limits, answer)
+    found = incumbent.run_within_limits(lambda: _search(incumbent, options))
+    return qualify_intended(problem, found, incumbent.limits, answer)
 
 
 def _search(incumbent: Incumbent, options: SolveOptions) -> Result:
@@ -86,7 +86,7 @@ def _search(incumbent: Incumbent, options: SolveOptions) -> Result:
     task = ground(incumbent.problem, incumbent.limits)
     incumbent.take_task(task)
     if task.unreachable_goal is not None:
-        return incumbent.unreachable()
+        return incumbent.unreachable_result()
     workplace = Workplace(task, Space(task), incumbent.run, incumbent.limits.check)
     return incumbent.improve(select_search(incumbent.problem, options, workplace, incumbent), options.mode)
 

@@ -88,4 +88,4 @@ def counted_clock(monkeypatch):
         monkeypatch.setattr(time, name, lambda: TICK * next(ticks))
     monkeypatch.setattr("planner.jit.library._loaded", {})
     monkeypatch.setattr("planner.jit.library.loaded", lambda *_: None)
-    monkeypatch.setattr("planner.portfolio.symbolic_beside.PATIENCE", float("inf"))
+    monkeypatch.setattr("planner.portfolio.symbolic_process.PATIENCE", float("inf"))

@@ -49,13 +49,13 @@ class Ours:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        from planner.portfolio.portfolio import MODES, check_any, checked_name
+        from planner.portfolio.portfolio import MODES, check_name, check_names_of_any_kind
 
         for name in self.options:
             if name not in (*OPTIONS, LEFT_OUT):
                 raise ValueError(f"there is no option {name!r}; there are {', '.join((*OPTIONS, LEFT_OUT))}")
-        checked_name("mode", self.options.get("mode"), MODES)
-        check_any(self.options.get("search"), self.options.get("heuristic"))
+        check_name("mode", self.options.get("mode"), MODES)
+        check_names_of_any_kind(self.options.get("search"), self.options.get("heuristic"))
 
     @property
     def languages(self) -> frozenset[str]:

@@ -10,8 +10,8 @@ from planner.lightweight import Final
 from planner.model.domain import creates_objects
 from planner.options import Solve, SolveOptions
 from planner.plan import Result
-from planner.portfolio.incumbent import unsupported
-from planner.portfolio.portfolio import MODES, checked_name
+from planner.portfolio.incumbent import refuse_constructs
+from planner.portfolio.portfolio import MODES, check_name
 
 
 def create_objects(problem: HtnProblem, options: SolveOptions, answer: Solve) -> Result | None:
@@ -43,10 +43,10 @@ def ask_engine(problem: HtnProblem, options: SolveOptions, *_: object) -> Result
 
 def refuse_unsupported(problem: HtnProblem, options: SolveOptions, *_: object) -> Result | None:
     """Refuse what no search takes; raises `InputError` for unknown names of modes, searches and heuristics."""
-    checked_name("mode", options.mode, MODES)
-    checked_name("search for hierarchical problems", options.search, SEARCHES)
-    checked_name("heuristic for hierarchical problems", options.heuristic, HEURISTICS)
-    refused = unsupported(problem.classical, takes=("budgets",))
+    check_name("mode", options.mode, MODES)
+    check_name("search for hierarchical problems", options.search, SEARCHES)
+    check_name("heuristic for hierarchical problems", options.heuristic, HEURISTICS)
+    refused = refuse_constructs(problem.classical, takes=("budgets",))
     if refused is None and options.search is not None and problem.classical.budgets:
         from planner.resources.resource_portfolio import unlabelled
 

@@ -25,7 +25,7 @@ from htn.lifted.plan_extraction import moves_by, plan_by
 from htn.model import HtnProblem
 from planner.lightweight import Final
 from planner.limits import Finishing, Limits
-from planner.portfolio.tiers import Contender, take_turns, until_plan
+from planner.portfolio.tiers import Contender, run_until_plan, take_turns
 from planner.search.search_run import Ending, Run, Steps
 
 ROUNDS: Final = 200
@@ -271,7 +271,7 @@ class Descent:
             Contender(declared, 2, by=DEPTH_FIRST),
             Contender(self._search(backwards=True), 1, spent=ALONE, by=DEPTH_FIRST),
         ]
-        return (yield from until_plan(take_turns(turns, run), run))
+        return (yield from run_until_plan(take_turns(turns, run), run))
 
     def _search(self, *, backwards: bool) -> Steps:
         try:

@@ -29,7 +29,7 @@ from planner.limits import Limits, check_limits
 from planner.model import Atom, Number
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy
-from planner.portfolio.incumbent import unsupported
+from planner.portfolio.incumbent import refuse_constructs
 from planner.repair.forbidden_steps import actions_of, barred
 from planner.semantics.simulation import Simulation
 
@@ -141,7 +141,7 @@ def repair(
         raise PlanError(
             "the plan has no decomposition", hint="htn.verification.chart_parsing.decomposition_of looks for one"
         )
-    refused = unsupported(problem.classical)
+    refused = refuse_constructs(problem.classical)
     if refused is not None:
         return Repair(refused.status, refused.stopped_by, reason=refused.reason)
     never, late = actions_of(forbidden), actions_of(not_first)

@@ -215,5 +215,5 @@ class Windows:
         else:
             self._states += self._after(self._states[-1], new, len(self._moves))[1:]
         cost = sum(self._board.costs[task] for task, move in zip(self._tasks, self._moves, strict=True) if not move)
-        self._run.found([*self._moves], cost)
+        self._run.report_plan([*self._moves], cost)
         self._plan = self._run.plan

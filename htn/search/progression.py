@@ -14,8 +14,8 @@ from planner.jit.arrays import empty_index, index, lengthened, words, zeros
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, NOTHING
 from planner.jit.library import Call
 from planner.lightweight import dataclass
-from planner.search.compiled_driver import MOST_COST, WORK, Accounts, first_registry, with_table
 from planner.search.search_run import Ending, Run, Steps
+from planner.search.task_compiled import MOST_COST, WORK, WorkCounter, enlarge_table, new_registry
 from planner.task.packed_states_kernel import Space
 from planner.task.state_registry_kernel import Registry
 
@@ -84,8 +84,8 @@ class Progression:
         room = max(room, len(tasks))
         states = room + CHAIN + 4
         most = room + (CHAIN + 2) * (number[slot.WIDEST] + 1) + 4
-        self._registry = first_registry(self._initial, states, board.entries)
-        self._stacks = Stacks(first_registry([NO_TASK, 0], most, board.entries), zeros(most), index([0]) * most)
+        self._registry = new_registry(self._initial, states, board.entries)
+        self._stacks = Stacks(new_registry([NO_TASK, 0], most, board.entries), zeros(most), index([0]) * most)
         key = Registry(zeros(2 * states), empty_index(1 << (2 * states).bit_length()))
         self._places = Places(
             key, empty_index(states), empty_index(states), zeros(states), words([UNKNOWN]) * states, index([0]) * states
@@ -107,20 +107,20 @@ class Progression:
     def steps(self, run: Run, *, first: bool = False) -> Steps:
         """Search for plans cheaper than `run.limit`, and report their moves; the `first` one may be the last."""
         number = self._number
-        accounts = Accounts(run, number, evaluated=number[slot.EVALUATIONS])
+        counter = WorkCounter(run, number, evaluated=number[slot.EVALUATIONS])
         while True:
             number[slot.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call()
-            accounts.settle(self._registry, self._stacks, self._places, self._waiting)
+            counter.update(self._registry, self._stacks, self._places, self._waiting)
             if outcome == FOUND:
                 place = number[slot.GOAL_STATE]
-                run.found(self._moves(place), self._places.cost[place])
+                run.report_plan(self._moves(place), self._places.cost[place])
                 if first:
                     return Ending.FIRST_PLAN
             if outcome == EXHAUSTED and not self._proves(run):
                 return Ending.INCOMPLETE
             if outcome == EXHAUSTED:
-                run.proved(run.limit)
+                run.raise_bound(run.limit)
                 return Ending.EXHAUSTED
             if outcome == FULL:
                 self._grow()
@@ -185,7 +185,7 @@ def _with_room(registry: Registry, count: int, needed: int, width: int, entries:
     """Return `registry`, which has `count` entries of `width` words, with room for so many as are `needed`."""
     if needed * width >= len(registry.state):
         lengthened(registry.state, needed * width + 1)
-    return with_table(registry, count, needed, width, entries)
+    return enlarge_table(registry, count, needed, width, entries)
 
 
 def _longer(record: Record, needed: int) -> Record:

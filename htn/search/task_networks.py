@@ -248,7 +248,7 @@ class Partial:
                 run.generated += 1
                 if not child[1]:
                     if nodes.is_goal(child[0]):
-                        run.found(self._moves(child), new)
+                        run.report_plan(self._moves(child), new)
                         if first:
                             return Ending.FIRST_PLAN
                     continue
@@ -259,7 +259,7 @@ class Partial:
                     heapq.heappush(queue, (key, -next(tickets), child))
                 yield
             yield
-        run.proved(run.limit)
+        run.raise_bound(run.limit)
         return Ending.EXHAUSTED
 
     def _moves(self, node: Node) -> list[int]:

@@ -32,7 +32,7 @@ from planner.lightweight import replace
 from planner.limits import Finishing, Limits
 from planner.model.domain import creates_objects
 from planner.plan import Plan
-from planner.portfolio.incumbent import unsupported
+from planner.portfolio.incumbent import refuse_constructs
 from planner.task.ground_task import Task, facts_of
 from planner.topk.candidates import Candidates, Making, Which, no_limit
 from planner.topk.completions import Completions
@@ -98,7 +98,7 @@ def candidates(problem: HtnProblem, limits: Limits, which: Which) -> Candidates:
     """
     if problem.classical.unknown:
         raise UnsupportedError("candidates of tasks where facts are unknown")
-    refused = unsupported(problem.classical, takes=("budgets", "soft goals", "soft constraints"))
+    refused = refuse_constructs(problem.classical, takes=("budgets", "soft goals", "soft constraints"))
     if refused is not None:
         raise UnsupportedError(
             refused.reason.removesuffix(" yet").replace("search", "the search for candidates of tasks")

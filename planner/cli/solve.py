@@ -173,10 +173,10 @@ def run_search(started: float, given: Namespace) -> Exit:
 
     def solve_given() -> Result:
         from planner.cli.options import load_changed, name_source
-        from planner.portfolio.portfolio import check_any
+        from planner.portfolio.portfolio import check_names_of_any_kind
         from planner.solve import solve
 
-        check_any(given.search, given.heuristic)
+        check_names_of_any_kind(given.search, given.heuristic)
         with interruptible(remaining_seconds(given.time_limit, started)) as watchman:
             problem = load_changed(given)
             of_problem = name_source(given.domain, given.problem) if given.engine is None else nullcontext()

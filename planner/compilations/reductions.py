@@ -14,7 +14,7 @@ from planner.model.domain import creates_objects
 from planner.model.problem import find_constraint_on_unknown
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, refusal
-from planner.portfolio.incumbent import unsupported
+from planner.portfolio.incumbent import refuse_constructs
 from planner.portfolio.portfolio import check_names
 
 
@@ -78,7 +78,7 @@ def suppose_unknown_facts(problem: Problem, options: SolveOptions, answer: Solve
 def refuse_unsupported(problem: Problem, options: SolveOptions, *_: object) -> Result | None:
     """Refuse constructs that no search supports. Raises `InputError` for unknown modes, searches and heuristics."""
     search = check_names(options)
-    refused = unsupported(problem, takes=("budgets", "deadlines"))
+    refused = refuse_constructs(problem, takes=("budgets", "deadlines"))
     if refused is None and search is not None and problem.deadline is not None:
         from planner.resources.resource_portfolio import unlabelled
 

@@ -14,8 +14,8 @@ Check = Callable[[], None]
 class Heuristic(Protocol):
     """A function from states to the estimated cost of reaching the goal; `INFINITY` where that is impossible.
 
-    Some can do more, and searches make use of it: `planner.search.search_run.Knowing` and
-    `planner.search.search_run.Advising`.
+    Some can do more, and searches make use of it: `planner.search.search_run.IncrementalHeuristic` and
+    `planner.search.search_run.AdvisingHeuristic`.
     """
 
     def __call__(self, state: State) -> int:

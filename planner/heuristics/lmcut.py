@@ -35,7 +35,7 @@ class Landmark:
 
 
 class LmCut:
-    """The LM-cut heuristic of a task: a `Knowing` heuristic whose knowledge of a state is a list of landmarks.
+    """The LM-cut heuristic of a task: states inherit their parents' landmarks.
 
     `relaxed` is the relaxation of a task with so many `actions`.
     """

@@ -24,7 +24,7 @@ from planner.policies.markov_decision_process import Graph, Option
 from planner.policies.policy_iteration import Solution, best_policy
 from planner.policies.value_iteration import FEWEST, Sweeps, Worth, are_equal_rewards, is_tied, new_values
 from planner.portfolio.workplace import MOST_TOGETHER
-from planner.search.mcts import Draw, logarithm
+from planner.search.mcts import RandomNumbers, logarithm
 
 EXPLORATION: Final = 0.3
 """How much a lack of pulls counts against the spread of values."""
@@ -88,7 +88,7 @@ class Mcts:
         self.graph = graph
         self.values = new_values(graph)
         self.sweeps = Sweeps(self.values)
-        self._draw = Draw(seed)
+        self._draw = RandomNumbers(seed)
         self._simulation = 0
         self._wide = False
         """Whether there ever were choices without options: then values may be worse than the truth."""

@@ -20,9 +20,9 @@ from planner.policies.policy_mcts import EXPLORATION, FIRST_SWEEP, best_known
 from planner.policies.policy_mcts_kernel import ROOT, Arms
 from planner.policies.value_iteration import ROUNDS
 from planner.policies.value_iteration_kernel import Swept
-from planner.search.compiled_driver import WORK, first_registry, with_table
 from planner.search.mcts import LOGARITHM_OF_2, LOGARITHMS, LOW_BITS
 from planner.search.mcts_kernel import MOST, Bandit
+from planner.search.task_compiled import WORK, enlarge_table, new_registry
 from planner.task.ground_task import State
 
 
@@ -34,9 +34,9 @@ class CompiledTrials:
         self.number = board.number
         self.number[slot.RANDOM] = seed & LOW_BITS
         left = board.aim.process.purse.full
-        self.registry = first_registry(board.initial, room, board.entries)
+        self.registry = new_registry(board.initial, room, board.entries)
         self.met = Met(zeros(room), zeros(room), empty_index(room), _floats(room))
-        self.rows = first_registry([0, *left], room, board.entries)
+        self.rows = new_registry([0, *left], room, board.entries)
         parts = room * (board.aim.rewards + 1)
         nodes = [zeros(room), zeros(room), *[empty_index(room) for _ in range(7)]]
         self.outlook = Outlook(_floats(parts), _floats(parts), _floats(parts), *nodes)
@@ -161,11 +161,11 @@ class CompiledTrials:
         words, row, parts = board.packed.words, 1 + number[slot.BUDGETS], board.aim.rewards + 1
         length = _all(self.met, states)
         _all([self.registry.state], length * words)
-        self.registry = with_table(self.registry, number[slot.STATES], states, words, board.entries)
+        self.registry = enlarge_table(self.registry, number[slot.STATES], states, words, board.entries)
         length = _all(outlook[3:], nodes)
         _all(outlook[:3], length * parts)
         _all([self.rows.state], length * row)
-        self.rows = with_table(self.rows, number[slot.NODES], nodes, row, board.entries)
+        self.rows = enlarge_table(self.rows, number[slot.NODES], nodes, row, board.entries)
         _all([self._arms.path, *self._swept[:3]], length)
         length = _all(self.options[:5], number[slot.OPTIONS] + len(board.found))
         _all([self._swept.option], length)

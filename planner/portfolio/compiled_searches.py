@@ -1,4 +1,4 @@
-"""The searches of the compiled tier, by name."""
+"""Creates the searches of the compiled tier by name."""
 
 from __future__ import annotations
 
@@ -8,29 +8,27 @@ from typing import Final
 from planner.heuristics.search_guide_compiled import Guide
 from planner.portfolio.tiers import Contender, take_turns
 from planner.search.astar_compiled import CompiledAstar
-from planner.search.best_first_width_compiled import CompiledWidth
-from planner.search.lazy_best_first_compiled import CompiledLazy
-from planner.search.mcts_compiled import CompiledMcts
+from planner.search.guided_search_compiled import CompiledLazy, CompiledMcts, CompiledWidth
+from planner.search.lazy_best_first import lower_weights
 from planner.search.plan_neighborhood import PartSearch
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.task_compiled import Board
-from planner.search.weighted_astar import falling
 from planner.task.ground_task import State, facts_of
 
 PART: Final = 400_000
-"""Steps of inner loops between two pauses of a search for a part of a plan."""
+"""Steps of inner loops between two pauses of a search for a window of a plan: about 1 ms."""
 UNIT: Final = 500
-"""Evaluations before greedy search is begun again in another order, beside the first."""
+"""Evaluations of the first greedy search before others join, and unit of the restarts of one of them."""
 TURN: Final = 0.01
-"""Seconds that each of these has at least."""
+"""Seconds of the shortest turn of these searches."""
 
 
 def compiled_search(
     board: Board, search: str, heuristic: str, costs: list[int], *, states: int | None = None, landmarks: bool = False
 ) -> Callable[[Run], Steps]:
-    """Return the search of that name on `board`.
+    """Return the search of that name on `board`; its estimates add up `costs`, and it gives up after so many `states`.
 
-    Its estimates count `costs`. With `states`, it gives up after so many.
+    With `landmarks`, greedy and weighted search count landmarks, and greedy search varies its order.
     """
     if search in {"astar", "uniform"}:
         return CompiledAstar(board, heuristic or "blind", states=states).steps
@@ -41,12 +39,12 @@ def compiled_search(
         return CompiledWidth(guide).steps
     lazy = CompiledLazy(guide)
     if search == "weighted":
-        return lambda run: falling(lambda weight: lazy.weighted(run, weight))
-    return (lambda run: _varied(guide, run)) if landmarks else lazy.greedy
+        return lambda run: lower_weights(lambda weight: lazy.weighted(run, weight))
+    return (lambda run: _diversify_greedy(guide, run)) if landmarks else lazy.greedy
 
 
 def part_search(board: Board, costs: list[int]) -> PartSearch:
-    """Return a search for parts of plans on `board`, whose estimates count `costs`."""
+    """Return a search for windows of plans on `board`; its estimates add up `costs`."""
     guide = Guide(board, costs, milestones=False)
 
     def search(state: State, goal: State, run: Run) -> Steps:
@@ -56,11 +54,10 @@ def part_search(board: Board, costs: list[int]) -> PartSearch:
     return search
 
 
-def _varied(guide: Guide, run: Run) -> Steps:
-    """Search greedily, and when that lasts, by turns also in other orders, and by novelty.
+def _diversify_greedy(guide: Guide, run: Run) -> Steps:
+    """Search greedily for a first plan; if that takes long, take turns with restarts in other orders and with BFWS.
 
-    How long it takes to a plan is much a matter of luck, and one search is lucky where another one is not. It ends with
-    the first plan, whoever finds it.
+    The time to a first plan varies much with the order of expansions, so that several orders are a better bet than one.
     """
     first, before = CompiledLazy(guide).greedy(run), run.evaluated
     while run.evaluated - before < UNIT:

@@ -1,4 +1,4 @@
-"""The incumbent: the best plan and bound that a search has found so far, validated and in the problem's units."""
+"""The incumbent: the best plan and lower bound so far, validated and in the units of the problem."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from planner.validation.verdict import Verdict
 
 REPORT_SECONDS: Final = 0.05
-"""Bounds are reported no more often than this; plans at once."""
+"""Seconds between two reports of bounds; plans are reported at once."""
 EXACT: Final = Context(prec=600)
 """Decimal arithmetic with more digits than any cost has."""
 
 
 class Incumbent:
-    """What one search knows about a problem, and the `Result` that this makes.
+    """The best plan and bound of one search, from which it makes the `Result`.
 
-    `limits` limits the search; None: the limits of the options, which begin to count now.
+    Without `limits`, those of the options begin to count now.
     """
 
     def __init__(self, problem: Problem, options: SolveOptions, limits: Limits | None = None) -> None:
         self.problem = problem
         self.limits = limits or options.limits()
-        self.run = Run(on_change=self._changed)
+        self.run = Run(on_change=self._report_progress)
         self.run.seed, self.run.most_simulations = options.seed, options.simulations
         self.caveat = ""
-        """What the search cannot prove."""
+        """A sentence about what the search cannot prove."""
         self._on_progress = options.on_progress
         self._task: Task | None = None
         self._ground_seconds = 0.0
@@ -48,37 +48,37 @@ class Incumbent:
         self._plan_actions: list[int] | None = None
         self._next_report = 0.0
 
-    def within_limits(self, work: Callable[[], Result]) -> Result:
-        """Return what `work` returns, or what is known when a limit ends it."""
+    def run_within_limits(self, work: Callable[[], Result]) -> Result:
+        """Return the result of `work`, or a result from the incumbent when a limit ends it."""
         try:
             with collector_paused():
                 return work()
         except LimitReached as limit:
-            return self.stopped(limit.stopped_by)
+            return self.result_at_limit(limit.stopped_by)
         except MemoryError:
-            return self.stopped(StoppedBy.MEMORY)
+            return self.result_at_limit(StoppedBy.MEMORY)
         except KeyboardInterrupt:
-            return self.stopped(StoppedBy.CANCELLED)
+            return self.result_at_limit(StoppedBy.CANCELLED)
 
     def improve(self, steps: Steps, mode: str) -> Result:
-        """Go through `steps` to their end, or to the first plan where `mode` is that; raises `LimitReached`."""
+        """Run `steps` to their end, or to the first plan in mode "first"; raises `LimitReached`."""
         while True:
             self.limits.check()
             try:
                 next(steps)
             except StopIteration as stop:
-                return self.ended(stop.value)
+                return self.result_of(stop.value)
             if mode == "first" and self.run.plan is not None:
-                return self.ended(Ending.FIRST_PLAN)
+                return self.result_of(Ending.FIRST_PLAN)
 
     def take_task(self, task: Task) -> None:
-        """Note that grounding is done, and gave this task."""
+        """Take the ground task, and note the time of grounding."""
         self._task = task
         self._ground_seconds = self.limits.elapsed
         self._searching_since = time.thread_time()
 
-    def unreachable(self) -> Result:
-        """Return the answer where not even the relaxed goal can be reached."""
+    def unreachable_result(self) -> Result:
+        """Return the result where not even the relaxed goal can be reached."""
         goal = self._task.unreachable_goal if self._task else None
         constraint = None if goal is None else constraint_of(goal, self.problem)
         reason = f"nothing makes this part of the goal true: {goal}"
@@ -86,12 +86,12 @@ class Incumbent:
             reason = f"nothing can keep this constraint: {constraint}"
         return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason)
 
-    def stopped(self, stopped_by: StoppedBy) -> Result:
-        """Return what is known when a limit ends the work."""
+    def result_at_limit(self, stopped_by: StoppedBy) -> Result:
+        """Return the result when a limit ends the search."""
         return self._result(self._status(), stopped_by, self._reason())
 
-    def ended(self, ending: Ending) -> Result:
-        """Return the answer when the search ends by itself."""
+    def result_of(self, ending: Ending) -> Result:
+        """Return the result when the search ends of its own accord."""
         if self.run.plan is None and ending is Ending.EXHAUSTED:
             return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, self.run.excluded)
         status = self._status()
@@ -102,7 +102,7 @@ class Incumbent:
         return self._result(status, StoppedBy.FIRST_PLAN if first else StoppedBy.INCOMPLETE, self._reason(done))
 
     def _reason(self, done: str = "") -> str:
-        """Return what kept the search from a proof, and what was `done`."""
+        """Join the reasons why the search has no proof."""
         return "; ".join(filter(None, [self.caveat, self.run.failed, done]))
 
     def _status(self) -> Status:
@@ -113,15 +113,15 @@ class Incumbent:
 
     def _result(self, status: Status, stopped_by: StoppedBy, reason: str = "") -> Result:
         bound = None if status is Status.UNSOLVABLE or self._task is None else self._bound()
-        return Result(status, stopped_by, self._validated(), bound, self._statistics(), reason)
+        return Result(status, stopped_by, self._validated_plan(), bound, self._statistics(), reason)
 
     def _bound(self) -> Number | None:
         bound = self.run.lower_bound
         resolution = self._task.resolution if self._task else 1
         return None if bound >= INFINITY else exact(EXACT.divide(Decimal(bound), resolution))
 
-    def _validated(self) -> Plan | None:
-        """Return the best plan, checked by the independent validator when it is new."""
+    def _validated_plan(self) -> Plan | None:
+        """Return the best plan; when it is new, check it by the independent validator."""
         actions = self.run.plan
         if actions is None or actions is self._plan_actions:
             return self._plan
@@ -134,12 +134,12 @@ class Incumbent:
         return plan
 
     def plan_of(self, actions: list[int]) -> Plan:
-        """Return what a search has found as a plan."""
+        """Convert action numbers to a plan."""
         assert self._task is not None
         return Plan(tuple([self._task.actions[action].step for action in actions]), self.problem)
 
     def check(self, plan: Plan) -> Verdict:
-        """Return what the independent checker says about `plan`."""
+        """Validate `plan` with code that shares nothing with the search."""
         from planner.validation.validate import validate
 
         return validate(self.problem, plan)
@@ -164,18 +164,18 @@ class Incumbent:
             run.simulations,
         )
 
-    def _changed(self) -> None:
+    def _report_progress(self) -> None:
         if self._on_progress is None:
             return
         now = time.monotonic()
         if self.run.plan is self._plan_actions and now < self._next_report:
             return
         self._next_report = now + REPORT_SECONDS
-        self._on_progress(Progress(self._validated(), self._bound(), self.limits.elapsed, self._statistics()))
+        self._on_progress(Progress(self._validated_plan(), self._bound(), self.limits.elapsed, self._statistics()))
 
 
-def unsupported(problem: Problem, takes: Collection[str] = ()) -> Result | None:
-    """Return the refusal of what search does not take, or None; this one `takes` some of it."""
+def refuse_constructs(problem: Problem, takes: Collection[str] = ()) -> Result | None:
+    """Return a refusal if `problem` has a construct that search does not support, except those in `takes`."""
     has = {
         "unknown facts": bool(problem.unknown),
         "soft goals": bool(problem.goal.soft),
@@ -189,10 +189,10 @@ def unsupported(problem: Problem, takes: Collection[str] = ()) -> Result | None:
     return refusal(f"search does not take {constructs[0]} yet")
 
 
-def intended(domain: DomainModel, result: Result) -> Result:
-    """Return `result`, for which actions come out as intended, as what it is where they may come out otherwise.
+def weaken_to_intended(domain: DomainModel, result: Result) -> Result:
+    """Say in `result` that planning assumed the intended outcomes; UNSOLVABLE becomes UNKNOWN.
 
-    What other outcomes would reach is not known: then nothing is proved unsolvable.
+    Other outcomes might reach the goal, so that planning on the intended ones proves nothing unsolvable.
     """
     names = uncertain_actions(domain)
     if not names or result.status is Status.UNSUPPORTED:
@@ -203,11 +203,11 @@ def intended(domain: DomainModel, result: Result) -> Result:
     return replace(result, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, reason=reason)
 
 
-def as_intended(problem: Problem, result: Result, limits: Limits, answer: Solve) -> Result:
-    """Return `result`, for which actions come out as intended; it stays UNSOLVABLE where no outcomes reach the goal."""
+def qualify_intended(problem: Problem, result: Result, limits: Limits, answer: Solve) -> Result:
+    """Say in `result` that planning assumed the intended outcomes; keep UNSOLVABLE where no outcomes reach the goal."""
     if result.status is Status.UNSOLVABLE and uncertain_actions(problem.domain):
         from planner.compilations.determinization import is_hopeless
 
         if is_hopeless(problem, limits, answer):
             return result
-    return intended(problem.domain, result)
+    return weaken_to_intended(problem.domain, result)

@@ -1,9 +1,9 @@
-"""Which searches are run for a task, and how they share the time.
+"""The portfolio: which searches run for a task, when, with which share of the time, and why.
 
-Where deletes do not bind, a cheapest relaxed plan is all that is needed. Else Python searches a small state space
-fastest without any estimate, a larger one with LM-cut, and finds a first plan fastest by greedy search. No look at a
-task tells which it is, so they take turns on it, and share what they find: the best plan cuts off what costs as much in
-all of them, and the first that is exhausted has the proof.
+Nothing that is known of a task before the search tells which algorithm is best for it. So several take turns and share
+the incumbent: the best plan prunes in all of them, and the first search that is exhausted proves it optimal. Where
+deletes do not bind, a cheapest relaxed plan is optimal; a small state space is searched fastest without an estimate, a
+larger one with LM-cut or abstractions; greedy search finds a first plan fastest.
 """
 
 from __future__ import annotations
@@ -16,30 +16,31 @@ from planner.heuristics import REGISTRY as HEURISTICS
 from planner.lightweight import Any, Final, dataclass
 from planner.options import SolveOptions
 from planner.portfolio.tiers import Contender, take_turns
-from planner.portfolio.workplace import Workplace, heuristic_for
+from planner.portfolio.workplace import Workplace, heuristic_of
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending
 from planner.search.search_run import Steps
 
 ELSEWHERE: Final = {"search": ("depth-first",), "heuristic": ("composition",)}
-"""Names that are for hierarchical problems only."""
+"""Names that only hierarchical problems know."""
 MODES: Final = ("anytime", "first", "optimal")
+
 BLIND_STATES: Final = 4_000_000
 """States after which uniform-cost search in plain Python gives up: they take about a GiB."""
 FEW_STATES: Final = 100_000
-"""The same where any plan will do: what is larger, estimates find sooner."""
+"""The same in mode "first": in larger state spaces, searches with estimates find a plan sooner."""
 HEAD_START: Final = 0.03
-"""Seconds in which relaxed plans are tried before anything else: where deletes do not bind, nothing else is needed."""
-PATIENCE: Final = 0.1
-"""Seconds that the search for a proof is at work before it is looked for what no plan needs."""
-PATIENCE_FOR_ACTION: Final = 1e-5
-"""Seconds more for each action: where there are many, that takes longer."""
-PRUNING: Final = 3.0
-"""Seconds for that."""
+"""Seconds in which relaxed plans are tried before any other search begins."""
 UNPREPARED: Final = 1.0
-"""Seconds, times their shares, that other searches have before abstractions are prepared for."""
+"""Seconds, times their shares, that other searches get before A* with abstractions prepares these."""
+PATIENCE: Final = 0.1
+"""Delay before h² pruning starts, in seconds."""
+PATIENCE_FOR_ACTION: Final = 1e-5
+"""Additional delay for each action, in seconds: with many actions, h² takes longer."""
+PRUNING: Final = 3.0
+"""Time limit of h² pruning, in seconds of processor time."""
 FEWER: Final = 0.98
-"""The part of the actions that may be left, unless states are left out, if that search is to begin again."""
+"""Restart the search for a proof only if h² leaves at most this fraction of the actions, or finds mutex states."""
 
 
 Start = Callable[[Workplace], Steps]
@@ -47,50 +48,25 @@ Start = Callable[[Workplace], Steps]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A search of a portfolio: `share` is its part of the time against the others'.
-
-    It begins as if it had used up `late` seconds of processor time already; below 0, it goes first for so long.
-    """
+    """A row of the portfolio table."""
 
     start: Start
     share: int
+    """Share of the time, relative to the other searches of the portfolio."""
     why: str
     late: float = 0.0
+    """Seconds of processor time that count as spent at the beginning; below 0, the search goes first for so long."""
     when: Callable[[Workplace], bool] = lambda _: True
+    """The tasks for which the search runs."""
 
 
-def named(search: str, heuristic: str | None = None, **options: Any) -> Start:
-    """Return what starts the search called `search`, with the options of `Workplace.search`."""
+def search_by(search: str, heuristic: str | None = None, **options: Any) -> Start:
+    """Return the start of the search with this name, with the options of `Workplace.search`."""
     return lambda workplace: workplace.search(search, heuristic, **options)
 
 
-def run_portfolio(name: str, workplace: Workplace) -> Steps:
-    """Let the searches of the portfolio called `name`, such as one for a mode, take turns until one has the proof."""
-    return take_turns(contenders(name, workplace), workplace.run)
-
-
-def contenders(name: str, workplace: Workplace) -> list[Contender]:
-    """Return the searches of the portfolio called `name` that suit the task."""
-    entries = [each for each in PORTFOLIOS[name] if each.when(workplace)]
-    return [Contender(each.start(workplace), each.share, spent=each.late) for each in entries]
-
-
-def run_named_search(workplace: Workplace, search: str, heuristic: str | None) -> tuple[Steps, str]:
-    """Return the search that was asked for, and what it cannot prove, in words ("" if nothing)."""
-    name, caveat = heuristic_for(search, heuristic), ""
-    kind = HEURISTICS[name or "blind"]
-    if not SEARCHES[search].complete:
-        caveat = f"{search} proves nothing: it may give up states that lead to the goal"
-    elif not workplace.safe(kind):
-        caveat = f"{search} proves nothing with {name}, which may give up states that lead to the goal"
-    elif SEARCHES[search].needs_admissible and not kind.admissible:
-        caveat = f"{search} proves nothing with {name}, which may estimate too much"
-    workplace.run.trusted = not caveat
-    return workplace.search(search, heuristic), caveat
-
-
 def prove(workplace: Workplace) -> Steps:
-    """Search for a cheapest plan: for a moment as the task is, then without what no plan needs, and in more ways."""
+    """Search for a cheapest plan; if that takes long, prune the task by h² and search what is left."""
     steps = run_portfolio("proof", workplace)
     until = time.thread_time() + PATIENCE + PATIENCE_FOR_ACTION * len(workplace.task.actions)
     while time.thread_time() < until:
@@ -99,88 +75,117 @@ def prove(workplace: Workplace) -> Steps:
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
         yield
-    pruned = yield from workplace.without_needless(PRUNING)
+    pruned = yield from workplace.prune_by_h2(PRUNING)
     if pruned is not None and not pruned.solvable:
         workplace.run.by = (pruned.by, "")
         return Ending.EXHAUSTED
+    # If there is little to gain from the pruned task, go on with the searches that have begun, and add abstractions.
     if pruned is None or not (pruned.task.conflicts or len(pruned.actions) <= FEWER * len(workplace.task.actions)):
         begun = Contender(steps, 3, by=workplace.run.by)
-        return (yield from take_turns([begun, *contenders("abstractions", workplace)], workplace.run))
+        return (yield from take_turns([begun, *select_contenders("abstractions", workplace)], workplace.run))
     steps.close()
-    return (yield from workplace.elsewhere(pruned, lambda left: run_portfolio("proof of what is left", left)))
+    return (yield from workplace.search_pruned(pruned, lambda left: run_portfolio("pruned proof", left)))
 
 
-def improving(workplace: Workplace) -> Steps:
-    """Find a plan soon, and then better ones."""
+def search_anytime(workplace: Workplace) -> Steps:
+    """Search greedily for a first plan, and then for better ones."""
     if (yield from workplace.search("greedy", landmarks=True)) is Ending.EXHAUSTED:
         return Ending.EXHAUSTED
-    yield  # the first plan may be all that is wanted
+    yield  # in mode "first", the search ends here
     return (yield from run_portfolio("improvement", workplace))
 
 
-def makes_abstractions(workplace: Workplace) -> bool:
-    """Return whether machine code can make abstractions of the task."""
-    return workplace.compiles() and HEURISTICS["scp"].supports(workplace.task)
+def can_make_abstractions(workplace: Workplace) -> bool:
+    """Return whether machine code can compute abstractions of the task."""
+    return workplace.has_machine_code() and HEURISTICS["scp"].supports(workplace.task)
 
 
 _RELAXED: Final = Entry(
-    lambda workplace: workplace.relaxed(),
+    lambda workplace: workplace.try_relaxed_plans(),
     3,
-    "where deletes do not bind, a cheapest relaxed plan is all that is needed",
+    "where deletes do not bind, a cheapest relaxed plan is optimal",
     late=-HEAD_START,
 )
-_PROOF: Final = Entry(prove, 3, "only a search for a cheapest plan has the proof")
-_IMPROVING: Final = Entry(improving, 4, "a first plan cuts off what costs as much, and users want one soon")
-_SMALL: Final = "without estimates, a small state space is searched the fastest"
+_PROOF: Final = Entry(prove, 3, "only a search for a cheapest plan gives bounds")
+_ANYTIME: Final = Entry(search_anytime, 4, "users want a first plan soon, and its cost prunes all searches")
+_SMALL: Final = "a small state space is searched fastest without an estimate"
 _EXACT: Final = (
-    Entry(named("astar"), 2, "LM-cut guides best where the state space is large"),
-    Entry(named("uniform", states=BLIND_STATES), 1, _SMALL),
+    Entry(search_by("astar"), 2, "LM-cut is the best guide in a large state space"),
+    Entry(search_by("uniform", states=BLIND_STATES), 1, _SMALL),
 )
 _ABSTRACTIONS: Final = (
     Entry(
-        named("astar", "scp"),
+        search_by("astar", "scp"),
         2,
-        "abstractions see what LM-cut does not, but take long to prepare: others go first for a while",
+        "abstractions see interactions that LM-cut ignores, but take long to prepare: the others go first",
         late=2 * UNPREPARED,
-        when=makes_abstractions,
+        when=can_make_abstractions,
     ),
 )
 PORTFOLIOS: Final[dict[str, tuple[Entry, ...]]] = {
-    "first": (_IMPROVING, Entry(named("uniform", states=FEW_STATES), 1, _SMALL)),
-    "anytime": (_RELAXED, _PROOF, _IMPROVING),
+    # one for each mode
+    "first": (_ANYTIME, Entry(search_by("uniform", states=FEW_STATES), 1, _SMALL)),
+    "anytime": (_RELAXED, _PROOF, _ANYTIME),
     "optimal": (_RELAXED, _PROOF),
+    # within `prove`: before h² pruning, after it on the same task, and after it on the pruned task
     "proof": _EXACT,
     "abstractions": _ABSTRACTIONS,
-    "proof of what is left": _EXACT + _ABSTRACTIONS,
+    "pruned proof": _EXACT + _ABSTRACTIONS,
+    # within `search_anytime`, after the first plan
     "improvement": (
-        Entry(lambda workplace: workplace.windows(), 1, "pieces of the best plan are small problems"),
-        Entry(named("weighted", landmarks=True), 1, "with ever less weight on the estimate, plans become cheaper"),
+        Entry(lambda workplace: workplace.improve_windows(), 1, "windows of the incumbent are small problems"),
+        Entry(search_by("weighted", landmarks=True), 1, "with falling weights of the estimate, plans become cheaper"),
     ),
 }
-"""Which searches take turns, for each mode and within those: which, with which share of the time, when and why."""
+"""The portfolio table: the searches that take turns in each mode, and within some of these searches."""
 
 
-def named_search(options: SolveOptions) -> str | None:
-    """Return the search that was asked for, if any; a heuristic alone asks for A*."""
+def run_portfolio(name: str, workplace: Workplace) -> Steps:
+    """Let the searches of the portfolio called `name` take turns until one is exhausted."""
+    return take_turns(select_contenders(name, workplace), workplace.run)
+
+
+def select_contenders(name: str, workplace: Workplace) -> list[Contender]:
+    """Return the searches of the portfolio called `name` that suit the task."""
+    entries = [each for each in PORTFOLIOS[name] if each.when(workplace)]
+    return [Contender(each.start(workplace), each.share, spent=each.late) for each in entries]
+
+
+def run_named_search(workplace: Workplace, search: str, heuristic: str | None) -> tuple[Steps, str]:
+    """Return the search that the options name, and a sentence about what it cannot prove ("" if it proves all)."""
+    name, caveat = heuristic_of(search, heuristic), ""
+    kind = HEURISTICS[name or "blind"]
+    if not SEARCHES[search].complete:
+        caveat = f"{search} proves nothing: it may give up states that lead to the goal"
+    elif not workplace.is_safe(kind):
+        caveat = f"{search} proves nothing with {name}, which may give up states that lead to the goal"
+    elif SEARCHES[search].needs_admissible and not kind.admissible:
+        caveat = f"{search} proves nothing with {name}, which may estimate too much"
+    workplace.run.trusted = not caveat
+    return workplace.search(search, heuristic), caveat
+
+
+def search_named_in(options: SolveOptions) -> str | None:
+    """Return the search that the options name, if any; a heuristic alone stands for A*."""
     return options.search or ("astar" if options.heuristic else None)
 
 
 def check_names(options: SolveOptions) -> str | None:
-    """Return the search that was asked for, if any; raises `InputError` for unknown names."""
-    checked_name("mode", options.mode, MODES)
-    checked_name("search", options.search, SEARCHES)
-    checked_name("heuristic", options.heuristic, HEURISTICS)
-    return named_search(options)
+    """Return the search that the options name, if any; raise `InputError` for unknown names."""
+    check_name("mode", options.mode, MODES)
+    check_name("search", options.search, SEARCHES)
+    check_name("heuristic", options.heuristic, HEURISTICS)
+    return search_named_in(options)
 
 
-def check_any(search: str | None, heuristic: str | None) -> None:
-    """Raise `InputError` for names that no kind of problem knows."""
-    checked_name("search", search, (*SEARCHES, *ELSEWHERE["search"]))
-    checked_name("heuristic", heuristic, (*HEURISTICS, *ELSEWHERE["heuristic"]))
+def check_names_of_any_kind(search: str | None, heuristic: str | None) -> None:
+    """Raise `InputError` for names that neither classical nor hierarchical problems know."""
+    check_name("search", search, (*SEARCHES, *ELSEWHERE["search"]))
+    check_name("heuristic", heuristic, (*HEURISTICS, *ELSEWHERE["heuristic"]))
 
 
-def checked_name(what: str, name: str | None, known: Collection[str]) -> None:
-    """Raise `InputError` if `name`, the name of `what`, is not `known`."""
+def check_name(what: str, name: str | None, known: Collection[str]) -> None:
+    """Raise `InputError` if `name`, the name of a `what`, is not `known`."""
     if name is not None and not (isinstance(name, str) and name in known):
         hint = did_you_mean(str(name), known) or f"there are {', '.join(known)}"
         raise InputError(f"there is no {what} '{name}'", hint=hint)

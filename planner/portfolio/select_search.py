@@ -1,22 +1,22 @@
-"""Which search, or which portfolio of searches, a problem and the options ask for."""
+"""Selects the search, or the portfolio of searches, for a problem and the options."""
 
 from __future__ import annotations
 
 from planner.model import Problem
 from planner.options import SolveOptions
 from planner.portfolio.incumbent import Incumbent
-from planner.portfolio.portfolio import named_search, run_named_search, run_portfolio
-from planner.portfolio.symbolic_beside import alone, beside
+from planner.portfolio.portfolio import run_named_search, run_portfolio, search_named_in
+from planner.portfolio.symbolic_process import run_symbolic_alone, run_symbolic_beside
 from planner.portfolio.workplace import Workplace
 from planner.search.search_run import Steps
 
 
 def select_search(problem: Problem, options: SolveOptions, workplace: Workplace, incumbent: Incumbent) -> Steps:
-    """Return the search of the ground task for plans of `problem`, which begins when somebody asks for its first step.
+    """Return the search of the ground task for plans of `problem`; set `incumbent.caveat` to what it cannot prove.
 
-    `incumbent.caveat` is set to what the search cannot prove.
+    The search begins when its first step is asked for.
     """
-    mode, name, heuristic = options.mode, named_search(options), options.heuristic
+    mode, name, heuristic = options.mode, search_named_in(options), options.heuristic
     if problem.deadline is not None:
         from planner.scheduling.deadlines import NOT_ALL, meeting_deadline
 
@@ -27,9 +27,9 @@ def select_search(problem: Problem, options: SolveOptions, workplace: Workplace,
 
         return within_budgets(workplace, problem, mode, name, heuristic)
     if name == "symbolic":
-        return alone(workplace, incumbent.limits)
+        return run_symbolic_alone(workplace, incumbent.limits)
     if name is not None:
         steps, incumbent.caveat = run_named_search(workplace, name, heuristic)
         return steps
     steps = run_portfolio(mode, workplace)
-    return steps if mode == "first" else beside(steps, workplace, incumbent.limits)
+    return steps if mode == "first" else run_symbolic_beside(steps, workplace, incumbent.limits)

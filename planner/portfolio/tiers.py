@@ -1,8 +1,9 @@
-"""Searches that take turns, and the two tiers: a search begins in plain Python, and machine code takes over what lasts.
+"""Scheduling of searches: turns of several searches, and the two tiers of each.
 
-A task that takes milliseconds never waits for machine code to load; a large task begins in machine code. Where there is
-no machine code yet, a search that lasts has it made by a process of its own, and goes on in plain Python until then.
-What machine code cannot do (cost ranges that are too wide, a computer without numba) stays in plain Python.
+A search begins in plain Python (the reference tier) and is replaced by machine code (the compiled tier) if it takes
+long, so that small tasks never wait for machine code to load. Large tasks begin in machine code. Where there is no
+machine code yet, a process of its own compiles the kernels while the search goes on in plain Python. Searches that
+machine code cannot run (for very large costs, or without numba) stay in plain Python.
 """
 
 from __future__ import annotations
@@ -16,22 +17,26 @@ from planner.search import Run
 from planner.search.search_run import Ending, Steps
 
 PATIENCE_LOADED: Final = 0.003
-"""Seconds that a search is at work before machine code takes over, where that is loaded already."""
+"""Seconds of search before machine code takes over, if it is loaded."""
 PATIENCE_BUILT: Final = 0.04
-"""The same where it must be loaded first, which takes about as long."""
+"""Seconds of search before machine code is loaded: loading takes about as long."""
 PATIENCE_MISSING: Final = 1.0
-"""Seconds before machine code is made where there is none: that takes two or three minutes of a processor, once."""
+"""Seconds of search before kernels are compiled where they are not: once, for two or three minutes of a processor."""
 LOOK_AGAIN: Final = 0.5
-"""Seconds between two looks whether it is there now."""
+"""Seconds between two tests whether the compilation has finished."""
+FIRST_TURN: Final = 0.02
+"""Seconds of the first turns: what the first search solves meanwhile needs no preparation of the others."""
+TURN: Final = 0.1
+"""Length of a turn as a fraction of the total time spent before it."""
 
 
 def tiered(
     reference: Callable[[], Steps], compiled: Callable[[], Steps], *, large: bool = False, again: bool = True
 ) -> Steps:
-    """Run a search: `reference` at first, which is given up for `compiled` if it lasts.
+    """Run `reference`, and replace it by `compiled` if it takes long.
 
-    A `large` task would keep plain Python busy before its first state: there `compiled` begins, if there is machine
-    code. What the compiled search cannot finish begins `again` in plain Python.
+    For a `large` task, whose preparation in plain Python takes long, begin with `compiled` if there is machine code.
+    With `again`, a compiled search that ends INCOMPLETE is followed by the reference search.
     """
     ending = None if large and _can_load() else (yield from _until_compiled(reference()))
     if ending is None:
@@ -42,10 +47,10 @@ def tiered(
 
 
 def _until_compiled(reference: Steps) -> Generator[None, None, Ending | None]:
-    """Run `reference` to its end, or until there is machine code: then the ending is None."""
+    """Run `reference` to its end, or until machine code can take over; return None then."""
     clock = time.monotonic
     spent, patience = 0.0, PATIENCE_LOADED
-    while spent <= patience or (patience := _patience(spent)) > spent:
+    while spent <= patience or (patience := _next_look(spent)) > spent:
         began = clock()
         try:
             next(reference)
@@ -63,8 +68,8 @@ def _can_load() -> bool:
     return library.loaded() is not None
 
 
-def _patience(spent: float) -> float:
-    """Return when to look for machine code again, in seconds spent; 0 where it is loaded."""
+def _next_look(spent: float) -> float:
+    """Return after how many seconds of search to look for machine code again; 0 where it is loaded."""
     if spent < PATIENCE_BUILT and "planner.jit.library" not in sys.modules:
         return PATIENCE_BUILT
     from planner.jit import library
@@ -78,27 +83,24 @@ def _patience(spent: float) -> float:
     return max(spent + LOOK_AGAIN, PATIENCE_MISSING) if spent >= PATIENCE_BUILT else PATIENCE_BUILT
 
 
-FIRST_TURN: Final = 0.02
-"""Seconds: what is solved within the first turn of the first search is solved without building anything for others."""
-TURN: Final = 0.1
-"""A turn is this part of the time that was spent before it."""
-
-
 @dataclass(slots=True)
 class Contender:
-    """A search that takes part, started when its turn comes; `share` is its part of the time against the others'."""
+    """A search that takes turns with others, started in its first turn."""
 
     steps: Steps
     share: int
+    """Its share of the time, relative to the others'."""
     spent: float = 0.0
+    """Seconds of processor time that count as spent."""
     by: tuple[str, str] = ("", "")
+    """The names of the search and the heuristic at work."""
 
 
 def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST_TURN) -> Steps:
-    """Run the one that has had the least of its share, for a turn that grows with the time spent so far.
+    """Let `contenders` take turns: next is always the one that has had the least time relative to its share.
 
-    That is processor time: a busy computer does not change who has what. A turn that gave a better plan is not counted:
-    there may be more where it came from.
+    Turns grow with the total time spent, and are measured in processor time, so that a busy computer does not change
+    the shares. A turn that improved the incumbent is not charged to its search, which may well improve it again.
     """
     clock = time.thread_time
     total = 0.0
@@ -125,8 +127,8 @@ def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST
     return Ending.INCOMPLETE
 
 
-def until_plan(steps: Steps, run: Run) -> Steps:
-    """Go through `steps` until there is a plan."""
+def run_until_plan(steps: Steps, run: Run) -> Steps:
+    """Run `steps` until there is a plan."""
     while run.plan is None:
         try:
             next(steps)
@@ -141,8 +143,8 @@ def _ending(stop: StopIteration) -> Ending:
     return stop.value
 
 
-def at_most(states: int, steps: Steps, run: Run) -> Steps:
-    """Go through `steps` until they have generated so many states."""
+def run_at_most(states: int, steps: Steps, run: Run) -> Steps:
+    """Run `steps` until they have generated so many states."""
     made = 0
     while made < states:
         before = run.generated

@@ -1,4 +1,4 @@
-"""Where the searches for one task are started, each in the tier that suits it."""
+"""Creates the searches for one task and picks the tier of each."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
 from planner.heuristics.hplus import relaxed_plans
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, replace
-from planner.portfolio.tiers import at_most, tiered
+from planner.portfolio.tiers import run_at_most, tiered
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
-from planner.search.relaxed_plans import unbinding
-from planner.search.search_run import Steps, advice, elsewhere
-from planner.search.weighted_astar import once
+from planner.search.lazy_best_first import search_with_weight
+from planner.search.relaxed_plans import try_relaxed_plans
+from planner.search.search_run import Steps, as_advice, search_reduced_task
 from planner.task.ground_task import State, Task, facts_of
 
 if TYPE_CHECKING:
@@ -36,56 +36,55 @@ COMPILED: Final = frozenset(
         ("mcts", "hff"),
     }
 )
-"""Searches and heuristics that there are kernels for."""
+"""Searches and heuristics that have kernels."""
 PREPARED: Final = frozenset({"scp", "scp+lmcut"})
-"""Heuristics that plain Python takes long to prepare: machine code begins, if there is some."""
-FEW_ACTIONS: Final = 10_000
-"""Actions up to which that is done: the first relaxed plan takes a look at all of them."""
+"""Heuristics that take long to prepare in plain Python: these searches begin in machine code, if there is any."""
 MANY_ACTIONS: Final = 2_000
-"""Actions from which on getting ready to search takes plain Python longer than loading machine code."""
+"""From this number of actions on, preparing a search in plain Python takes longer than loading machine code."""
 MOST_TOGETHER: Final = 1 << 50
-"""What all actions cost together, where machine code is used: it counts in words of 64 bits."""
+"""Sum of all action costs below which machine code is used: it computes in words of 64 bits."""
 COMPACT: Final = 4
-"""So many packed states take about as much memory as one in plain Python."""
-MOST_FACTS: Final = 10_000
-"""Facts up to which it is found out which pairs of them may hold: they take some 50 MB then."""
-MOST_ACTIONS: Final = 100_000
-"""Actions up to which that is done: more take seconds to get ready."""
+"""Packed states that take about as much memory as one state in plain Python."""
+RELAXED_PLAN_ACTIONS: Final = 10_000
+"""Most actions for which relaxed plans are tried: the first relaxed plan looks at all actions."""
+H2_FACTS: Final = 10_000
+"""Most facts for which h² is computed: the pairs take some 50 MB then."""
+H2_ACTIONS: Final = 100_000
+"""Most actions for which h² is computed: preparing more takes seconds."""
 
 NO_NUMBERS: Final = "however often each action is used, they do not add up to the goal"
-"""Why there is no plan where the state equation says so."""
+"""The reason reported where the state equation has no solution."""
 
 
 @dataclass(slots=True)
 class Workplace:
-    """What all searches for one task share; `check` raises when a limit is reached.
-
-    `pruned` is the task without what no plan needs, once that was looked for, `_board` the task as machine code sees
-    it, once that was asked for.
-    """
+    """A task and what all searches for it share."""
 
     task: Task
     space: Space
     run: Run
     check: Callable[[], None]
+    """Raises when a limit is reached."""
     pruned: Pruned | None = None
+    """The result of h² pruning, once that has run."""
     _board: Board | None = None
+    """The arrays of the task, once a kernel has needed them."""
 
     def search(
         self, name: str, heuristic: str | None = None, *, states: int | None = None, landmarks: bool = False
     ) -> Steps:
-        """Run the search called `name` with a heuristic, its own by default, in either tier.
+        """Run the search called `name` with `heuristic`, or with its default heuristic, in either tier.
 
-        With a number of `states` it gives up when it has generated about so many in plain Python, or, as they take less
-        memory there, four times as many in machine code. With `landmarks`, machine code counts them too. A heuristic
-        that is not safe for the task may have given up states: then nothing is exhausted.
+        With a number of `states`, the search gives up after about so many in plain Python, or four times as many in
+        machine code, where states are smaller. With `landmarks`, machine code also counts landmarks. The ending is
+        never EXHAUSTED if the search is incomplete or the heuristic is not safe for the task.
         """
-        heuristic = heuristic_for(name, heuristic)
+        heuristic = heuristic_of(name, heuristic)
         self.run.by = (name, heuristic)
 
         def reference() -> Steps:
             steps = self._reference(name, heuristic)
-            return steps if states is None else at_most(states, steps, self.run)
+            return steps if states is None else run_at_most(states, steps, self.run)
 
         def compiled() -> Steps:
             from planner.portfolio.compiled_searches import compiled_search
@@ -93,25 +92,25 @@ class Workplace:
             costs = SEARCHES[name].counts.of(self.space.costs)
             most = None if states is None else COMPACT * states
             self.run.by = (name, f"{heuristic} and landmarks" if landmarks else heuristic)
-            search = compiled_search(self.packed(), name, heuristic, costs, states=most, landmarks=landmarks)
+            search = compiled_search(self.board(), name, heuristic, costs, states=most, landmarks=landmarks)
             return search(self.run)
 
         kind = HEURISTICS[heuristic or "blind"]
-        if (name, heuristic) in COMPILED and self.fits():
+        if (name, heuristic) in COMPILED and self.has_small_costs():
             ending = yield from tiered(
                 reference, compiled, large=self.is_large() or heuristic in PREPARED, again=states is None
             )
         else:
             ending = yield from reference()
-        proves = self.safe(kind) and SEARCHES[name].complete
+        proves = self.is_safe(kind) and SEARCHES[name].complete
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not proves else ending
 
-    def without_needless(self, seconds: float | None) -> Generator[None, None, Pruned | None]:
-        """Find out by h² what no plan needs, for so many seconds of processor time; None where there is too much.
+    def prune_by_h2(self, seconds: float | None) -> Generator[None, None, Pruned | None]:
+        """Prune the task by h², for so many seconds of processor time; return None for tasks that are too large.
 
-        That is kept as `pruned`. If there may be a plan, it is looked whether any numbers of actions could be one.
+        Set `pruned` to the result. If that leaves the task solvable, test whether its state equation is.
         """
-        if len(self.task.facts) > MOST_FACTS or len(self.task.actions) > MOST_ACTIONS:
+        if len(self.task.facts) > H2_FACTS or len(self.task.actions) > H2_ACTIONS:
             return None
         from planner.jit import library
         from planner.pruning.h2 import Pruning
@@ -129,27 +128,29 @@ class Workplace:
         self.pruned = found
         return found
 
-    def elsewhere(self, pruned: Pruned, search: Callable[[Workplace], Steps]) -> Steps:
-        """Run a search of what is left of the task."""
+    def search_pruned(self, pruned: Pruned, search: Callable[[Workplace], Steps]) -> Steps:
+        """Run `search` on the pruned task, and report its plans and bounds to the run of this task."""
         task, space = pruned.task, Space(pruned.task)
-        return elsewhere(lambda run: search(Workplace(task, space, run, self.check)), self.run, pruned.actions)
+        return search_reduced_task(
+            lambda run: search(Workplace(task, space, run, self.check)), self.run, pruned.actions
+        )
 
-    def fits(self) -> bool:
-        """Return whether costs are such that machine code can add them up."""
+    def has_small_costs(self) -> bool:
+        """Return whether the sum of all costs fits the words of machine code."""
         return sum(self.space.costs) < MOST_TOGETHER
 
-    def compiles(self) -> bool:
-        """Return whether there is machine code, and it can count what plans cost."""
+    def has_machine_code(self) -> bool:
+        """Return whether there is machine code that can compute with the costs of the task."""
         from planner.jit import library
 
-        return self.fits() and library.loaded() is not None
+        return self.has_small_costs() and library.loaded() is not None
 
     def is_large(self) -> bool:
-        """Return whether machine code had better begin, if there is some."""
+        """Return whether searches should begin in machine code, if there is any."""
         return len(self.space.costs) >= MANY_ACTIONS
 
-    def packed(self) -> Board:
-        """Return the task as arrays."""
+    def board(self) -> Board:
+        """Return the arrays of the task; build them at the first call."""
         if self._board is None:
             from planner.jit import library
             from planner.search.task_compiled import Board
@@ -163,8 +164,8 @@ class Workplace:
         estimate = kind.build(self.task, algorithm.counts.of(self.space.costs), self.check)
         return (yield from algorithm.search(self.space, estimate, self.run))
 
-    def windows(self) -> Steps:
-        """Make the best plan better, piece by piece."""
+    def improve_windows(self) -> Steps:
+        """Improve the incumbent by plan neighborhood search."""
         from planner.search.plan_neighborhood import Windows
 
         self.run.by = ("windows", "hff")
@@ -172,7 +173,7 @@ class Workplace:
 
         def part(state: State, goal: State, run: Run) -> Steps:
             task = replace(self.task, initial=tuple(facts_of(state)), goal=tuple(facts_of(goal)))
-            return once(Space(task), advice(HEURISTICS["hff"].build(task, costs, self.check)), run, 1)
+            return search_with_weight(Space(task), as_advice(HEURISTICS["hff"].build(task, costs, self.check)), run, 1)
 
         def reference() -> Steps:
             return Windows(self.space, self.run, part).steps()
@@ -180,25 +181,26 @@ class Workplace:
         def compiled() -> Steps:
             from planner.portfolio.compiled_searches import part_search
 
-            return Windows(self.space, self.run, part_search(self.packed(), costs)).steps()
+            return Windows(self.space, self.run, part_search(self.board(), costs)).steps()
 
-        if not self.fits():
+        if not self.has_small_costs():
             return (yield from reference())
         return (yield from tiered(reference, compiled, large=self.is_large(), again=False))
 
-    def relaxed(self) -> Steps:
-        """Try cheapest relaxed plans."""
+    def try_relaxed_plans(self) -> Steps:
+        """Try to execute cheapest relaxed plans."""
         self.run.by = ("unbinding", "hplus")
-        if len(self.space.costs) > FEW_ACTIONS:
+        if len(self.space.costs) > RELAXED_PLAN_ACTIONS:
             return Ending.INCOMPLETE
-        return (yield from unbinding(self.space, relaxed_plans(self.task, self.space.costs, self.check), self.run))
+        plans = relaxed_plans(self.task, self.space.costs, self.check)
+        return (yield from try_relaxed_plans(self.space, plans, self.run))
 
-    def safe(self, kind: Kind) -> bool:
-        """Return whether what a heuristic calls a dead end is one."""
+    def is_safe(self, kind: Kind) -> bool:
+        """Return whether every dead end that the heuristic reports for this task is one."""
         return kind.safe and kind.supports(self.task)
 
 
-def heuristic_for(search: str, heuristic: str | None) -> str:
-    """Return the heuristic that `search` uses when `heuristic` is asked for; "" where it uses none."""
+def heuristic_of(search: str, heuristic: str | None) -> str:
+    """Return the heuristic that `search` runs with if the options name `heuristic`; "" where it uses none."""
     own = SEARCHES[search].heuristic
     return "" if own is None else heuristic or own

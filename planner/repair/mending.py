@@ -18,7 +18,7 @@ from planner.lightweight import dataclass, replace
 from planner.limits import Finishing, Limits, check_limits
 from planner.model import Action, Number, Problem
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
-from planner.portfolio.incumbent import unsupported
+from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import resolve_classical
 from planner.repair.forbidden_steps import actions_of, barred
 from planner.repair.patching import Ways
@@ -119,7 +119,7 @@ def mend(
         free = replace(problem, budgets={}, deadline=None)
         found = mend(free, given, forbidden=forbidden, time_limit=time_limit, memory_limit=memory_limit, cancel=cancel)
         return _within(problem, found)
-    refused = unsupported(problem)
+    refused = refuse_constructs(problem)
     if refused is not None:
         return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
     whole = compile_constraints(with_spare(problem, given)).problem

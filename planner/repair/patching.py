@@ -29,7 +29,7 @@ from planner.model import Action, Atom, Formula, Goal, Number, Problem
 from planner.model.formulas import atoms_in, exact_decimal
 from planner.model.problem import seal
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
-from planner.portfolio.incumbent import unsupported
+from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import resolve_classical
 from planner.repair.forbidden_steps import actions_of, barred
 from planner.repair.regression import Unclear, needed, regressed
@@ -301,7 +301,7 @@ def patch(
         asked |= {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
         expanded, limits = with_spare(problem, (*fixed, *remaining)), Limits(time_limit, memory_limit, cancel)
         return patch_supposing(expanded, remaining, _patch_again, limits, **asked)
-    refused = unsupported(problem, takes=("budgets", "deadlines"))
+    refused = refuse_constructs(problem, takes=("budgets", "deadlines"))
     if refused is not None:
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)
     limits, banned = Limits(time_limit, memory_limit, cancel), actions_of(forbidden)

@@ -270,11 +270,11 @@ class Chooser:
         actions = [replace(action, cost=cost) for action, cost in zip(self.task.actions, charges, strict=True)]
         task = replace(self.task, actions=tuple(actions))
         if known is not None:
-            run.found(known, sum([charges[number] for number in known]))
-        run.proved(least_cost(task, charges, self._limits.check))
+            run.report_plan(known, sum([charges[number] for number in known]))
+        run.raise_bound(least_cost(task, charges, self._limits.check))
         quick = None if run.lower_bound == run.limit else lookahead(task, charges, self._limits.check)
         if quick is not None:
-            run.found(quick, sum([charges[number] for number in quick]))
+            run.report_plan(quick, sum([charges[number] for number in quick]))
         if run.lower_bound == run.limit:
             return Ending.EXHAUSTED
         search = run_portfolio("anytime", Workplace(task, Space(task), run, self._limits.check))

@@ -38,7 +38,7 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Goal, Problem
 from planner.plan import Status, Step, StoppedBy
-from planner.portfolio.incumbent import unsupported
+from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import resolve_classical
 from planner.repair.forbidden_steps import actions_of, barred, without_actions
 from planner.repair.repair_search import STOPS, Choice, Chooser, Found, Prices, claimed, stopped_by, untried, with_spare
@@ -358,7 +358,7 @@ def undo(
     irreversible = {name for name, action in problem.domain.actions.items() if "irreversible" in action.tags}
     reversible_only = without_actions(problem, irreversible)
     free = replace(reversible_only, goal=Goal(), constraints=_lasting(problem), budgets={}, deadline=None)
-    refused = unsupported(free)
+    refused = refuse_constructs(free)
     if refused is not None:
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
     limits = Limits(time_limit, memory_limit, cancel)

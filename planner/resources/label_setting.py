@@ -18,8 +18,8 @@ from planner.grounding.action_tables import common_resolution, use_picker
 from planner.lightweight import Any, Final, Protocol, dataclass
 from planner.model import COST, Number, Problem
 from planner.plan import exact
-from planner.search.open_lists import LastIn
-from planner.search.search_run import DEAD_END, Advising, Ending, Run, Steps
+from planner.search.astar import LifoOpenList
+from planner.search.search_run import DEAD_END, AdvisingHeuristic, Ending, Run, Steps
 from planner.search.search_run import Estimate as Estimate_counted
 from planner.task.ground_task import INFINITY, Task
 from planner.task.ground_task import State as State_counted
@@ -180,13 +180,13 @@ def label_search(
     limits have; the `estimates` are of the same. All plans within the limits that are cheaper than `run.limit` are
     excluded when it ends. What the run is told of a plan is what is `taken` for its actions.
     """
-    rest, fronts, waiting, least = Rest(estimates), Fronts(), LastIn(), limits.least
+    rest, fronts, waiting, least = Rest(estimates), Fronts(), LifoOpenList(), limits.least
     first = Label(space.initial, (0,) * len(estimates), None, -1)
     fronts.takes(first)
     waiting.push(0, 0, (first, first.vector))
     while waiting:
         f, _, (label, bound) = waiting.pop()
-        run.proved(f)
+        run.raise_bound(f)
         if f >= run.limit:
             break
         if not fronts.has(label):
@@ -201,7 +201,7 @@ def label_search(
                 waiting.push(value, known[0], (label, known))
             continue
         if space.is_goal(state):
-            run.found(taken(label.path()), vector[0])
+            run.report_plan(taken(label.path()), vector[0])
             break
         run.expanded += 1
         if not run.expanded % PAUSE:
@@ -218,7 +218,7 @@ def label_search(
                 if fronts.takes(new):
                     run.generated += 1
                     waiting.push(max(f, value), left[0], (new, left))
-    run.proved(run.limit)
+    run.raise_bound(run.limit)
     return Ending.EXHAUSTED
 
 
@@ -312,7 +312,7 @@ class Counting(Space):
 
         Admissible estimates of the `uses` of each budget tell where too little is left.
         """
-        return (_Advising if isinstance(of_facts, Advising) else _Masked)(of_facts, self, uses)
+        return (_Advising if isinstance(of_facts, AdvisingHeuristic) else _Masked)(of_facts, self, uses)
 
     def split(self, state: State_counted) -> tuple[State_counted, State_counted]:
         """Return the facts of `state`, and what is left."""

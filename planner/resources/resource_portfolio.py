@@ -15,9 +15,9 @@ from planner.heuristics import REGISTRY as HEURISTICS
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model import COST, Problem
 from planner.plan import Result, Status, StoppedBy
-from planner.portfolio.portfolio import BLIND_STATES, improving
-from planner.portfolio.tiers import Contender, at_most, take_turns
-from planner.portfolio.workplace import Workplace, heuristic_for
+from planner.portfolio.portfolio import BLIND_STATES, search_anytime
+from planner.portfolio.tiers import Contender, run_at_most, take_turns
+from planner.portfolio.workplace import Workplace, heuristic_of
 from planner.resources.label_setting import (
     Allowance,
     Charges,
@@ -72,7 +72,7 @@ class Spending:
         cost, *uses = point = tuple([sum([amounts[action] for action in actions]) for amounts in self.charges])
         self.points.add(point)
         if all(used <= allowance.most for used, allowance in zip(uses, self.allowances, strict=True)):
-            self.run.found(plan, cost)
+            self.run.report_plan(plan, cost)
 
     def proved(self, weights: Weights, bound: int) -> None:
         """Take a proof that every plan comes to `bound` or more by `weights`."""
@@ -80,7 +80,7 @@ class Spending:
         granted = allowed(weights, self.allowances)
         if of_cost:
             least = max(0, -((granted - bound) // of_cost))
-            self.run.proved(least)
+            self.run.raise_bound(least)
             if least > self.cost.most:
                 keeping = f" that keeps the budgets on {self._named(others)}" if any(others) else ""
                 self.excluded = f"every plan{keeping} costs {self.cost.shown(least)} or more"
@@ -221,15 +221,15 @@ def _counted(workplace: Workplace, spending: Spending, search: str, heuristic: s
     """Run a search with what is left of the budgets as part of the state, in plain Python."""
     cost = [spending.cost] if spending.cost.most < INFINITY else []
     limits = [*cost, *spending.allowances]
-    space, algorithm, name = Counting(workplace.space, limits), SEARCHES[search], heuristic_for(search, heuristic)
+    space, algorithm, name = Counting(workplace.space, limits), SEARCHES[search], heuristic_of(search, heuristic)
     kind, sure = HEURISTICS[name or "blind"], HEURISTICS[COUNTED_BY]
     estimate = kind.build(workplace.task, algorithm.counts.of(space.costs), workplace.check)
-    told = sure.admissible and workplace.safe(sure)
+    told = sure.admissible and workplace.is_safe(sure)
     uses = [sure.build(workplace.task, each.uses, workplace.check) for each in limits if told]
-    workplace.run.by, workplace.run.trusted = (search, name), workplace.safe(kind)
+    workplace.run.by, workplace.run.trusted = (search, name), workplace.is_safe(kind)
     ending = yield from algorithm.search(space, space.estimate(estimate, uses), workplace.run)
     spending.unsolvable = not space.cut
-    return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not workplace.safe(kind) else ending
+    return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not workplace.is_safe(kind) else ending
 
 
 def spending_of(
@@ -257,12 +257,12 @@ def searching(workplace: Workplace) -> Searching:
         other = replace(task, actions=tuple(actions))
         place = Workplace(other, Space(other), run, workplace.check)
         contenders = [
-            Contender(place.relaxed(), 1),
+            Contender(place.try_relaxed_plans(), 1),
             Contender(place.search("astar"), 4),
             Contender(place.search("uniform", states=BLIND_STATES), 1),
         ]
         if improve:
-            contenders.append(Contender(improving(place), 2))
+            contenders.append(Contender(search_anytime(place), 2))
         return (yield from take_turns(contenders, run))
 
     return steps
@@ -271,7 +271,7 @@ def searching(workplace: Workplace) -> Searching:
 def counting(workplace: Workplace, search: str, heuristic: str | None) -> str:
     """Return the heuristic for a search by labels of this name; where it proves nothing, the run is not trusted."""
     name = "blind" if search == "uniform" else heuristic or "lmcut"
-    workplace.run.trusted = HEURISTICS[name].admissible and workplace.safe(HEURISTICS[name])
+    workplace.run.trusted = HEURISTICS[name].admissible and workplace.is_safe(HEURISTICS[name])
     return name
 
 
@@ -283,7 +283,7 @@ def _together(spending: Spending, problem: Problem) -> str:
 def within(workplace: Workplace, spending: Spending, mode: str) -> Steps:
     """Search for the cheapest plan within the budgets of `spending`, by labels and for other costs in turns."""
     informed = Contender(_labels(workplace, spending, "lmcut"), 1)
-    blind = Contender(at_most(BLIND_LABELS, _labels(workplace, spending, "blind"), spending.run), 1)
+    blind = Contender(run_at_most(BLIND_LABELS, _labels(workplace, spending, "blind"), spending.run), 1)
     return sharing(spending, mode, lambda sums: _labels(workplace, spending, "lmcut", sums), [informed, blind])
 
 

@@ -24,7 +24,7 @@ from planner.model import Action, Atom, Constraint, DomainModel, Formula, Number
 from planner.model.actions import CostFunction, CostTerm, Done
 from planner.model.formulas import atoms_in, conjuncts, substitute
 from planner.plan import Plan, Result, Statistics, Status, Step, StoppedBy, exact
-from planner.portfolio.incumbent import intended
+from planner.portfolio.incumbent import weaken_to_intended
 from planner.repair.mending import mend
 from planner.reuse.templates import Values, checked
 from planner.reuse.text_store import Store
@@ -339,7 +339,7 @@ class PlanCache:
         found = self._known(problem, shape, options, began)
         if found is not None:
             self.savings.seconds += found.seconds
-            return replace(found, result=intended(problem.domain, found.result))
+            return replace(found, result=weaken_to_intended(problem.domain, found.result))
         result = solve(problem, **options)
         self.savings.misses += 1
         if result.plan is not None:

@@ -47,7 +47,7 @@ from planner.portfolio.workplace import Workplace
 from planner.resources.label_setting import ResourceLimits, Rest, Vector, allowances, cost_allowance
 from planner.resources.resource_portfolio import counting, within_budgets
 from planner.scheduling.schedule import makespan
-from planner.search.open_lists import LastIn
+from planner.search.astar import LifoOpenList
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import INFINITY, State, Task, bits, facts_of
 from planner.task.state_space import Space
@@ -292,7 +292,7 @@ class Labels:
         self._aims = aims
         self._hurry = hurry
         self._fronts: dict[State, list[Timed]] = {}
-        self._waiting = LastIn()
+        self._waiting = LifoOpenList()
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -335,7 +335,7 @@ def timed_search(timed: TimedSpace, aims: Aims, take: Callable[[list[int]], bool
     while labels:
         key, label = labels.pop()
         if not hurry and exact:
-            run.proved(key)
+            run.raise_bound(key)
         if not hurry and key >= run.limit:
             break
         if not labels.has(label):
@@ -352,7 +352,7 @@ def timed_search(timed: TimedSpace, aims: Aims, take: Callable[[list[int]], bool
                 labels.put(after)
     if not exact:
         return Ending.INCOMPLETE
-    run.proved(run.limit)
+    run.raise_bound(run.limit)
     return Ending.EXHAUSTED
 
 
@@ -382,7 +382,7 @@ class Meeting:
         steps = tuple([self.workplace.task.actions[action].step for action in actions])
         if makespan(Plan(steps, replace(self.problem, deadline=None))) > (self.problem.deadline or 0):
             return False
-        self.run.found(actions, self.workplace.space.cost_of(actions))
+        self.run.report_plan(actions, self.workplace.space.cost_of(actions))
         return True
 
     def whenever(self, mode: str) -> Steps:
@@ -400,7 +400,7 @@ class Meeting:
             if run.plan is not plan and run.plan is not None:
                 plan = run.plan
                 self.take(plan)
-            self.run.proved(run.lower_bound)
+            self.run.raise_bound(run.lower_bound)
             self.run.by = run.by
             if ending is Ending.EXHAUSTED and plan is None:
                 self.unsolvable, self.run.excluded = True, run.excluded

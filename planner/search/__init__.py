@@ -1,31 +1,28 @@
-"""Search algorithms, one file each; a new one is a file and a line in `REGISTRY`. None of them knows a heuristic."""
+"""The registry of search algorithms; none of them imports a heuristic."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 from planner.lightweight import Final, dataclass
-from planner.search.astar import astar
+from planner.search.astar import astar, breadth_first, uniform_cost
 from planner.search.best_first_width import bfws
-from planner.search.breadth_first import breadth_first
-from planner.search.greedy_best_first import greedy
+from planner.search.lazy_best_first import greedy, weighted
 from planner.search.mcts import mcts
 from planner.search.search_run import Ending, Run, Search
-from planner.search.symbolic.search import symbolic_search
-from planner.search.uniform_cost import uniform_cost
-from planner.search.weighted_astar import weighted
+from planner.search.symbolic import symbolic_search
 from planner.task.state_space import Space
 
 
 class Counts(Enum):
-    """What the estimates for a search count (Richter and Westphal, 2010)."""
+    """The action costs that the heuristic of a search adds up (Richter and Westphal, 2010)."""
 
-    COSTS = "what the actions cost"
-    STEPS = "1 for every action: what is near is found first"
-    BOTH = "1 more than every action costs: free actions do not keep the search busy"
+    COSTS = "the costs of the actions"
+    STEPS = "1 for each action: plans with few steps are found first"
+    BOTH = "the cost of each action plus 1: free actions do not keep the search busy"
 
     def of(self, costs: list[int]) -> list[int]:
-        """Return the costs to estimate with; where all actions cost the same, only their number counts."""
+        """Return the costs that the heuristic adds up; 1 for each action where all actions cost the same."""
         if self is Counts.COSTS:
             return costs
         if self is Counts.STEPS or len(set(costs)) <= 1:
@@ -35,21 +32,20 @@ class Counts(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A search, `what` it does in a few words, and what may be relied on.
-
-    `heuristic` names the one it works best with; None where it uses none. `needs_admissible`: what it proves about
-    costs holds only with an admissible heuristic. `counts` is what its estimates count. `complete`: it ends as
-    EXHAUSTED only where there is no (better) plan; else that proves nothing. `stops_at_first` plan: it looks for no
-    better one.
-    """
+    """A search and its declared properties."""
 
     search: Search
     what: str
+    """A description in a few words, for the help of the command."""
     heuristic: str | None = None
+    """The default heuristic; None where the search uses none."""
     needs_admissible: bool = False
+    """Whether its bounds hold only with an admissible heuristic."""
     counts: Counts = Counts.COSTS
     complete: bool = True
+    """Whether EXHAUSTED proves that there is no plan, or no cheaper one."""
     stops_at_first: bool = False
+    """Whether it stops at the first plan."""
 
 
 REGISTRY: Final[dict[str, Algorithm]] = {

@@ -1,71 +1,119 @@
-"""A*: the cheapest plan, with a proof (Hart, Nilsson and Raphael, 1968).
+"""A* and its blind relatives: searches for a cheapest plan that expand states by the cost of reaching them.
 
-Admissible estimates make the proof; consistent ones are not needed, since a state that is reached more cheaply is
-opened again. Estimates are taken as late as can be (lazy A*: Tolpin et al., 2013): a new state first waits under the
-bound that it inherits from its parent, and many wait there for ever.
+A* (Hart, Nilsson and Raphael, 1968) adds an admissible estimate, uniform-cost search (Dijkstra, 1959) none, and
+breadth-first search counts steps instead of costs. A* need not have a consistent estimate: it reopens a state that it
+reaches more cheaply. It evaluates states as late as possible (lazy A*: Tolpin et al., 2013): a new state first waits
+under the bound that it inherits from its parent, and many states are never evaluated.
 """
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
+
 from planner.lightweight import Any, Final, Protocol
-from planner.search.open_lists import LastIn
-from planner.search.search_run import Ending, Estimate, Knowing, Run, Steps, path
+from planner.search.search_run import Ending, Estimate, IncrementalHeuristic, Run, Steps, extract_plan
 from planner.task.ground_task import INFINITY, State
 from planner.task.state_space import Space
 
 PAUSE: Final = 8
-"""Expansions between two pauses."""
+"""Expansions of A* between two pauses."""
+BLIND_PAUSE: Final = 16
+"""Expansions between two pauses of the searches without an estimate."""
 
 
-class Prices(Protocol):
-    """What each action costs, by its number."""
+class LifoOpenList:
+    """An open list by (f, h): the smallest pair first, and the latest entry first among equals.
+
+    Entries wait in buckets by key, and a heap orders the keys.
+    """
+
+    __slots__ = ("_buckets", "_keys")
+
+    def __init__(self) -> None:
+        self._keys: list[tuple[int, int]] = []
+        self._buckets: dict[tuple[int, int], list[Any]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    @property
+    def lowest(self) -> int:
+        """The smallest f; the list must not be empty."""
+        return self._keys[0][0]
+
+    def push(self, f: int, h: int, entry: Any) -> None:
+        """Insert `entry`."""
+        key = (f, h)
+        if key in self._buckets:
+            self._buckets[key].append(entry)
+        else:
+            self._buckets[key] = [entry]
+            heappush(self._keys, key)
+
+    def pop(self) -> tuple[int, int, Any]:
+        """Remove the best entry and return it with its f and h."""
+        key = self._keys[0]
+        bucket = self._buckets[key]
+        entry = bucket.pop()
+        if not bucket:
+            heappop(self._keys)
+            del self._buckets[key]
+        return key[0], key[1], entry
+
+
+class ActionCosts(Protocol):
+    """The cost of each action, by its number."""
 
     def __getitem__(self, action: int, /) -> int:
         """Return the cost of `action`."""
 
 
 class PathMax:
-    """What a plain estimate lets a successor inherit: the parent's value less the cost of the step."""
+    """Lets a successor inherit the estimate of its parent less the cost of the step (pathmax: Mero, 1984)."""
 
-    def __init__(self, estimate: Estimate, costs: Prices) -> None:
+    def __init__(self, estimate: Estimate, costs: ActionCosts) -> None:
         self._estimate = estimate
         self._costs = costs
 
     def inherit(self, known: int, action: int) -> tuple[int, int]:
-        """Return a bound for the successor by `action`, and what is known of it."""
+        """Return a lower bound for the successor by `action`, twice: as the bound and as what it inherits."""
         bound = max(0, known - self._costs[action])
         return bound, bound
 
     def evaluate(self, state: State, inherited: int | None, _limit: int) -> tuple[int, int]:
-        """Return the estimate for `state`, twice: it is all that is known."""
+        """Return the estimate of `state`, twice: as the value and as what its successors inherit from."""
         value = max(inherited or 0, self._estimate(state))
         return value, value
 
 
-def astar(space: Space, estimate: Estimate | Knowing, run: Run) -> Steps:
-    """Search for the cheapest plan; all plans cheaper than `run.limit` are excluded when it ends."""
-    source: Any = estimate if isinstance(estimate, Knowing) else PathMax(estimate, space.costs)
+def astar(space: Space, estimate: Estimate | IncrementalHeuristic, run: Run) -> Steps:
+    """Search for the cheapest plan; when the search ends, it has excluded all plans cheaper than `run.limit`."""
+    source: Any = estimate if isinstance(estimate, IncrementalHeuristic) else PathMax(estimate, space.costs)
     costs, inherit, evaluate = space.costs, source.inherit, source.evaluate
     reached: dict[State, int] = {space.initial: 0}
     parents: dict[State, tuple[State, int] | None] = {space.initial: None}
-    waiting = LastIn()
-    waiting.push(0, 0, (space.initial, 0, None, False))
-    while waiting:
-        f, h, (state, g, known, evaluated) = waiting.pop()
+    open_list = LifoOpenList()
+    open_list.push(0, 0, (space.initial, 0, None, False))
+    while open_list:
+        f, h, (state, g, known, evaluated) = open_list.pop()
+        # A cheaper path was found after this entry was inserted: the entry for that path replaces it.
         if reached[state] < g:
             continue
-        run.proved(f)
+        # No entry has a smaller f, and f never overestimates: f is a lower bound of every plan not found yet.
+        run.raise_bound(f)
         if f >= run.limit:
             break
+        # So far the state has only inherited a bound. Evaluate it now, and if its f rises, insert it again: another
+        # entry may come first, and where the new f reaches the limit, the state is pruned without being expanded.
         if not evaluated:
             run.evaluated += 1
             value, known = evaluate(state, known, run.limit - g)
             if value > h:
                 if g + value < run.limit:
-                    waiting.push(g + value, value, (state, g, known, True))
+                    open_list.push(g + value, value, (state, g, known, True))
                 continue
         if space.is_goal(state):
-            run.found(path(parents, state), g)
+            run.report_plan(extract_plan(parents, state), g)
             break
         run.expanded += 1
         if not run.expanded % PAUSE:
@@ -78,6 +126,75 @@ def astar(space: Space, estimate: Estimate | Knowing, run: Run) -> Steps:
                 bound, inherited = inherit(known, action)
                 if cost + bound < run.limit:
                     run.generated += 1
-                    waiting.push(cost + bound, bound, (child, cost, inherited, False))
-    run.proved(run.limit)
+                    open_list.push(cost + bound, bound, (child, cost, inherited, False))
+    run.raise_bound(run.limit)
+    return Ending.EXHAUSTED
+
+
+def uniform_cost(space: Space, _estimate: Estimate, run: Run) -> Steps:
+    """Search for the cheapest plan without an estimate, as fast as plain Python can.
+
+    When the search ends, it has excluded all plans cheaper than `run.limit`.
+    """
+    costs, successors, goal = space.costs, space.successors, space.goal
+    reached: dict[State, int] = {space.initial: 0}
+    parents: dict[State, tuple[State, int] | None] = {space.initial: None}
+    buckets, keys = {0: [space.initial]}, [0]
+    while keys:
+        g = keys[0]
+        run.raise_bound(g)
+        if g >= run.limit:
+            break
+        for state in buckets[g]:  # free actions add states to the bucket meanwhile
+            if reached[state] < g:
+                continue
+            # Without axioms the goal test is two operations on integers, cheaper than a call.
+            if space.is_goal(state) if space.close else not goal & ~state:
+                run.report_plan(extract_plan(parents, state), g)
+                return Ending.EXHAUSTED
+            run.expanded += 1
+            if not run.expanded % BLIND_PAUSE:
+                yield
+            for action, child in successors(state):
+                cost = g + costs[action]
+                if cost < reached.get(child, INFINITY):
+                    reached[child] = cost
+                    parents[child] = (state, action)
+                    run.generated += 1
+                    if cost in buckets:
+                        buckets[cost].append(child)
+                    else:
+                        buckets[cost] = [child]
+                        heappush(keys, cost)
+        del buckets[heappop(keys)]
+    run.raise_bound(run.limit)
+    return Ending.EXHAUSTED
+
+
+def breadth_first(space: Space, _estimate: Estimate, run: Run) -> Steps:
+    """Search layer by layer for a plan with the fewest steps.
+
+    A search that has finished k layers has proved that k steps are too few, and so a lower bound of the cost.
+    """
+    cheapest = min(space.costs, default=0)
+    parents: dict[State, tuple[State, int] | None] = {space.initial: None}
+    layer, depth = [space.initial], 0
+    while layer:
+        next_layer: list[State] = []
+        run.raise_bound(depth * cheapest)
+        for state in layer:
+            if space.is_goal(state):
+                actions = extract_plan(parents, state)
+                run.report_plan(actions, space.cost_of(actions))
+                return Ending.FIRST_PLAN
+            run.expanded += 1
+            if not run.expanded % BLIND_PAUSE:
+                yield
+            for action, child in space.successors(state):
+                if child not in parents:
+                    parents[child] = (state, action)
+                    next_layer.append(child)
+        run.generated += len(next_layer)
+        layer, depth = next_layer, depth + 1
+    run.raise_bound(run.limit)
     return Ending.EXHAUSTED

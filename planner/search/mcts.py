@@ -1,15 +1,15 @@
-"""Monte-Carlo tree search for plans: a tree that grows where estimates promise most, and now and then elsewhere.
+"""Monte Carlo tree search for plans, with bandits over the actions of each state.
 
-A simulation walks down from the root to an untried action, and goes on from its successor as long as estimates fall: a
-short rollout whose states stay in the tree. Then values are backed up: a state is worth its best way on (full Bellman
-backups: Keller and Helmert, 2013; Schulte and Keller, 2014). A state is one node, at the end of the cheapest known
-path; the transposition table outlives the trees. A node below which no better plan can lie is *settled*; a settled root
-proves the incumbent optimal.
+A simulation descends from the root to an untried action, and continues from its successor while estimates fall; the
+states of this short rollout stay in the tree. Then values are backed up: the value of a state is the least cost of an
+action plus the value of its successor (full Bellman backups: Keller and Helmert, 2013; Schulte and Keller, 2014). Each
+state is one node, at the end of the cheapest known path; the transposition table outlives the trees. A node below which
+there can be no better plan is *settled*; a settled root proves the incumbent optimal.
 
-Untried actions are one arm of the bandit of a state, beside the tried ones (progressive widening: Coulom, 2007):
-preferred actions first, then the others in an order drawn from the seed. UCB1 (Auer, 2002) chooses the arm, with values
-scaled by their spread (Schulte and Keller, 2014); logarithms are computed alike here and in machine code, so that both
-choose alike. One tree grows for each of a row of falling weights of the estimate, until it has a better plan.
+All untried actions are one arm of the bandit of a state, beside the tried actions (progressive widening: Coulom, 2007);
+preferred actions are tried first, the others in an order drawn from the seed. UCB1 (Auer, 2002) selects the arm, with
+values scaled by their spread (Schulte and Keller, 2014). Logarithms and random numbers are computed as in the kernel,
+so that both select the same arms. One tree grows for each of a row of falling weights of the estimate.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from collections.abc import Collection, Generator, Iterator, Sequence
 from math import log, sqrt
 
 from planner.lightweight import Final, dataclass, field
-from planner.search.search_run import DEAD_END, Advice, Ending, Estimate, Run, Steps, advice
-from planner.search.weighted_astar import falling
+from planner.search.lazy_best_first import lower_weights
+from planner.search.search_run import DEAD_END, Advice, Ending, Estimate, Run, Steps, as_advice
 from planner.task.ground_task import INFINITY, State
 from planner.task.state_space import Space
 
@@ -30,42 +30,39 @@ NO_NODE: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The transposition table: what is known of the N states that were reached, whatever tree they are in.
-
-    The number of a state is that of its node; the initial state is `ROOT`.
-    """
+    """The transposition table: the N states that were reached in any tree; the initial state is number `ROOT`."""
 
     number: dict[State, int] = field(default_factory=dict)
     state: list[State] = field(default_factory=list)
     """[N]"""
     estimate: list[int] = field(default_factory=list)
-    """[N] What it costs to reach the goal, as estimated; `DEAD_END` where that is impossible."""
+    """[N] Estimated cost of reaching the goal, or `DEAD_END`."""
     actions: list[list[int]] = field(default_factory=list)
-    """[N] Those that can be applied, in the order in which they are tried."""
+    """[N] Applicable actions, in the order in which they are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTree:
-    """A tree over N states; those that are not in it yet cost `INFINITY`."""
+    """A tree over the N states of the table; the cost of a state outside the tree is `INFINITY`."""
 
     parent: list[int]
     """[N] `NO_NODE` for the root."""
     action: list[int]
-    """[N] What leads here from the parent."""
+    """[N] Action that leads from the parent to this node."""
     cost: list[int]
-    """[N] Of the way from the root."""
+    """[N] Cost of the path from the root."""
     value: list[int]
-    """[N] What the way on to the goal costs, as estimated by now."""
+    """[N] Backed-up estimate of the cost of reaching the goal."""
     visits: list[int]
-    """[N] Simulations that came by, and one for the node itself."""
+    """[N] Simulations that passed through the node, plus one."""
     tried: list[int]
-    """[N] How many of the actions were tried."""
+    """[N] Number of actions that were tried."""
     settled: list[bool]
-    """[N] Whether no plan through here can be better than the best one."""
+    """[N] Whether no plan through this node can be better than the incumbent."""
     child: list[int]
-    """[N] The latest child, or `NO_NODE`."""
+    """[N] Latest child, or `NO_NODE`."""
     sibling: list[int]
-    """[N] The child of the same parent that came before, or `NO_NODE`."""
+    """[N] Next older child of the same parent, or `NO_NODE`."""
 
     def grow(self) -> None:
         """Add a node that is not reached yet."""
@@ -77,14 +74,14 @@ class SearchTree:
         self.settled.append(False)
 
     def children(self, node: int) -> Iterator[int]:
-        """Go through the children of `node`, the latest first."""
+        """Yield the children of `node`, the latest first."""
         child = self.child[node]
         while child != NO_NODE:
             yield child
             child = self.sibling[child]
 
     def link(self, child: int, parent: int) -> None:
-        """Make `child` the latest one of `parent`, and of nobody else."""
+        """Make `child` the latest child of `parent`, and remove it from the parent that it had before."""
         before = self.parent[child]
         if before != NO_NODE:
             self._unlink(child, before)
@@ -103,7 +100,7 @@ class SearchTree:
 
 
 def new_tree(nodes: int) -> SearchTree:
-    """Return a tree over so many states, none of which is in it."""
+    """Return a tree over so many states that contains none of them."""
     tree = SearchTree([], [], [], [], [], [], [], [], [])
     for _ in range(nodes):
         tree.grow()
@@ -111,16 +108,16 @@ def new_tree(nodes: int) -> SearchTree:
 
 
 EXPLORATION: Final = 0.1
-"""How much a lack of pulls counts against the spread of values."""
+"""Weight of the exploration term of UCB1, relative to the spread of values."""
 LOGARITHMS: Final = [0.0, *[log(number) for number in range(1, 1024)]]
-"""Natural logarithms of small numbers; those of others are made of them."""
+"""Natural logarithms of small numbers, from which those of larger numbers are computed."""
 LOGARITHM_OF_2: Final = log(2)
 MULTIPLIER: Final = 0x1E3779B97F4A7C15
 LOW_BITS: Final = (1 << 62) - 1
 
 
-def choose(values: Sequence[int], pulls: Sequence[int], total: int) -> int:
-    """Return the place of the arm to pull, the first of the best, after `total` pulls of all arms."""
+def select_arm(values: Sequence[int], pulls: Sequence[int], total: int) -> int:
+    """Return the index of the arm that UCB1 selects after `total` pulls; the first one of equals."""
     least = min(values)
     spread = float(max(values) - least) or 1.0
     wide = logarithm(total)
@@ -132,7 +129,7 @@ def choose(values: Sequence[int], pulls: Sequence[int], total: int) -> int:
 
 
 def logarithm(number: int) -> float:
-    """Return about the natural logarithm of a positive number."""
+    """Return an approximation of the natural logarithm of a positive number."""
     halvings = 0
     while number >= len(LOGARITHMS):
         number >>= 1
@@ -140,7 +137,7 @@ def logarithm(number: int) -> float:
     return LOGARITHMS[number] + float(halvings) * LOGARITHM_OF_2
 
 
-class Draw:
+class RandomNumbers:
     """Random numbers from a seed (a linear congruential generator), the same as in machine code."""
 
     def __init__(self, seed: int) -> None:
@@ -160,27 +157,27 @@ class Draw:
 
 
 UNTRIED: Final = -2
-"""The arm that stands for all actions that were not tried."""
+"""The arm of all untried actions."""
 
 
 def mcts(space: Space, estimate: Estimate, run: Run) -> Steps:
     """Search for cheaper and cheaper plans until none can be cheaper, or `run.most_simulations` were made."""
-    search = Mcts(space, advice(estimate), run)
-    return (yield from falling(search.grown))
+    search = Mcts(space, as_advice(estimate), run)
+    return (yield from lower_weights(search.grow_tree))
 
 
 class Mcts:
-    """The search: its `table`, and the `tree` that is grown now."""
+    """The state of the search: the transposition `table` and the current `tree`."""
 
     def __init__(self, space: Space, advise: Advice, run: Run) -> None:
         self._space, self._advise, self._run = space, advise, run
-        self._draw = Draw(run.seed)
+        self._draw = RandomNumbers(run.seed)
         self._weight = 1
         self.table, self.tree = Table(), new_tree(0)
-        self._number(space.initial)
+        self._look_up(space.initial)
 
-    def grown(self, weight: int) -> Steps:
-        """Grow a tree until it has a plan that is cheaper than the best one."""
+    def grow_tree(self, weight: int) -> Steps:
+        """Grow a tree until it contains a plan that is cheaper than the best one."""
         run, table = self._run, self.table
         tree = self.tree = new_tree(len(table.state))
         self._weight = weight
@@ -189,24 +186,25 @@ class Mcts:
         goal = ROOT if self._space.is_goal(self._space.initial) else NO_NODE
         while not tree.settled[ROOT]:
             if goal != NO_NODE:
-                run.found(self._plan(goal), tree.cost[goal])
+                run.report_plan(self._plan(goal), tree.cost[goal])
                 return Ending.FIRST_PLAN
             if run.simulated:
                 return Ending.INCOMPLETE
             run.simulations += 1
             goal = yield from self._simulate()
-        run.proved(run.limit)
+        run.raise_bound(run.limit)
         return Ending.EXHAUSTED
 
     def _simulate(self) -> Generator[None, None, int]:
-        """Go down, roll out, back up; return the node of a goal if one was reached, else `NO_NODE`."""
+        """Descend, roll out and back up; return the node of a goal state if one was reached, else `NO_NODE`."""
         estimate = self.table.estimate
         node = ROOT
+        # Descend along tried arms. An untried arm adds a node; from there go on as long as the estimate falls.
         while (arm := self._select(node)) != NO_NODE:
             if arm != UNTRIED:
                 node = arm
                 continue
-            child = self._try(node)
+            child = self._try_action(node)
             yield
             if child == NO_NODE:
                 continue
@@ -219,21 +217,21 @@ class Mcts:
         return NO_NODE
 
     def _select(self, node: int) -> int:
-        """Return the child to go on with, or `UNTRIED`; `NO_NODE` where no arm is left."""
+        """Return the child to descend to, or `UNTRIED`; `NO_NODE` where no arm is left."""
         tree, costs = self.tree, self._space.costs
         arms, values, pulls = [], [], []
         if tree.tried[node] < len(self.table.actions[node]):
             arms.append(UNTRIED)
             values.append(self._weight * self.table.estimate[node])
             pulls.append(1 + tree.tried[node])
-        for child in self._open(node):
+        for child in self._open_children(node):
             arms.append(child)
             values.append(costs[tree.action[child]] + tree.value[child])
             pulls.append(tree.visits[child])
-        return arms[choose(values, pulls, tree.visits[node])] if arms else NO_NODE
+        return arms[select_arm(values, pulls, tree.visits[node])] if arms else NO_NODE
 
-    def _open(self, node: int) -> Iterator[int]:
-        """Go through the children of `node` that are not settled; those that cost too much by now are."""
+    def _open_children(self, node: int) -> Iterator[int]:
+        """Yield the children of `node` that are not settled; settle those whose cost has reached the limit."""
         tree = self.tree
         for child in tree.children(node):
             if tree.cost[child] >= self._run.limit:
@@ -241,21 +239,21 @@ class Mcts:
             if not tree.settled[child]:
                 yield child
 
-    def _try(self, node: int) -> int:
-        """Try the next action of `node`; return what it leads to, `NO_NODE` if that was reached as cheaply before."""
+    def _try_action(self, node: int) -> int:
+        """Apply the next untried action of `node`; return the child, or `NO_NODE` if that was reached as cheaply."""
         tree, table = self.tree, self.table
         action = table.actions[node][tree.tried[node]]
         tree.tried[node] += 1
         cost = tree.cost[node] + self._space.costs[action]
         if cost < self._run.limit:
-            child = self._number(self._space.apply(action, table.state[node]))
+            child = self._look_up(self._space.apply(action, table.state[node]))
             if cost < tree.cost[child] and table.estimate[child] < DEAD_END:
-                self._reach(child, node, action, cost)
+                self._add_child(child, node, action, cost)
                 return child
         return NO_NODE
 
-    def _reach(self, child: int, node: int, action: int, cost: int) -> None:
-        """Put `child` below `node`: what follows it is tried again, as it may be reached more cheaply, too."""
+    def _add_child(self, child: int, node: int, action: int, cost: int) -> None:
+        """Put `child` below `node`; its actions are tried again, since its successors may be cheaper to reach, too."""
         tree = self.tree
         if tree.cost[child] == INFINITY:
             tree.value[child] = self._weight * self.table.estimate[child]
@@ -265,11 +263,11 @@ class Mcts:
         tree.visits[child] += 1
 
     def _back_up(self, node: int) -> None:
-        """Bring values up to date, from `node` to the root."""
+        """Update values and visits from `node` to the root."""
         tree, costs = self.tree, self._space.costs
         while node != NO_NODE:
             tree.visits[node] += 1
-            values = [costs[tree.action[child]] + tree.value[child] for child in self._open(node)]
+            values = [costs[tree.action[child]] + tree.value[child] for child in self._open_children(node)]
             if values:
                 tree.value[node] = min(values)
             elif tree.tried[node] < len(self.table.actions[node]):
@@ -278,8 +276,8 @@ class Mcts:
                 tree.settled[node] = True
             node = tree.parent[node]
 
-    def _number(self, state: State) -> int:
-        """Return the number of `state`, which is estimated when it is new."""
+    def _look_up(self, state: State) -> int:
+        """Return the number of `state`; evaluate it if it is new."""
         table, run = self.table, self._run
         node = table.number.setdefault(state, len(table.state))
         if node == len(table.state):
@@ -287,12 +285,12 @@ class Mcts:
             value, preferred = self._advise(state)
             table.state.append(state)
             table.estimate.append(value)
-            table.actions.append(self._ordered(state, preferred) if value < DEAD_END else [])
+            table.actions.append(self._order_actions(state, preferred) if value < DEAD_END else [])
             self.tree.grow()
         return node
 
-    def _ordered(self, state: State, preferred: Collection[int]) -> list[int]:
-        """Return the actions that can be applied in `state`: preferred ones first, else in random order."""
+    def _order_actions(self, state: State, preferred: Collection[int]) -> list[int]:
+        """Return the applicable actions of `state` in random order, preferred ones first."""
         actions = self._space.actions_in(state)
         self._run.expanded += 1
         self._run.generated += len(actions)

@@ -1,9 +1,9 @@
-"""Plan neighborhood search: pieces of the incumbent are replaced by cheaper ones.
+"""Plan neighborhood search: replaces windows of the incumbent by cheaper sequences of steps.
 
-A *window* is some consecutive steps: a search from the state before it to what the rest of the plan needs takes its
-place if that is cheaper (Siddiqui and Haslum, 2015; Nakhost and Müller, 2010). Plans that were found step by step
-wander: steps that belong together are far apart, and some are in vain. So before each round, needless steps are left
-out and the others are put in another order that works.
+A *window* is a sequence of consecutive steps. A search from the state before it to the facts that the rest of the plan
+needs replaces the window if the result is cheaper (Siddiqui and Haslum, 2015; Nakhost and Müller, 2010). In plans of
+greedy searches, steps that belong together are often far apart, and some are redundant. So before each round, the
+search removes redundant steps and reorders the others.
 """
 
 from __future__ import annotations
@@ -19,29 +19,30 @@ from planner.task.state_space import Space
 
 
 def states_of(space: Space, plan: Sequence[int]) -> list[State] | None:
-    """Return the states that `plan` leads through, first and last included; None if it does not lead to the goal."""
+    """Return the states along `plan`, first and last included; None if it does not lead to the goal."""
     states = [space.initial]
     for action in plan:
-        if not _applies(space, action, states[-1]):
+        if not _is_applicable(space, action, states[-1]):
             return None
         states.append(space.apply(action, states[-1]))
     return states if space.is_goal(states[-1]) else None
 
 
-def _applies(space: Space, action: int, state: State) -> bool:
+def _is_applicable(space: Space, action: int, state: State) -> bool:
     return not space.preconditions[action] & ~space.closed(state)
 
 
-def without_redundant(space: Space, plan: list[int]) -> Generator[None, None, list[int]]:
-    """Return `plan` without steps that can be left out, together with those that cannot be taken without them.
+def eliminate_actions(space: Space, plan: list[int]) -> Generator[None, None, list[int]]:
+    """Remove redundant steps from `plan` by action elimination (Nakhost and Müller, 2010).
 
-    Action elimination (Nakhost and Müller, 2010): each step is tried once, from the first on.
+    For each step, from the first on, remove it and all later steps that are inapplicable without it, and keep the
+    result if it reaches the goal and is cheaper.
     """
     state, step = space.initial, 0
     while step < len(plan):
         kept, end = [], state
         for action in plan[step + 1 :]:
-            if _applies(space, action, end):
+            if _is_applicable(space, action, end):
                 kept.append(action)
                 end = space.apply(action, end)
         if space.is_goal(end) and space.cost_of(kept) < space.cost_of(plan[step:]):
@@ -53,12 +54,12 @@ def without_redundant(space: Space, plan: list[int]) -> Generator[None, None, li
     return plan
 
 
-def wanted(space: Space, plan: Sequence[int], states: Sequence[State]) -> list[State]:
-    """Return, for each of `states`, base facts that suffice for the rest of `plan` to lead from there to the goal.
+def regress_needs(space: Space, plan: Sequence[int], states: Sequence[State]) -> list[State]:
+    """Return for each of `states` base facts from which the rest of `plan` leads to the goal.
 
-    Only almost so where effects have conditions: that one is not triggered which would do harm is not asked for.
+    With conditional effects this is an approximation: it does not require that harmful effects stay untriggered.
     """
-    base = _base_for(space)
+    base = _base_finder(space)
     needed = [base(space.goal, states[-1])]
     for action, state in zip(reversed(plan), reversed(states[:-1]), strict=True):
         _, added, conditions = space.effects(action, space.closed(state))
@@ -66,19 +67,19 @@ def wanted(space: Space, plan: Sequence[int], states: Sequence[State]) -> list[S
     return needed[::-1]
 
 
-def _base_for(space: Space) -> Callable[[State, State], State]:
-    """Return a function of facts and a state: it replaces derived facts by what they may be derived from."""
+def _base_finder(space: Space) -> Callable[[State, State], State]:
+    """Return a function of facts and a state that replaces derived facts by the base facts that they may come from."""
     derived = bits(space.task.derived)
     read = bits({fact for layer in space.task.axioms for rule in layer.rules for fact in rule.body}) & ~derived
     return lambda facts, state: facts & ~derived | (read & state) if facts & derived else facts
 
 
-def reordered(space: Space, plan: list[int], draw: Random) -> list[int]:
-    """Return `plan` in another order in which it leads to the goal, steps close to those that make them possible.
+def reorder_plan(space: Space, plan: list[int], draw: Random) -> list[int]:
+    """Return `plan` in an order that keeps steps close to the steps that they depend on.
 
-    Steps stay in order where one reads or writes what the other writes (Siddiqui and Haslum, 2012, make blocks of such
-    orders); among those that may come next, one that follows late steps is taken. If what is derived comes between,
-    the plan stays as it is.
+    Two steps stay in order where one reads or writes what the other writes (block deordering: Siddiqui and Haslum,
+    2012). Of the steps that may come next, the one whose predecessors are latest is taken. If the new order does not
+    reach the goal, which derived facts may cause, the plan stays as it is.
     """
     before = _predecessors(space, plan)
     after: list[list[int]] = [[] for _ in plan]
@@ -108,13 +109,13 @@ def _mean(numbers: list[int]) -> float:
 
 
 def _predecessors(space: Space, plan: Sequence[int]) -> list[set[int]]:
-    """Return for each step the earlier ones that it must stay behind, without those that others imply."""
+    """Return for each step the earlier steps that it must follow, mostly without transitive ones."""
     before: list[set[int]] = [set() for _ in plan]
     writer: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
     state = space.initial
     for step, action in enumerate(plan):
-        reads, writes = _touched(space, action, state)
+        reads, writes = _accesses_of(space, action, state)
         state = space.apply(action, state)
         for fact in facts_of(reads | writes):
             if fact in writer:
@@ -127,25 +128,27 @@ def _predecessors(space: Space, plan: Sequence[int]) -> list[set[int]]:
     return before
 
 
-def _touched(space: Space, action: int, state: State) -> tuple[State, State]:
+def _accesses_of(space: Space, action: int, state: State) -> tuple[State, State]:
     """Return the facts that `action` reads in `state`, and those that it writes."""
     kept, added, conditions = space.effects(action, space.closed(state))
     return space.preconditions[action] | conditions, added | ~kept
 
 
 LENGTH: Final = 8
-"""Steps in a window at first; it grows to the whole plan."""
+"""Steps in a window at first."""
 GROWTH: Final = 1.6
+"""Factor by which windows grow each round, up to the whole plan."""
 EFFORT: Final = 100
-"""Evaluations for a window at first; twice as many each time that windows have grown to the whole plan."""
+"""Evaluations for a window at first; doubled whenever windows have grown to the whole plan."""
 MOST_EFFORT: Final = 1 << 20
+"""The search ends when a window would get more evaluations than this."""
 
 PartSearch = Callable[[State, State, Run], Steps]
-"""From a state to facts, for a plan that costs less than the limit of a run."""
+"""A search from a state to some facts, for a plan that costs less than the limit of a run."""
 
 
 class Windows:
-    """Makes the best plan of `run` better, which has one, with a `search` for each window."""
+    """Improves the incumbent of `run`, which must have one, with a `search` for each window."""
 
     def __init__(self, space: Space, run: Run, search: PartSearch) -> None:
         self._space, self._run, self._search = space, run, search
@@ -155,11 +158,11 @@ class Windows:
         self._cost = 0
 
     def steps(self) -> Steps:
-        """Go on as long as more effort may help."""
+        """Improve the plan, round by round, with larger windows and more effort."""
         draw, length, effort = Random(0), float(LENGTH), EFFORT
         while effort <= MOST_EFFORT:
-            plan = yield from without_redundant(self._space, self._run.plan or [])
-            self._take(reordered(self._space, plan, draw))
+            plan = yield from eliminate_actions(self._space, self._run.plan or [])
+            self._take(reorder_plan(self._space, plan, draw))
             yield from self._round(int(length), effort)
             length *= GROWTH
             if length >= GROWTH * len(self._plan):
@@ -167,22 +170,22 @@ class Windows:
         return Ending.INCOMPLETE
 
     def _take(self, plan: list[int]) -> None:
-        """Go on with `plan`."""
+        """Make `plan` the plan whose windows are searched."""
         states = states_of(self._space, plan)
         assert states is not None
         self._plan, self._states, self._cost = plan, states, self._space.cost_of(plan)
-        self._needs = wanted(self._space, plan, states)
-        self._run.found(plan, self._cost)
+        self._needs = regress_needs(self._space, plan, states)
+        self._run.report_plan(plan, self._cost)
 
     def _round(self, length: int, effort: int) -> Generator[None]:
-        """Try all windows of this `length`, unless another search has found a better plan meanwhile."""
+        """Try all windows of this `length`; end early if another search has found a better plan."""
         start = 0
         while start < len(self._plan) and self._cost <= self._run.limit:
-            better = yield from self._try(start, min(start + length, len(self._plan)), effort)
+            better = yield from self._improve_window(start, min(start + length, len(self._plan)), effort)
             start = max(0, start - length // 2) if better else start + (length + 1) // 2
 
-    def _try(self, start: int, end: int, effort: int) -> Generator[None, None, bool]:
-        """Return whether the steps from `start` to `end` could be replaced by cheaper ones."""
+    def _improve_window(self, start: int, end: int, effort: int) -> Generator[None, None, bool]:
+        """Search for cheaper steps from `start` to `end`; return whether there were any."""
         part = Run(limit=self._space.cost_of(self._plan[start:end]))
         steps = self._search(self._states[start], self._needs[end], part) if part.limit else iter(())
         for _ in steps:

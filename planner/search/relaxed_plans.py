@@ -1,8 +1,8 @@
-"""Plans for tasks whose deletes do not bind: cheapest relaxed plans, put into an order in which they work.
+"""Optimal plans for tasks whose deletes do not bind: cheapest relaxed plans in an order in which they are executable.
 
-No plan costs less than a cheapest relaxed plan. So where one of them can be carried out, it is a cheapest plan, and no
-state space was searched. Large libraries of tools are often like this: some tools undo a fact or two, but there is an
-order, or another cheapest choice, that does without what they undo.
+No plan costs less than a cheapest relaxed plan. So a cheapest relaxed plan that is executable is a cheapest plan, found
+without searching the state space. Large libraries of tools are often like this: some tools delete a fact or two, but
+some order, or another cheapest relaxed plan, does not need these facts afterwards.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from planner.task.ground_task import INFINITY, State, bits
 from planner.task.state_space import Space
 
 FEW_FAILED: Final = 5
-"""Where so many relaxed plans fail and none has worked, deletes bind."""
+"""The search gives up when so many relaxed plans have failed and none was executable."""
 FEW_PAUSES: Final = 500
-"""Pauses after which the same is taken for granted if none has worked."""
+"""The search gives up after so many pauses if no relaxed plan was executable."""
 MOST_FAILED: Final = 20
-"""So many may fail where others, that are not the cheapest, work."""
+"""Relaxed plans that may fail once another one was executable."""
 MOST_ORDERS: Final = 500
-"""States that are looked at in search for an order."""
+"""Sets of actions that the search for one order looks at."""
 
 
-def unbinding(space: Space, relaxed_plans: Iterator[tuple[int, frozenset[int] | None]], run: Run) -> Steps:
-    """Try relaxed plans, which come with a cost below which there is none."""
+def try_relaxed_plans(space: Space, relaxed_plans: Iterator[tuple[int, frozenset[int] | None]], run: Run) -> Steps:
+    """Try to execute relaxed plans; each comes with a lower bound of the cost of all relaxed plans."""
     failed: set[frozenset[int]] = set()
     most_failed, most_pauses = FEW_FAILED, FEW_PAUSES
     for pauses, (bound, actions) in enumerate(relaxed_plans):
-        run.proved(bound)
+        run.raise_bound(bound)
         if actions is not None and actions not in failed:
-            order = in_order(space, actions)
+            order = order_relaxed_plan(space, actions)
             if order is None:
                 failed.add(actions)
             else:
-                run.found(order, space.cost_of(order))
+                run.report_plan(order, space.cost_of(order))
                 most_failed, most_pauses = MOST_FAILED, INFINITY
         if bound >= run.limit or bound == INFINITY:
             return Ending.EXHAUSTED
@@ -45,10 +45,11 @@ def unbinding(space: Space, relaxed_plans: Iterator[tuple[int, frozenset[int] | 
     return Ending.INCOMPLETE
 
 
-def in_order(space: Space, actions: Iterable[int]) -> list[int] | None:
-    """Return an order in which `actions` lead to the goal, each at most once; None if there is none, or none soon.
+def order_relaxed_plan(space: Space, actions: Iterable[int]) -> list[int] | None:
+    """Return an order of some of `actions` that leads to the goal, each taken once; None where none is found soon.
 
-    An action that takes nothing away that others need comes as soon as it can.
+    This is depth-first search over the sets of actions done. An applicable action that deletes nothing that the goal or
+    the other actions need is taken at once, without alternatives; else the one that deletes the least comes first.
     """
     needs = {action: bits(space.task.actions[action].precondition) for action in actions}
     waiting: list[tuple[State, tuple[int, ...]]] = [(space.initial, ())]

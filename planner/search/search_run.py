@@ -1,7 +1,7 @@
-"""What a search shares with its caller: the run that it reports to, how it ends, and how it pauses.
+"""The interface of searches: the run that a search reports to, how it pauses, and how it ends.
 
-Every search is a generator: it yields wherever it may be paused or given up, and returns how it ended. So one loop
-outside watches the limits for all searches, and several searches take turns on one task and share the incumbent.
+Every search is a generator: it yields wherever it may be paused or given up, and returns how it ended. One loop outside
+checks the limits of all searches, and several searches can take turns on one task and share the incumbent.
 """
 
 from __future__ import annotations
@@ -15,102 +15,103 @@ from planner.task.ground_task import INFINITY, State
 from planner.task.state_space import Space
 
 DEAD_END: Final = INFINITY
-"""An estimate: the goal cannot be reached."""
+"""The estimate of a state from which the goal cannot be reached."""
 
 
 class Ending(Enum):
-    """Why a search stopped by itself."""
+    """Why a search stopped of its own accord."""
 
     EXHAUSTED = "no plan costs less than the best one found; without one, there is none"
     FIRST_PLAN = "a plan was found, and no more was asked for"
-    INCOMPLETE = "states were given up without proof, and no others are left"
+    INCOMPLETE = "the search gave up states without proof, and no others are left"
 
 
 Pauses = Generator[None, None, None]
-"""Work that lets others go on wherever it yields."""
+"""Work that can be paused wherever it yields."""
 Steps = Generator[None, None, Ending]
 Estimate = Callable[[State], int]
-"""A heuristic as searches see it: state → estimated cost to the goal, or `DEAD_END`."""
+"""A heuristic as searches see it: from a state to the estimated cost of reaching the goal, or `DEAD_END`."""
 
 
 @runtime_checkable
-class Knowing(Protocol):
-    """An admissible heuristic that lets successors inherit part of what it found out about a state."""
+class IncrementalHeuristic(Protocol):
+    """An admissible heuristic whose successors inherit knowledge of their parent, such as landmarks."""
 
     def evaluate(self, state: State, inherited: Any, limit: int) -> tuple[int, Any]:
-        """Return an estimate, and what is known now; from `limit` on the estimate may be less than it could be."""
+        """Return an estimate and the knowledge of `state`; the estimate may stop rising once it reaches `limit`."""
 
     def inherit(self, known: Any, action: int) -> tuple[int, Any]:
-        """Return a lower bound for the successor by `action`, at once, and what it inherits."""
+        """Return a lower bound for the successor by `action`, without evaluating it, and what it inherits."""
 
 
 @runtime_checkable
-class Advising(Protocol):
-    """A heuristic that prefers some actions."""
+class AdvisingHeuristic(Protocol):
+    """A heuristic with preferred actions."""
 
     def advise(self, state: State) -> tuple[int, set[int]]:
-        """Return an estimate, and the actions that look helpful, applicable or not."""
+        """Return an estimate, and the preferred actions, applicable or not."""
 
 
 Advice = Callable[[State], tuple[int, Collection[int]]]
 
 
-def advice(estimate: Any) -> Advice:
-    """Return `estimate` as advice: one that advises already, or else one that prefers nothing."""
-    if isinstance(estimate, Advising):
+def as_advice(estimate: Any) -> Advice:
+    """Return `estimate` as a function that also gives preferred actions; none where the heuristic has none."""
+    if isinstance(estimate, AdvisingHeuristic):
         return estimate.advise
     return lambda state: (estimate(state), ())
 
 
 @dataclass(slots=True)
 class Run:
-    """The best plan so far, what was proved, and what it took; costs in the task's units.
-
-    Searches look for plans that cost less than `limit`, report them to `found`, and report to `proved` that no plan
-    costs less than a bound. `on_change` is told of either. Bounds count only if `trusted`. `by` names the search and
-    the heuristic at work. `stored` packed states took `stored_bytes` with all that was noted of them. Random choices
-    begin with `seed`; of `simulations`, `most_simulations` are made (None: no limit). `excluded` says in words why
-    there is no plan, where a search knows more of it than that none is left; `failed`, what has kept a search from its
-    end that should not have.
-    """
+    """The incumbent, the lower bound and the statistics of a search; costs are in the task's units."""
 
     limit: int = INFINITY
+    """Searches look for plans that cost less than this: the cost of the incumbent, or a bound given before."""
     plan: list[int] | None = None
+    """The incumbent, as action numbers."""
     lower_bound: int = 0
     expanded: int = 0
     evaluated: int = 0
     generated: int = 0
     stored: int = 0
+    """Packed states in memory, at the most."""
     stored_bytes: int = 0
+    """Bytes of these states and of what the search keeps for each of them."""
     on_change: Callable[[], None] | None = None
+    """Called after each new incumbent and each better bound."""
     trusted: bool = True
+    """Whether bounds count; False for a search that may prune plans."""
     by: tuple[str, str] = ("", "")
+    """The names of the search and the heuristic at work."""
     seed: int = 0
     simulations: int = 0
     most_simulations: int | None = None
     excluded: str = ""
+    """Why there is no plan, where the search knows more than that it found none."""
     failed: str = ""
+    """The error that ended a search early."""
 
     @property
     def simulated(self) -> bool:
-        """Whether all simulations were made that may be."""
+        """Whether the search has made all simulations that it may."""
         return self.most_simulations is not None and self.simulations >= self.most_simulations
 
-    def found(self, plan: list[int], cost: int) -> None:
-        """Take the action numbers of a plan of `cost`, if it is cheaper than what was known."""
+    def report_plan(self, plan: list[int], cost: int) -> None:
+        """Make a plan, given by its action numbers, the incumbent if its `cost` is below the limit."""
         if cost < self.limit:
             self.plan, self.limit = plan, cost
             self._changed()
 
-    def proved(self, bound: int) -> None:
-        """Take a proof that no plan costs less than `bound`; more than the best plan costs is no news."""
+    def raise_bound(self, bound: int) -> None:
+        """Raise the lower bound to `bound`, but not above the cost of the incumbent."""
         bound = min(bound, self.limit)
         if self.lower_bound < bound and self.trusted:
             self.lower_bound = bound
             self._changed()
 
     def add(self, more: Run, before: Run) -> None:
-        """Add what `more` has counted since `before`, which follows it."""
+        """Add what `more` has counted since the last call; `before` keeps the counts of that call."""
         self.by = more.by
         for name in ("expanded", "evaluated", "generated"):
             setattr(self, name, getattr(self, name) + getattr(more, name) - getattr(before, name))
@@ -123,10 +124,10 @@ class Run:
 
 
 Search = Callable[[Space, Any, Run], Steps]
-"""An algorithm: where to search, the estimate to follow (a function of states, at least), what is shared → steps."""
+"""An algorithm: a function of the state space, a heuristic (at least an `Estimate`) and a run."""
 
 
-def path(parents: dict[State, tuple[State, int] | None], state: State) -> list[int]:
+def extract_plan(parents: dict[State, tuple[State, int] | None], state: State) -> list[int]:
     """Return the actions that lead from the state without a parent to `state`."""
     actions = []
     while (edge := parents[state]) is not None:
@@ -135,10 +136,10 @@ def path(parents: dict[State, tuple[State, int] | None], state: State) -> list[i
     return actions[::-1]
 
 
-def elsewhere(search: Callable[[Run], Steps], run: Run, number: Sequence[int]) -> Steps:
-    """Go through `search`, which shares with `run` what it finds: its action a is here called `number[a]`.
+def search_reduced_task(search: Callable[[Run], Steps], run: Run, number: Sequence[int]) -> Steps:
+    """Run `search` on a reduced task, and report its plans and bounds to `run`; its action a is `number[a]` here.
 
-    What is a plan there is one here for the same cost, and no plan here costs less than the cheapest ones there.
+    Every plan of the reduced task must be a plan here for the same cost, and some cheapest plan must remain.
     """
     own, before = Run(limit=run.limit, trusted=run.trusted), Run()
     steps, plan = search(own), own.plan
@@ -152,8 +153,8 @@ def elsewhere(search: Callable[[Run], Steps], run: Run, number: Sequence[int]) -
         run.add(own, before)
         if own.plan is not None and own.plan is not plan:
             plan = own.plan
-            run.found([number[action] for action in plan], own.limit)
-        run.proved(own.lower_bound)
+            run.report_plan([number[action] for action in plan], own.limit)
+        run.raise_bound(own.lower_bound)
         if ending is not None:
             return ending  # type: ignore[no-any-return]
         yield

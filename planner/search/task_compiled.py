@@ -1,4 +1,4 @@
-"""What all compiled searches for a task share: its state space, its relaxation and its landmarks, as arrays."""
+"""What all compiled searches share: the arrays of a task, registries of states that grow, and counts of work."""
 
 from __future__ import annotations
 
@@ -7,34 +7,39 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
 
+from planner.heuristics import relaxation_compiled
 from planner.heuristics.abstractions.cost_partitioning_kernel import Tables
 from planner.heuristics.landmarks import Landmarks, landmarks
 from planner.heuristics.landmarks_kernel import Milestones
 from planner.heuristics.relaxation import RelaxedTask, relax
-from planner.heuristics.relaxation_compiled import (
-    aimed,
-    exploration,
-    facts_of_zero,
-    missing_at_first,
-    packed_relaxation,
-    prices,
-)
+from planner.jit import slots_kernel as slot
+from planner.jit.arrays import empty_index, flat, index, lengthened, size, words, zeros
 from planner.heuristics.relaxation_kernel import Exploration, Relaxed
-from planner.jit.arrays import empty_index, flat, index, words
+from planner.jit.common_kernel import NOTHING
+from planner.task.state_registry_kernel import Registry
 from planner.jit.library import Call
+from planner.lightweight import Any, Final, dataclass
 from planner.limits import never
 from planner.pruning.stubborn_sets_compiled import stubborn_tables
 from planner.pruning.stubborn_sets_kernel import Stubborn
 from planner.pruning.symmetries_compiled import Orbits, orbits
+from planner.search.search_run import Run
 from planner.task.ground_task import Task
 from planner.task.packed_task_compiled import Packing, conjunction, first_state, packed_space, packing
 
+WORK: Final = 4_000_000
+"""Steps of inner loops between two pauses: about 10 ms."""
+MOST_COST: Final = 1 << 56
+"""Kernels prune states from this cost on; a search that has pruned any of them proves nothing."""
+SPARE: Final = 1 << 52
+"""More than any action costs, and than all actions cost together."""
+
 
 class Board:
-    """The arrays for `task`, and the kernels `entries`. What a search may not need is made when it is first asked for.
+    """The arrays of `task` and the kernels `entries`; arrays that a search may not need are made at first use.
 
-    Searches may share one if they take turns; `found` and `stack` are room for the actions of a state, and `tables` are
-    the abstractions that one of them has prepared. `check` raises when a limit is reached meanwhile.
+    Searches may share a board if they take turns: `found` and `stack` are buffers for the applicable actions of a
+    state, and `tables` are the abstractions that one of the searches has prepared. `check` raises at a limit.
     """
 
     def __init__(self, task: Task, entries: dict[str, Call], check: Callable[[], None] = never) -> None:
@@ -58,21 +63,21 @@ class Board:
     @cached_property
     def relaxed(self) -> Relaxed:
         """The delete relaxation as arrays."""
-        return packed_relaxation(self.relaxation, self.costs)
+        return relaxation_compiled.packed_relaxation(self.relaxation, self.costs)
 
     def counting(self, costs: Sequence[int]) -> Relaxed:
         """Return the relaxation with other `costs` of the actions."""
-        return self.relaxed._replace(cost=prices(self.relaxation, costs))
+        return self.relaxed._replace(cost=relaxation_compiled.prices(self.relaxation, costs))
 
     @cached_property
     def exploration(self) -> Exploration:
-        """Room for explorations of the relaxation."""
-        return exploration(self.relaxation, self._missing[:], self.costs, self.packed)
+        """The buffers for explorations of the relaxation."""
+        return relaxation_compiled.exploration(self.relaxation, self._missing[:], self.costs, self.packed)
 
     @cached_property
     def _missing(self) -> array[int]:
-        """How many preconditions of each operator do not hold in the state whose words are all 0."""
-        return missing_at_first(self.relaxation, self.packed)
+        """The number of false preconditions of each operator in the state whose words are all 0."""
+        return relaxation_compiled.missing_at_first(self.relaxation, self.packed)
 
     @cached_property
     def milestones(self) -> Milestones:
@@ -81,26 +86,26 @@ class Board:
 
     @cached_property
     def stubborn(self) -> Stubborn | None:
-        """What stubborn sets of actions are found by; None where they are not sound, or would take too long."""
+        """The tables for stubborn sets; None where these are not sound, or would take too long."""
         return stubborn_tables(self.task, self.packed, self.check)
 
     @cached_property
     def orbits(self) -> Orbits | None:
-        """The symmetries by which one state stands for others; None where none are found."""
+        """The symmetries of the task; None where there are none."""
         return orbits(self.task, self.packed, self.space, self.check)
 
     def between(self, state: Sequence[int], goal: Sequence[int]) -> Board:
-        """Return the same from another `state`, given by its words, to another `goal`: facts, none of them derived.
+        """Return a board from another packed `state` to another `goal`, given by base facts.
 
-        It is for searches that guess: `stubborn`, `orbits` and `tables` are still those of the whole goal.
+        Only searches without proofs may use it: `stubborn`, `orbits` and `tables` are still those of the whole goal.
         """
         part = copy(self)
         part.initial = list(state)
         part.space = self.space._replace(goal=conjunction(goal, self.packed))
-        part.relaxed = aimed(self.relaxed, self.relaxation, goal)
+        part.relaxed = relaxation_compiled.aimed(self.relaxed, self.relaxation, goal)
         missing = self._missing[:]
-        missing[-1] = len(set(goal).difference(facts_of_zero(self.packed)))
-        part.exploration = exploration(self.relaxation, missing, self.costs, self.packed)
+        missing[-1] = len(set(goal).difference(relaxation_compiled.facts_of_zero(self.packed)))
+        part.exploration = relaxation_compiled.exploration(self.relaxation, missing, self.costs, self.packed)
         return part
 
 
@@ -116,3 +121,68 @@ def packed_milestones(marks: Landmarks, packed: Packing) -> Milestones:
         *flat(marks.needed_for),
         index(map(int, marks.goals)),
     )
+
+
+def new_registry(initial: list[int], states: int, entries: dict[str, Call]) -> Registry:
+    """Return a registry with room for so many `states`, and the packed initial state as number 0."""
+    registry = Registry(zeros(states * len(initial)), empty_index(1 << (2 * states).bit_length()))
+    for word, value in enumerate(initial):
+        registry.state[word] = value
+    entries["rehash_states"](registry, 1, len(initial))
+    return registry
+
+
+def enlarge_table(registry: Registry, count: int, states: int, words: int, entries: dict[str, Call]) -> Registry:
+    """Return `registry`, which has `count` states, with a hash table that is large enough for so many `states`."""
+    if 2 * states > len(registry.table):
+        registry = registry._replace(table=empty_index(1 << (4 * states).bit_length()))
+        entries["rehash_states"](registry, count, words)
+    return registry
+
+
+def ensure_length(length: int, *arrays: array[int]) -> None:
+    """Lengthen each of `arrays` in place to at least `length` elements."""
+    for each in arrays:
+        if length > len(each):
+            lengthened(each, length)
+
+
+def trace_actions(parent: array[int], action: array[int], node: int) -> list[int]:
+    """Return the actions that lead to `node` from the node without a parent."""
+    actions: list[int] = []
+    while parent[node] != NOTHING:
+        actions.append(action[node])
+        node = parent[node]
+    return actions[::-1]
+
+
+def were_cut_off(run: Run, costs: array[int]) -> bool:
+    """Return whether kernels may have pruned states for their cost alone; `costs` are those of all other states."""
+    return run.limit > MOST_COST and max(costs) >= MOST_COST - 2 * SPARE
+
+
+@dataclass(slots=True)
+class WorkCounter:
+    """Adds to the statistics of `run` what the counters in `number` have gained since the last update."""
+
+    run: Run
+    number: array[int]
+    evaluated: int = 0
+    expanded: int = 0
+    generated: int = 0
+    stored: int = 0
+    stored_bytes: int = 0
+
+    def update(self, *records: Any) -> None:
+        """Bring `run` up to date; `records` are those that grow with the states."""
+        number = self.number
+        counts = {
+            "evaluated": number[slot.EVALUATIONS],
+            "expanded": number[slot.EXPANSIONS],
+            "generated": number[slot.GENERATED],
+            "stored": number[slot.STATES],
+            "stored_bytes": size(*records),
+        }
+        for name, count in counts.items():
+            setattr(self.run, name, getattr(self.run, name) + count - getattr(self, name))
+            setattr(self, name, count)

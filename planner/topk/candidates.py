@@ -20,7 +20,7 @@ from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.formulas import exact_decimal
 from planner.plan import Plan, Step, StoppedBy, exact, exact_sum
-from planner.portfolio.incumbent import EXACT, unsupported
+from planner.portfolio.incumbent import EXACT, refuse_constructs
 from planner.problem_kinds import AnyProblem, resolve_problem, service_of
 from planner.task.ground_task import INFINITY, Task
 from planner.validation.validate import make_checker
@@ -243,7 +243,7 @@ def candidates(
     if problem.unknown:
         raise UnsupportedError("candidates where facts are unknown", "solve(…) gives one plan, and decide(…) a policy")
     takes = ("budgets", "deadlines", "soft goals", "soft constraints")
-    refused = unsupported(problem, takes)
+    refused = refuse_constructs(problem, takes)
     if refused is not None:
         raise UnsupportedError(refused.reason)
     if creates_objects(problem.domain):

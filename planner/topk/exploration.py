@@ -15,9 +15,8 @@ from planner.heuristics import REGISTRY
 from planner.lightweight import Any, Final, Protocol, dataclass
 from planner.portfolio.tiers import Contender, take_turns, tiered
 from planner.portfolio.workplace import COMPACT, Workplace
-from planner.search.astar import PathMax, Prices
-from planner.search.open_lists import LastIn
-from planner.search.search_run import Ending, Estimate, Knowing, Run, Steps
+from planner.search.astar import ActionCosts, LifoOpenList, PathMax
+from planner.search.search_run import Ending, Estimate, IncrementalHeuristic, Run, Steps
 from planner.task.ground_task import INFINITY, State
 from planner.topk.listing import Exploration
 from planner.topk.partial_order_reduction import Part
@@ -41,7 +40,7 @@ class Graph(Protocol):
         """The state in which it begins."""
 
     @property
-    def costs(self) -> Prices:
+    def costs(self) -> ActionCosts:
         """What each edge costs."""
 
     def successors(self, state: State) -> list[tuple[int, State]]:
@@ -60,13 +59,15 @@ class Explored:
     is known.
     """
 
-    def __init__(self, space: Graph, estimate: Estimate | Knowing, *, past_goals: bool, order: Order = _by_h) -> None:
+    def __init__(
+        self, space: Graph, estimate: Estimate | IncrementalHeuristic, *, past_goals: bool, order: Order = _by_h
+    ) -> None:
         self._space, self._past_goals, self._order = space, past_goals, order
-        self._source: Any = estimate if isinstance(estimate, Knowing) else PathMax(estimate, space.costs)
+        self._source: Any = estimate if isinstance(estimate, IncrementalHeuristic) else PathMax(estimate, space.costs)
         self._reached: dict[State, int] = {space.initial: 0}
         self._edges: dict[State, list[tuple[int, State]]] = {}
         self._goals: set[State] = set()
-        self._waiting = LastIn()
+        self._waiting = LifoOpenList()
         self._waiting.push(0, 0, (space.initial, 0, 0, None, False))
         self.lowest = 0
         self.optimum: int | None = None
@@ -177,7 +178,7 @@ class Within:
     start: State
     bound: int
     beyond: int
-    costs: Prices
+    costs: ActionCosts
     reached: dict[State, int]
     successors: dict[State, list[tuple[int, State]]]
     goals: set[State]
@@ -217,7 +218,7 @@ class Tiered:
         self._workplace, self._heuristic, self._past_goals = workplace, heuristic, past_goals
         self._most = states
         self._now: Exploration = self._reference()
-        self._may_change = workplace.fits()
+        self._may_change = workplace.has_small_costs()
 
     def _reference(self) -> Exploration:
         space, check = self._workplace.space, self._workplace.check
@@ -228,7 +229,7 @@ class Tiered:
         from planner.topk.exploration_compiled import CompiledExplored
 
         most = None if self._most is None else COMPACT * self._most
-        board = self._workplace.packed()
+        board = self._workplace.board()
         return CompiledExplored(board, self._heuristic, past_goals=self._past_goals, states=most)
 
     @property

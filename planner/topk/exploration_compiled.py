@@ -11,9 +11,8 @@ from planner.jit.arrays import empty_index, index, lengthened, words, zeros
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, PASSED, PAUSED
 from planner.lightweight import dataclass
 from planner.search.astar_compiled import CompiledAstar
-from planner.search.compiled_driver import MOST_COST, SPARE, WORK
 from planner.search.search_run import Ending, Steps
-from planner.search.task_compiled import Board
+from planner.search.task_compiled import MOST_COST, SPARE, WORK, Board
 from planner.task.ground_task import INFINITY
 from planner.task.packed_states_kernel import Space
 from planner.task.packed_task_compiled import NEVER, conditions

@@ -190,7 +190,7 @@ def test_searches_that_renew_their_abstractions_find_the_cheapest_plan(seed):
     for heuristic in ("scp", "scp+lmcut"):
         run, renewed = Run(), []
         with (
-            patch.multiple(astar_compiled, FIRST_RENEWAL=1, RENEWING=1),
+            patch.multiple(astar_compiled, FIRST_RENEWAL=1, RENEWAL_RATIO=1),
             patch.multiple(cost_partitioning_compiled, SAMPLES=3, PATTERN=1),
         ):
             search = CompiledAstar(Board(task, PLAIN), heuristic, work=20, room=1)

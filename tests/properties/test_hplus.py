@@ -14,7 +14,7 @@ from planner.heuristics.hplus import relaxed_plans
 from planner.heuristics.relaxation import relax
 from planner.limits import never
 from planner.search import Ending, Run, Space
-from planner.search.relaxed_plans import in_order, unbinding
+from planner.search.relaxed_plans import order_relaxed_plan, try_relaxed_plans
 from planner.task.ground_task import INFINITY, ConditionalEffect, Task
 
 seeds = st.integers(0, 10**9)
@@ -88,7 +88,7 @@ def test_one_action_may_make_two_facts_cheaper_of_which_one_needs_the_other():
 def test_relaxed_plans_that_work_are_cheapest_plans(seed):
     task = random_task(seed)
     optimum, run = perfect(task)[frozenset(task.initial)], Run()
-    ending = finished(unbinding(Space(task), relaxed_plans_of(task), run))
+    ending = finished(try_relaxed_plans(Space(task), relaxed_plans_of(task), run))
     assert run.lower_bound <= optimum
     if ending is Ending.EXHAUSTED:
         assert run.lower_bound == optimum
@@ -102,7 +102,7 @@ def test_without_deletes_relaxed_plans_always_work(seed):
     variables = tuple((fact,) for variable in task.variables for fact in variable)
     task = replace(task, actions=actions, variables=variables)
     run = Run()
-    assert finished(unbinding(Space(task), relaxed_plans_of(task), run)) is Ending.EXHAUSTED
+    assert finished(try_relaxed_plans(Space(task), relaxed_plans_of(task), run)) is Ending.EXHAUSTED
     assert (run.plan is None) == (perfect(task)[frozenset(task.initial)] == INFINITY)
 
 
@@ -111,7 +111,7 @@ def test_nothing_is_looked_for_that_costs_as_much_as_the_limit(seed):
     task = random_task(seed)
     optimum = perfect(task)[frozenset(task.initial)]
     run = Run(limit=min(optimum, 20))
-    finished(unbinding(Space(task), relaxed_plans_of(task), run))
+    finished(try_relaxed_plans(Space(task), relaxed_plans_of(task), run))
     assert run.plan is None
     assert run.lower_bound <= run.limit
 
@@ -125,7 +125,7 @@ def test_who_takes_away_what_others_need_comes_last():
         action(0, precondition=[0], adds=[1], deletes=[0]),
         action(1, precondition=[0], adds=[2]),
     )
-    assert in_order(Space(task), [0, 1]) == [1, 0]
+    assert order_relaxed_plan(Space(task), [0, 1]) == [1, 0]
 
 
 @pytest.mark.parametrize("deleted", [0, 2])
@@ -134,4 +134,4 @@ def test_there_may_be_no_order(deleted):
         action(0, precondition=[0], adds=[1], deletes=[deleted]),
         action(1, precondition=[0], adds=[2], deletes=[0, 1]),
     )
-    assert in_order(Space(task), [0, 1]) is None
+    assert order_relaxed_plan(Space(task), [0, 1]) is None

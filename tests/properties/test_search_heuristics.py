@@ -9,7 +9,7 @@ from search_twins import is_goal, perfect, random_task, reachable
 
 from planner.heuristics import REGISTRY
 from planner.limits import never
-from planner.search.search_run import Knowing
+from planner.search.search_run import IncrementalHeuristic
 from planner.task.ground_task import INFINITY, bits
 from planner.task.state_space import Space
 
@@ -56,7 +56,7 @@ def test_consistent_means_never_falling_by_more_than_the_step(name, seed):
 def test_what_is_inherited_is_admissible_too(seed):
     task = random_task(seed)
     estimate = built("lmcut", task)
-    assert isinstance(estimate, Knowing)
+    assert isinstance(estimate, IncrementalHeuristic)
     cheapest, space = perfect(task), Space(task)
     by_number = {bits(state): cost for state, cost in cheapest.items()}
     waiting, seen = [(space.initial, *estimate.evaluate(space.initial, None, INFINITY))], {space.initial}

@@ -11,7 +11,7 @@ from planner.policies import policy_mcts
 from planner.policies.lao_star import Bounds, everything
 from planner.policies.markov_decision_process import Graph
 from planner.policies.policy_mcts import Mcts, losses, simulated
-from planner.search.mcts import Draw
+from planner.search.mcts import RandomNumbers
 
 LIMIT = 300
 
@@ -125,7 +125,7 @@ def test_losses_are_rewards_first():
 
 
 def test_chances_are_even():
-    draw = Draw(5)
+    draw = RandomNumbers(5)
     counts = [0] * 7
     for _ in range(7000):
         counts[draw.below(7)] += 1

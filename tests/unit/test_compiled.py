@@ -35,9 +35,7 @@ from planner.portfolio.compiled_searches import compiled_search
 from planner.portfolio.workplace import Workplace
 from planner.search import Space
 from planner.search.astar_compiled import KINDS, CompiledAstar
-from planner.search.best_first_width_compiled import CompiledWidth
-from planner.search.lazy_best_first_compiled import CompiledLazy, with_more_types
-from planner.search.mcts_compiled import CompiledMcts
+from planner.search.guided_search_compiled import CompiledLazy, CompiledMcts, CompiledWidth, double_types
 from planner.search.open_lists_kernel import Types, first_slot
 from planner.search.search_run import Ending, Run
 from planner.search.task_compiled import Board
@@ -225,7 +223,7 @@ def test_types_of_states_are_found_again_when_there_are_more():
     keys = [steps << 32 | depth for steps in range(8) for depth in range(8)]
     types = Types(empty_index(64), zeros(32), *[empty_index(32) for _ in range(3)])
     types.key[:] = words(keys[:32])
-    longer = with_more_types(types)
+    longer = double_types(types)
     assert list(longer.key[:32]) == keys[:32]
     assert sorted(kind for kind in longer.table if kind != NOTHING) == list(range(32))
     for kind, key in enumerate(keys[:32]):

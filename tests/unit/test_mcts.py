@@ -14,11 +14,11 @@ from planner.jit.arrays import reals, words, zeros
 from planner.jit.common_kernel import INFINITE, NOTHING
 from planner.search import Ending, Run, Space
 from planner.search import mcts_kernel as kernel
-from planner.search.mcts import LOGARITHM_OF_2, LOGARITHMS, NO_NODE, Draw, Mcts, choose, logarithm
-from planner.search.mcts_compiled import CompiledMcts
+from planner.search.guided_search_compiled import CompiledMcts
+from planner.search.lazy_best_first import lower_weights
+from planner.search.mcts import LOGARITHM_OF_2, LOGARITHMS, NO_NODE, Mcts, RandomNumbers, logarithm, select_arm
 from planner.search.open_lists_kernel import drawn
 from planner.search.task_compiled import Board
-from planner.search.weighted_astar import falling
 from planner.task.ground_task import INFINITY, State, Task, facts_of
 from planner.task.packed_states_kernel import find_applicable
 
@@ -79,7 +79,7 @@ def test_both_tiers_grow_the_same_trees(seed, simulations):
     search, run, ending = compiled(task, seed=seed, most_simulations=simulations)
     eyes = KernelEyes(task, guide(task))
     reference = Mcts(eyes, eyes.advise, twin)
-    assert finished(falling(reference.grown)) is ending
+    assert finished(lower_weights(reference.grow_tree)) is ending
     assert counts(twin) == counts(run)
     mine, tree = search.tree, reference.tree
     states = len(tree.parent)
@@ -103,7 +103,7 @@ def test_other_seeds_grow_other_trees():
 
 
 def test_both_tiers_draw_the_same_numbers():
-    number, draw = zeros(slot.HOW_MANY), Draw(7)
+    number, draw = zeros(slot.HOW_MANY), RandomNumbers(7)
     number[slot.RANDOM] = 7
     mine = [draw.below(many) for many in range(1, 200)]
     assert mine == [drawn(number, many) for many in range(1, 200)]
@@ -117,7 +117,7 @@ def test_logarithms_are_near_and_alike(number):
 
 
 def test_arms_are_pulled_for_their_value_and_for_want_of_pulls():
-    assert choose([3, 1, 2], [5, 5, 5], 15) == 1
-    assert choose([1, 1, 1], [9, 2, 4], 15) == 1
-    assert choose([100, 101], [10**6, 1], 10**6 + 1) == 0
-    assert choose([100, 100, 101], [10**6, 1, 1], 10**6 + 2) == 1
+    assert select_arm([3, 1, 2], [5, 5, 5], 15) == 1
+    assert select_arm([1, 1, 1], [9, 2, 4], 15) == 1
+    assert select_arm([100, 101], [10**6, 1], 10**6 + 1) == 0
+    assert select_arm([100, 100, 101], [10**6, 1, 1], 10**6 + 2) == 1

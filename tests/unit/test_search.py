@@ -13,9 +13,9 @@ from planner.plan import StoppedBy
 from planner.portfolio.tiers import Contender, take_turns
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
+from planner.search.astar import LifoOpenList
 from planner.search.best_first_width import Novelty
-from planner.search.open_lists import Batches, LastIn
-from planner.search.weighted_astar import WEIGHTS, falling
+from planner.search.lazy_best_first import WEIGHTS, Batches, lower_weights
 from planner.task.ground_task import INFINITY, Task, bits, facts_of
 
 
@@ -74,12 +74,12 @@ def test_limits_stop_costly_heuristics_from_within(search, heuristic):
 
 def test_bounds_of_untrusted_searches_do_not_count():
     run = Run(trusted=False)
-    run.proved(7)
+    run.raise_bound(7)
     assert run.lower_bound == 0
 
 
 def test_the_latest_of_the_best_comes_first():
-    queue = LastIn()
+    queue = LifoOpenList()
     for f, h, entry in [(3, 1, "a"), (2, 2, "b"), (2, 1, "c"), (2, 1, "d"), (5, 0, "e")]:
         queue.push(f, h, entry)
     assert [queue.pop() for _ in range(5)] == [(2, 1, "d"), (2, 1, "c"), (2, 2, "b"), (3, 1, "a"), (5, 0, "e")]
@@ -120,7 +120,7 @@ def test_falling_weights_end_with_a_search_that_gives_up():
         weights.append(weight)
         return ends(1, Ending.FIRST_PLAN if len(weights) < len(WEIGHTS) + 2 else Ending.INCOMPLETE)
 
-    assert finished(falling(search)) is Ending.INCOMPLETE
+    assert finished(lower_weights(search)) is Ending.INCOMPLETE
     assert weights == [*WEIGHTS, WEIGHTS[-1], WEIGHTS[-1]]
 
 
@@ -137,7 +137,7 @@ def test_who_makes_the_plan_better_goes_on(monkeypatch):
     def searching(name, better):
         for cost in (*better, *[INFINITY] * 5):
             log.append(name)
-            run.found([], cost)
+            run.report_plan([], cost)
             yield
         return Ending.INCOMPLETE
 
@@ -161,8 +161,8 @@ def test_random_tasks_are_not_trivial():
 
 def test_novelty_counts_facts_and_pairs_of_a_kind():
     novelty, one, other = Novelty(), (1, 0), (2, 0)
-    assert novelty.of(0b0011, 0b0011, one) == 1
-    assert novelty.of(0b1100, 0b1100, one) == 1
-    assert novelty.of(0b0101, 0b0001, one) == 2
-    assert novelty.of(0b0101, 0b0101, one) == 3
-    assert novelty.of(0b0101, 0b0101, other) == 1
+    assert novelty.measure(0b0011, 0b0011, one) == 1
+    assert novelty.measure(0b1100, 0b1100, one) == 1
+    assert novelty.measure(0b0101, 0b0001, one) == 2
+    assert novelty.measure(0b0101, 0b0101, one) == 3
+    assert novelty.measure(0b0101, 0b0101, other) == 1

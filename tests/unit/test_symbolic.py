@@ -13,8 +13,8 @@ from search_twins import finished, perfect, random_task, replayed
 
 import planner
 from planner.limits import Limits, never
-from planner.portfolio import symbolic_beside as module
-from planner.portfolio.symbolic_beside import Other, alone, beside
+from planner.portfolio import symbolic_process as module
+from planner.portfolio.symbolic_process import SymbolicProcess, run_symbolic_alone, run_symbolic_beside
 from planner.portfolio.workplace import Workplace
 from planner.pruning.h2 import pruned
 from planner.search import Ending, Run, Space
@@ -29,11 +29,11 @@ from planner.limits import Limits
 from planner.grounding.ground import ground
 from planner.pruning.h2 import pruned
 from planner.search import Run
-from planner.portfolio.symbolic_beside import Other
+from planner.portfolio.symbolic_process import SymbolicProcess
 garden = Domain("garden")
 garden.action("dig", provides=["hole"])
-other = Other(pruned(ground(garden.problem(goal=["hole"]), Limits())), 1 << 26)
-while not other._mortal:
+other = SymbolicProcess(pruned(ground(garden.problem(goal=["hole"]), Limits())), 1 << 26)
+while not other._dies_with_parent:
     other.poll(Run(), 0.01)
 other.pause()
 print(other._process.pid, flush=True)
@@ -74,7 +74,7 @@ def place_of(task, run=None) -> Workplace:
 
 def test_it_has_the_proof_while_the_others_go_on():
     task, run, limits = solvable(), Run(), Limits(PATIENT, 2.0)
-    assert finished(beside(idle(), place_of(task, run), limits)) is Ending.EXHAUSTED
+    assert finished(run_symbolic_beside(idle(), place_of(task, run), limits)) is Ending.EXHAUSTED
     cost = perfect(task)[frozenset(task.initial)]
     assert replayed(task, run.plan) == run.limit == run.lower_bound == cost
     assert run.by == ("symbolic", "")
@@ -83,7 +83,7 @@ def test_it_has_the_proof_while_the_others_go_on():
 
 def test_its_memory_counts():
     task, limits = solvable(), Limits(PATIENT, 2.0)
-    steps = beside(idle(), place_of(task), limits)
+    steps = run_symbolic_beside(idle(), place_of(task), limits)
     next(steps)
     assert 0 < limits.elsewhere < 2.0 * 2**30
     steps.close()
@@ -95,7 +95,7 @@ def test_what_has_no_room_goes_on_without_it():
         yield
         return Ending.EXHAUSTED
 
-    assert finished(beside(steps(), place_of(solvable()), Limits(PATIENT, 0.1))) is Ending.EXHAUSTED
+    assert finished(run_symbolic_beside(steps(), place_of(solvable()), Limits(PATIENT, 0.1))) is Ending.EXHAUSTED
 
 
 def test_the_others_may_give_up_first():
@@ -104,7 +104,7 @@ def test_the_others_may_give_up_first():
         return Ending.INCOMPLETE
 
     task, run = solvable(), Run()
-    assert finished(beside(steps(), place_of(task, run), Limits(PATIENT, 2.0))) is Ending.EXHAUSTED
+    assert finished(run_symbolic_beside(steps(), place_of(task, run), Limits(PATIENT, 2.0))) is Ending.EXHAUSTED
     assert replayed(task, run.plan) == run.lower_bound
 
 
@@ -121,7 +121,7 @@ def test_when_it_crashes_the_others_go_on(monkeypatch):
         return Ending.INCOMPLETE
 
     run = Run()
-    assert finished(beside(steps(), place_of(solvable(), run), limits)) is Ending.INCOMPLETE
+    assert finished(run_symbolic_beside(steps(), place_of(solvable(), run), limits)) is Ending.INCOMPLETE
     assert 0 in held  # its memory is free as soon as it has ended
     assert run.failed == "symbolic search broke off with exit code 1"
 
@@ -159,7 +159,7 @@ def test_it_imports_nothing_from_where_it_is_called(tmp_path, monkeypatch):
 
 
 def test_it_ends_when_nobody_waits_for_it():
-    other = Other(pruned(solvable()), 1 << 26)
+    other = SymbolicProcess(pruned(solvable()), 1 << 26)
     process = other._process
     process.stdin.close()
     assert process.wait(PATIENT) in {0, 1}
@@ -184,16 +184,16 @@ def test_it_is_asked_for_by_name():
 
 
 def test_without_the_library_the_name_is_refused_in_words(monkeypatch):
-    monkeypatch.setattr("planner.search.symbolic.search.find_spec", lambda _: None)
+    monkeypatch.setattr("planner.search.symbolic.find_spec", lambda _: None)
     with pytest.raises(planner.InputError, match="OxiDD"):
-        finished(alone(place_of(solvable()), Limits()))
+        finished(run_symbolic_alone(place_of(solvable()), Limits()))
 
 
 def test_there_may_be_many_open_files(tmp_path):
     opened = [(tmp_path / "file").open("w") for _ in range(1100)] if RLIMIT > 1500 else []
     try:
         task, run = solvable(), Run()
-        assert finished(beside(idle(), place_of(task, run), Limits(PATIENT, 2.0))) is Ending.EXHAUSTED
+        assert finished(run_symbolic_beside(idle(), place_of(task, run), Limits(PATIENT, 2.0))) is Ending.EXHAUSTED
         assert replayed(task, run.plan) == run.lower_bound
     finally:
         for each in opened:
@@ -203,7 +203,7 @@ def test_there_may_be_many_open_files(tmp_path):
 def test_on_one_processor_it_has_its_turns(monkeypatch):
     monkeypatch.setattr(module, "processors", lambda: 1)
     task, run = solvable(), Run()
-    assert finished(beside(idle(), place_of(task, run), Limits(PATIENT, 2.0))) is Ending.EXHAUSTED
+    assert finished(run_symbolic_beside(idle(), place_of(task, run), Limits(PATIENT, 2.0))) is Ending.EXHAUSTED
     assert replayed(task, run.plan) == run.lower_bound == perfect(task)[frozenset(task.initial)]
 
 

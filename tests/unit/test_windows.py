@@ -14,10 +14,10 @@ from planner.portfolio.compiled_searches import part_search
 from planner.portfolio.workplace import Workplace
 from planner.search import Run, Space
 from planner.search.astar_compiled import CompiledAstar
-from planner.search.plan_neighborhood import Windows, reordered, states_of, wanted, without_redundant
-from planner.search.search_run import advice
+from planner.search.lazy_best_first import search_with_weight
+from planner.search.plan_neighborhood import Windows, eliminate_actions, regress_needs, reorder_plan, states_of
+from planner.search.search_run import as_advice
 from planner.search.task_compiled import Board
-from planner.search.weighted_astar import once
 from planner.task.ground_task import Task, bits, facts_of
 
 SEEDS = range(120)
@@ -53,7 +53,7 @@ def compiled_parts(task, costs):
 def reference_parts(task, costs):
     def search(state, goal, run):
         part = replace(task, initial=tuple(facts_of(state)), goal=tuple(facts_of(goal)))
-        return once(Space(part), advice(REGISTRY["hff"].build(part, costs, lambda: None)), run, 1)
+        return search_with_weight(Space(part), as_advice(REGISTRY["hff"].build(part, costs, lambda: None)), run, 1)
 
     return search
 
@@ -64,7 +64,7 @@ def test_windows_give_cheaper_and_cheaper_plans(parts, monkeypatch):
     better = 0
     for task, plan in WANDERING:
         space, run, costs = Space(task), Run(), []
-        run.found(plan, space.cost_of(plan))
+        run.report_plan(plan, space.cost_of(plan))
         run.on_change = lambda task=task, run=run, costs=costs: costs.append(replayed(task, run.plan))
         finished(Windows(space, run, parts(task, [cost + 1 for cost in space.costs])).steps())
         assert costs == sorted(set(costs), reverse=True)
@@ -77,7 +77,7 @@ def test_windows_give_cheaper_and_cheaper_plans(parts, monkeypatch):
 def test_the_last_window_is_the_whole_plan(parts):
     for task, plan in PLAIN_WANDERING:
         space, run = Space(task), Run()
-        run.found(plan, space.cost_of(plan))
+        run.report_plan(plan, space.cost_of(plan))
         finished(Windows(space, run, parts(task, [cost + 1 for cost in space.costs])).steps())
         assert run.limit == perfect(task)[frozenset(task.initial)]
 
@@ -88,11 +88,11 @@ def test_a_better_plan_from_elsewhere_is_gone_on_with(monkeypatch):
     for task, plan in PLAIN_WANDERING:
         space, run, best, windows = Space(task), Run(), Run(), []
         finished(CompiledAstar(Board(task, PLAIN), "blind").steps(best))
-        run.found(plan, space.cost_of(plan))
+        run.report_plan(plan, space.cost_of(plan))
 
         def search(state, _goal, part, run=run, best=best, windows=windows):
             windows.append((state, part.limit))
-            run.found(best.plan, best.limit)
+            run.report_plan(best.plan, best.limit)
             yield
 
         finished(Windows(space, run, search).steps())
@@ -106,7 +106,7 @@ def test_redundant_steps_go():
     fewer = 0
     for task, plan in WANDERING:
         space = Space(task)
-        left = finished(without_redundant(space, plan))
+        left = finished(eliminate_actions(space, plan))
         assert replayed(task, left) <= replayed(task, plan)
         assert left == [action for action in plan if action in left][: len(left)] or len(left) < len(plan)
         fewer += len(left) < len(plan)
@@ -117,7 +117,7 @@ def test_plans_in_another_order_have_the_same_steps():
     draw, other = random.Random(1), 0
     for task, plan in WANDERING:
         space = Space(task)
-        mixed = reordered(space, plan, draw)
+        mixed = reorder_plan(space, plan, draw)
         assert replayed(task, mixed) == replayed(task, plan)
         assert sorted(mixed) == sorted(plan)
         other += mixed != plan
@@ -128,7 +128,7 @@ def test_what_is_wanted_is_enough():
     for task, plan in PLAIN_WANDERING:
         space = Space(task)
         states = states_of(space, plan)
-        for place, facts in enumerate(wanted(space, plan, states)):
+        for place, facts in enumerate(regress_needs(space, plan, states)):
             assert not facts & ~states[place]
             assert replayed(replace(task, initial=tuple(facts_of(facts))), plan[place:]) is not None
 
@@ -146,7 +146,7 @@ def test_both_tiers_serve_the_strategy():
     task, plan = PLAIN_WANDERING[0]
     run = Run()
     workplace = Workplace(task, Space(task), run, lambda: None)
-    run.found(plan, workplace.space.cost_of(plan))
-    finished(workplace.windows())
+    run.report_plan(plan, workplace.space.cost_of(plan))
+    finished(workplace.improve_windows())
     assert run.limit == perfect(task)[frozenset(task.initial)]
     assert bits(task.initial) == workplace.space.initial

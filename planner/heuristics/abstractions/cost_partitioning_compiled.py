@@ -23,9 +23,8 @@ from planner.heuristics.abstractions.projections import Moves, Pattern, grown, i
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, words, zeros
 from planner.lightweight import dataclass
-from planner.search.compiled_driver import WORK
 from planner.search.search_run import Pauses
-from planner.search.task_compiled import Board
+from planner.search.task_compiled import WORK, Board
 
 
 class Sharing:

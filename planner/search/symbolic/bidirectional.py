@@ -14,7 +14,7 @@ from planner.jit import library
 from planner.jit.arrays import Entries
 from planner.lightweight import Final, dataclass, field
 from planner.pruning.h2 import Pruned, pruned
-from planner.search.search_run import Ending, Run, Steps, elsewhere
+from planner.search.search_run import Ending, Run, Steps, search_reduced_task
 from planner.search.symbolic.transition_relations import Coding, Relation, Set, arranged, relations
 from planner.task.ground_task import State, Task, facts_of
 from planner.task.packed_task_compiled import variables_of
@@ -220,12 +220,12 @@ def bidirectional(space: Space, run: Run, room: int, mutexes: Sequence[State], o
     forward = Direction(coding, Relation.image, steps, coding.state(task.initial), exclusions.without)
     backward = Direction(coding, Relation.preimage, steps, goal, exclusions.without)
     if (forward.start & goal).satisfiable():
-        run.found([], 0)
+        run.report_plan([], 0)
     while run.lower_bound < run.limit:
         costs = forward.next_cost, backward.next_cost
         if costs[0] is None or costs[1] is None:
             break
-        run.proved(costs[0] + costs[1])
+        run.raise_bound(costs[0] + costs[1])
         side, other = (backward, forward) if backward.expected() < forward.expected() else (forward, backward)
         for cost, states in side.advance():
             run.expanded += 1
@@ -235,9 +235,9 @@ def bidirectional(space: Space, run: Run, room: int, mutexes: Sequence[State], o
                 if cost + there < run.limit:
                     state, (start, end) = coding.one_of(both), (cost, there) if side is forward else (there, cost)
                     plan = way_there(space, coding, forward, state, start) + way_on(space, coding, backward, state, end)
-                    run.found(plan, cost + there)
+                    run.report_plan(plan, cost + there)
             yield
-    run.proved(run.limit)
+    run.raise_bound(run.limit)
     return Ending.EXHAUSTED
 
 
@@ -279,7 +279,7 @@ def symbolic_search(task: Task, run: Run, room: int) -> Steps:
     """Search for the cheapest plan for `task`, with diagrams of so many bytes at most."""
     known = pruned(task, entries=library.loaded())
     if not known.solvable:
-        run.proved(run.limit)
+        run.raise_bound(run.limit)
         return Ending.EXHAUSTED
     left, mutexes, orders = job_for(known, library.entries())
 
@@ -287,6 +287,6 @@ def symbolic_search(task: Task, run: Run, room: int) -> Steps:
         return bidirectional(Space(left), own, room, mutexes, orders)
 
     try:
-        return (yield from elsewhere(search, run, known.actions))
+        return (yield from search_reduced_task(search, run, known.actions))
     except MemoryError:
         return Ending.INCOMPLETE

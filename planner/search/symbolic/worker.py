@@ -1,7 +1,7 @@
-"""The process in which diagrams are worked on: a step takes seconds at times, and cannot be broken off from outside.
+"""The program of the process of symbolic search: one step may take seconds and cannot be interrupted within.
 
-It reads what to search and how many bytes it may take, and writes a line for all that it finds; it ends when nobody
-holds the other end of its input any more. Run as `python -m planner.search.symbolic.worker`.
+It reads a pickled job and a memory limit in bytes from its input, and writes plans and bounds as lines of JSON. It ends
+when its input is closed. Run as `python -m planner.search.symbolic.worker`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ PR_SET_PDEATHSIG: Final = 1
 
 
 def main(source: IO[bytes], say: Callable[[dict[str, Any]], None]) -> None:
-    """Search for the cheapest plan for the task that is read from `source`; `say` what is found."""
-    lift_address_limit()  # it keeps count of what it takes
+    """Search for the cheapest plan for the task that is read from `source`; call `say` with each plan and bound."""
+    lift_address_limit()  # this process counts its memory itself
     say({"mortal": dies_with_its_starter()})
     (task, mutexes, orders), room = pickle.load(source)  # noqa: S301 - written by the process that started this
-    threading.Thread(target=_until_left_alone, args=(source,), daemon=True).start()
+    threading.Thread(target=_exit_at_end_of_input, args=(source,), daemon=True).start()
     run = Run()
-    run.on_change = lambda: say(_found(run))
+    run.on_change = lambda: say(_describe(run))
     steps = bidirectional(Space(task), run, room, mutexes, orders)
     try:
         while True:
@@ -45,9 +45,9 @@ def main(source: IO[bytes], say: Callable[[dict[str, Any]], None]) -> None:
 
 
 def dies_with_its_starter() -> bool:
-    """Let the system kill this process when the thread that started it is gone; return whether it will, for sure.
+    """Ask the system to kill this process when the thread that started it has ended; return whether it will.
 
-    Then it may be stopped: a process that was and whose starter is killed would be there for ever.
+    Only such a process may be stopped for a while: else it would stay stopped for ever if its starter were killed.
     """
     starter = os.getppid()
     try:
@@ -57,12 +57,12 @@ def dies_with_its_starter() -> bool:
     return asked and starter == os.getppid() != 1
 
 
-def _found(run: Run) -> dict[str, Any]:
+def _describe(run: Run) -> dict[str, Any]:
     plan = {} if run.plan is None else {"plan": run.plan, "cost": run.limit}
     return {"bound": run.lower_bound, **plan}
 
 
-def _until_left_alone(source: IO[bytes]) -> None:
+def _exit_at_end_of_input(source: IO[bytes]) -> None:
     source.read()
     os._exit(1)
 

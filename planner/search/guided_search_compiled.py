@@ -1,0 +1,353 @@
+"""Searches by kernels that follow a guide: lazy best-first, best-first width and Monte Carlo tree search.
+
+Each class allocates the arrays of its kernel, calls it until it ends, lengthens arrays when the kernel reports that
+they are full, and reports plans and bounds to the run.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from planner.heuristics.search_guide_compiled import Guide
+from planner.jit import slots_kernel as slot
+from planner.jit.arrays import empty_index, index, reals, words, zeros
+from planner.jit.common_kernel import DONE, EXHAUSTED, FOUND, FULL, INFINITE, NOTHING
+from planner.lightweight import Final
+from planner.search import task_compiled
+from planner.search.best_first_width_kernel import NOVEL, Facts, Frontier
+from planner.search.lazy_best_first import lower_weights
+from planner.search.lazy_best_first_kernel import Reached
+from planner.search.mcts import EXPLORATION, LOGARITHM_OF_2, LOGARITHMS, LOW_BITS
+from planner.search.mcts_kernel import MOST, NO_NODE, ROOT, Bandit, Grown, Known
+from planner.search.open_lists_kernel import QUEUES, Batches, Types, first_slot
+from planner.search.search_run import Ending, Run, Steps
+from planner.search.task_compiled import ensure_length
+from planner.task.packed_states_kernel import holds
+
+FIRST_TYPES: Final = 256
+"""Types of states that a lazy search has room for at first."""
+BUCKETS: Final = 1 << 13
+"""Buckets of each queue of a lazy search."""
+SEEN: Final = 1 << 20
+"""Elements of 32 bits in the hash table of novelty: 4 MiB."""
+
+
+class States:
+    """The states that a guided search has reached, and how."""
+
+    def __init__(self, guide: Guide, room: int) -> None:
+        self._guide = guide
+        self.registry = task_compiled.new_registry(guide.board.initial, room, guide.board.entries)
+        self.reached = Reached(
+            empty_index(room), empty_index(room), index([0] * room), zeros(room), zeros(room * guide.mark_words)
+        )
+        guide.board.entries["accept_initial"](guide.milestones, self.reached.accepted, self.registry.state)
+
+    def grow(self, count: int, states: int) -> None:
+        """Make room for so many `states`; there are `count` now."""
+        guide, reached = self._guide, self.reached
+        ensure_length(states, reached.parent)
+        length = len(reached.parent)
+        ensure_length(length, reached.action, reached.depth, reached.cost)
+        ensure_length(length * guide.mark_words, reached.accepted)
+        ensure_length(length * guide.board.packed.words, self.registry.state)
+        self.registry = task_compiled.enlarge_table(
+            self.registry, count, states, guide.board.packed.words, guide.board.entries
+        )
+
+    def report(self, outcome: int, goal: int, run: Run) -> Ending | None:
+        """Report to `run` what a kernel found or proved; return how the search ends, or None if it goes on.
+
+        `outcome` is what the kernel returned, and `goal` the number of the goal state that it has reached, if any.
+        """
+        if outcome == FOUND:
+            reached = self.reached
+            run.report_plan(task_compiled.trace_actions(reached.parent, reached.action, goal), reached.cost[goal])
+            return Ending.FIRST_PLAN
+        if outcome == EXHAUSTED and task_compiled.were_cut_off(run, self.reached.cost):
+            return Ending.INCOMPLETE
+        if outcome == EXHAUSTED:
+            run.raise_bound(run.limit)
+            return Ending.EXHAUSTED
+        return None
+
+
+class CompiledLazy:
+    """Lazy best-first search by `guide`; the kernel is `planner.search.lazy_best_first_kernel`."""
+
+    def __init__(self, guide: Guide, *, work: int = task_compiled.WORK, room: int = 1024) -> None:
+        self._given, self._work, self._room = guide, work, room
+
+    def greedy(self, run: Run) -> Steps:
+        """Search for any plan, and stop at the first."""
+        return (yield from self._search(run, weight=1, reopen=False))
+
+    def restarting(self, run: Run, unit: int) -> Steps:
+        """Search for any plan in ever new random orders, each for a multiple of `unit` evaluations (Luby restarts).
+
+        Every other search goes without landmarks, and by relaxed plans that prefer other actions.
+        """
+        for seed in count(1):
+            steps = self._search(run, weight=1, reopen=False, seed=seed, most=unit * luby(seed))
+            if (ending := (yield from steps)) is not Ending.INCOMPLETE:
+                break
+            yield
+        return ending
+
+    def weighted(self, run: Run, weight: int) -> Steps:
+        """Search for a plan that is cheaper than the best one, by cost so far plus `weight` times the estimate."""
+        return (yield from self._search(run, weight=weight, reopen=True))
+
+    def _search(self, run: Run, *, weight: int, reopen: bool, seed: int = 0, most: int | None = None) -> Steps:
+        self._allocate(seed)
+        number, states, counter = self._number, self._states, task_compiled.WorkCounter(run, self._number)
+        while True:
+            number[slot.LIMIT] = min(run.limit, task_compiled.MOST_COST) if reopen else task_compiled.MOST_COST
+            outcome = self._call(weight, reopen=reopen)
+            counter.update(states.registry, states.reached, self._batches, self._types)
+            if (ending := states.report(outcome, number[slot.GOAL_STATE], run)) is not None:
+                return ending
+            if outcome == FULL:
+                self._grow()
+            if most is not None and number[slot.EVALUATIONS] >= most:
+                return Ending.INCOMPLETE
+            yield
+
+    def _call(self, weight: int, *, reopen: bool) -> int:
+        guide, states = self._guide, self._states
+        return guide.board.entries["lazy"](
+            weight,
+            int(reopen),
+            self._work,
+            self._number,
+            guide.board.space,
+            states.registry,
+            states.reached,
+            self._batches,
+            self._types,
+            guide.relaxed,
+            guide.board.exploration,
+            guide.achievers,
+            guide.reachable,
+            guide.milestones,
+            guide.board.found,
+            guide.board.stack,
+        )
+
+    def _allocate(self, seed: int) -> None:
+        """Allocate the arrays of a search, with the initial state as state 0."""
+        self._guide = self._given.fresh(landmarks=not seed & 1)
+        number = self._number = zeros(slot.HOW_MANY)
+        number[slot.STATES] = 1
+        number[slot.SEED] = number[slot.RANDOM] = seed
+        for queue in range(QUEUES):
+            number[slot.LOWEST + queue] = queue
+        number[slot.BEST] = number[slot.BEST + 1] = INFINITE
+        self._states = States(self._guide, self._room + 2)
+        buckets, batches = empty_index(BUCKETS * QUEUES), empty_index(self._room + QUEUES + 1)
+        edges = empty_index(self._room + self._guide.board.actions)
+        self._batches = Batches(buckets, buckets[:], batches, batches[:], batches[:], batches[:], edges)
+        types = empty_index(FIRST_TYPES)
+        self._types = Types(empty_index(2 * FIRST_TYPES), zeros(FIRST_TYPES), types, types[:], types[:])
+
+    def _grow(self) -> None:
+        """Lengthen the arrays that are full."""
+        number, batches = self._number, self._batches
+        self._states.grow(number[slot.STATES], number[slot.STATES] + 2)
+        ensure_length(number[slot.BATCHES] + QUEUES + 1, batches.state, batches.at, batches.end, batches.next)
+        ensure_length(number[slot.EDGES] + len(self._guide.board.found), batches.edge)
+        if number[slot.TYPES] >= len(self._types.key):
+            self._types = double_types(self._types)
+
+
+def luby(number: int) -> int:
+    """Return element `number` (from 1) of the Luby sequence 1 1 2 1 1 2 4 … (Luby, Sinclair and Zuckerman, 1993)."""
+    power = number.bit_length()
+    while number != (1 << power) - 1:
+        number -= (1 << (power - 1)) - 1
+        power = number.bit_length()
+    return 1 << (power - 1)
+
+
+def double_types(types: Types) -> Types:
+    """Return `types`, which are full, with room for twice as many."""
+    known = list(types.key)
+    length, mask = 2 * len(known), 4 * len(known) - 1
+    ensure_length(length, *types[1:])
+    longer = types._replace(table=empty_index(2 * length))
+    for kind, key in enumerate(known):
+        bucket = first_slot(key, mask)
+        while longer.table[bucket] != NOTHING:
+            bucket = (bucket + 1) & mask
+        longer.table[bucket] = kind
+    return longer
+
+
+class CompiledWidth:
+    """Best-first width search by `guide`; the kernel is `planner.search.best_first_width_kernel`."""
+
+    def __init__(self, guide: Guide, *, work: int = task_compiled.WORK, room: int = 1024, seen: int = SEEN) -> None:
+        self._guide, self._work = guide.fresh(), work
+        number = self._number = zeros(slot.HOW_MANY)
+        number[slot.STATES] = 1
+        self._states = States(self._guide, room + 2)
+        length = room + 2
+        buckets = empty_index(NOVEL * (len(guide.milestones.goal) + 1))
+        self._frontier = Frontier(
+            buckets,
+            buckets[:],
+            empty_index(length),
+            index([0]) * length,
+            zeros(length),
+            index([0]) * length,
+            index([0]) * (room + 3),
+            empty_index(room + guide.board.relaxation.size),
+            index([0]) * seen,
+        )
+        self._frontier.left[0] = len(guide.milestones.goal) + 1
+        self._frontier.first[0] = self._frontier.last[0] = 0
+        self._found = empty_index(guide.board.actions + 1)
+        places = guide.board.packed.places
+        self._facts = Facts(
+            index(word for word, _, _ in places),
+            words(mask for _, mask, _ in places),
+            words(bits for _, _, bits in places),
+        )
+
+    def steps(self, run: Run) -> Steps:
+        """Search for any plan, and stop at the first."""
+        number, states, counter = self._number, self._states, task_compiled.WorkCounter(run, self._number)
+        if holds(self._guide.board.space.goal, 0, states.registry.state, 0):
+            run.report_plan([], 0)
+            return Ending.FIRST_PLAN
+        while True:
+            outcome = self._call()
+            counter.update(states.registry, states.reached, self._frontier)
+            if (ending := states.report(outcome, number[slot.GOAL_STATE], run)) is not None:
+                return ending
+            if outcome == FULL:
+                self._grow()
+            yield
+
+    def _call(self) -> int:
+        guide, states = self._guide, self._states
+        return guide.board.entries["width"](
+            self._work,
+            self._number,
+            guide.board.space,
+            self._facts,
+            states.registry,
+            states.reached,
+            self._frontier,
+            guide.relaxed,
+            guide.board.exploration,
+            guide.achievers,
+            guide.reachable,
+            guide.milestones,
+            self._found,
+            guide.board.stack,
+        )
+
+    def _grow(self) -> None:
+        """Lengthen the arrays that are full."""
+        number, frontier = self._number, self._frontier
+        self._states.grow(number[slot.STATES], number[slot.STATES] + 2)
+        length = len(self._states.reached.parent)
+        ensure_length(length, frontier.next, frontier.origin, frontier.made, frontier.left)
+        ensure_length(number[slot.TYPES] + 3, frontier.plan_start)
+        ensure_length(number[slot.EDGES] + self._guide.board.relaxation.size, frontier.fact)
+
+
+class CompiledMcts:
+    """Monte Carlo tree search by `guide`: one `tree` after the other, and a transposition table that outlives them.
+
+    The kernel is `planner.search.mcts_kernel`.
+    """
+
+    def __init__(self, guide: Guide, run: Run, *, work: int = task_compiled.WORK, room: int = 1024) -> None:
+        self._guide, self._run, self._work = guide.fresh(), run, work
+        board, length = guide.board, room + 3
+        number = self._number = zeros(slot.HOW_MANY)
+        number[slot.RANDOM] = run.seed & LOW_BITS
+        self._accounts = task_compiled.WorkCounter(run, number)
+        self._bandit = Bandit(reals(LOGARITHMS), reals([LOGARITHM_OF_2, EXPLORATION]))
+        self._registry = task_compiled.new_registry(board.initial, length, board.entries)
+        self._known = Known(zeros(length), index([0]) * (length + 1), empty_index(board.actions + 1))
+        self.tree = new_tree(length)
+
+    def steps(self) -> Steps:
+        """Search for cheaper and cheaper plans until none can be cheaper, or all simulations were made."""
+        return (yield from lower_weights(self._grow_tree))
+
+    def _grow_tree(self, weight: int) -> Steps:
+        """Grow a tree until it contains a plan that is cheaper than the best one."""
+        run, number = self._run, self._number
+        if run.limit > 0 and holds(self._guide.board.space.goal, 0, self._registry.state, 0):
+            run.report_plan([], 0)
+            return Ending.FIRST_PLAN
+        self.tree = new_tree(len(self.tree.parent))
+        number[slot.PENDING] = NO_NODE
+        number[slot.MOST_SIMULATIONS] = min(MOST, MOST if run.most_simulations is None else run.most_simulations)
+        while True:
+            number[slot.LIMIT] = min(run.limit, task_compiled.MOST_COST)
+            outcome = self._call(weight)
+            self._accounts.update(self._registry, self._known, self.tree)
+            run.simulations = number[slot.SIMULATIONS]
+            if outcome == FOUND:
+                goal = number[slot.GOAL_STATE]
+                run.report_plan(
+                    task_compiled.trace_actions(self.tree.parent, self.tree.action, goal), self.tree.cost[goal]
+                )
+                return Ending.FIRST_PLAN
+            if outcome == EXHAUSTED:
+                if task_compiled.were_cut_off(run, words([cost for cost in self.tree.cost if cost < INFINITE])):
+                    return Ending.INCOMPLETE
+                run.raise_bound(run.limit)
+                return Ending.EXHAUSTED
+            if outcome == DONE:
+                return Ending.INCOMPLETE
+            if outcome == FULL:
+                self._grow()
+            yield
+
+    def _call(self, weight: int) -> int:
+        guide = self._guide
+        return guide.board.entries["mcts"](
+            weight,
+            self._work,
+            self._number,
+            guide.board.space,
+            self._registry,
+            self._known,
+            self.tree,
+            self._bandit,
+            guide.relaxed,
+            guide.board.exploration,
+            guide.achievers,
+            guide.reachable,
+            guide.board.found,
+            guide.board.stack,
+        )
+
+    def _grow(self) -> None:
+        """Lengthen the arrays that are full."""
+        number, board, known = self._number, self._guide.board, self._known
+        states = number[slot.STATES] + 3
+        ensure_length(states, self.tree.parent)
+        length = len(self.tree.parent)
+        ensure_length(length, *self.tree[1:], known.estimate)
+        ensure_length(length + 1, known.first)
+        ensure_length(length * board.packed.words, self._registry.state)
+        self._registry = task_compiled.enlarge_table(
+            self._registry, number[slot.STATES], states, board.packed.words, board.entries
+        )
+        ensure_length(number[slot.EDGES] + len(board.found), known.action)
+
+
+def new_tree(length: int) -> Grown:
+    """Return a tree with room for so many states that contains only the root."""
+    none, none_tried, unreached = empty_index(length), index([0]) * length, words([INFINITE]) * length
+    values, visits = zeros(length), zeros(length)
+    tree = Grown(none, none[:], unreached, values, visits, none_tried, none_tried[:], none[:], none[:])
+    tree.cost[ROOT], tree.visits[ROOT] = 0, 1
+    return tree

@@ -1,0 +1,182 @@
+"""Lazy best-first search: greedy search for a plan soon, and restarting weighted A* for better and better plans.
+
+A state is evaluated when it is expanded; until then its edge waits under the estimate of its parent (deferred
+evaluation). Edges by preferred actions wait a second time in an open list of their own (dual queues and boosting:
+Helmert, 2006; Richter and Helmert, 2009).
+
+Weighted A* orders states by g + w · h, for each of a row of falling weights w. It restarts from the initial state for
+each weight, because cheap plans rarely begin like the first plan that was found (Richter, Thayer and Ruml, 2010). It
+prunes by g alone, which needs no admissible estimate: a search that ends without a plan proves the best one optimal.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import chain, repeat
+
+from planner.lightweight import Final
+from planner.search.search_run import DEAD_END, Advice, Ending, Estimate, Run, Steps, as_advice, extract_plan
+from planner.task.ground_task import INFINITY, State
+from planner.task.state_space import Space
+
+BOOST: Final = 1000
+"""Turns that the preferred edges gain when the best estimate improves."""
+WEIGHTS: Final = (1_000, 5, 3, 2, 1)
+"""Weights of weighted A*, in turn; the first is greedy search that breaks ties by cost."""
+PREFERRED_TURNS: Final = 2
+"""Turns of the preferred edges for each turn of all edges, in weighted A*."""
+
+
+class Batches:
+    """An open list of edges (state, action): the smallest key first, and the earliest edge first among equals.
+
+    All edges that leave a state are inserted at once, as one list: no successor is generated before its turn.
+    """
+
+    __slots__ = ("_buckets", "_keys")
+
+    def __init__(self) -> None:
+        self._keys: list[int] = []
+        self._buckets: dict[int, deque[tuple[State, list[int]]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def push(self, key: int, state: State, actions: list[int]) -> None:
+        """Insert the edges from `state` by `actions`; the list `actions` belongs to the open list from now on."""
+        if not actions:
+            return
+        actions.reverse()
+        if key in self._buckets:
+            self._buckets[key].append((state, actions))
+        else:
+            self._buckets[key] = deque([(state, actions)])
+            heappush(self._keys, key)
+
+    def pop(self) -> tuple[State, int]:
+        """Remove and return the best edge."""
+        key = self._keys[0]
+        bucket = self._buckets[key]
+        state, actions = bucket[0]
+        action = actions.pop()
+        if not actions:
+            bucket.popleft()
+            if not bucket:
+                heappop(self._keys)
+                del self._buckets[key]
+        return state, action
+
+
+class DualQueues:
+    """Two open lists that take turns: all edges, and again the edges by preferred actions."""
+
+    def __init__(self) -> None:
+        self._all, self._preferred = Batches(), Batches()
+        self._best = DEAD_END
+        self._ahead = 0
+        """Turns that the preferred edges have had more than all edges, less their boosts."""
+
+    def __bool__(self) -> bool:
+        return bool(self._all) or bool(self._preferred)
+
+    def open(self, state: State, space: Space, advise: Advice, run: Run) -> None:
+        """Evaluate `state` and insert the edges that leave it, unless it is a dead end."""
+        run.evaluated += 1
+        value, preferred = advise(state)
+        if value >= DEAD_END:
+            return
+        if value < self._best:
+            self._best = value
+            self._ahead -= BOOST
+        run.expanded += 1
+        actions = space.actions_in(state)
+        run.generated += len(actions)
+        self._preferred.push(value, state, [action for action in actions if action in preferred])
+        self._all.push(value, state, actions)
+
+    def pop(self) -> tuple[State, int]:
+        """Remove and return the best edge of the open list whose turn it is."""
+        if self._preferred and (self._ahead <= 0 or not self._all):
+            self._ahead += 1
+            return self._preferred.pop()
+        self._ahead -= 1
+        return self._all.pop()
+
+
+def greedy(space: Space, estimate: Estimate, run: Run) -> Steps:
+    """Search for any plan, whatever it costs, and stop at the first."""
+    advise = as_advice(estimate)
+    parents: dict[State, tuple[State, int] | None] = {space.initial: None}
+    queues = DualQueues()
+    state = space.initial
+    while True:
+        if space.is_goal(state):
+            actions = extract_plan(parents, state)
+            run.report_plan(actions, space.cost_of(actions))
+            return Ending.FIRST_PLAN
+        queues.open(state, space, advise, run)
+        yield
+        # Generate successors in the order of the queues until one is new: that is the next state to evaluate.
+        while queues:
+            parent, action = queues.pop()
+            state = space.apply(action, parent)
+            if state not in parents:
+                parents[state] = (parent, action)
+                break
+        else:
+            run.raise_bound(run.limit)
+            return Ending.EXHAUSTED
+
+
+def weighted(space: Space, estimate: Estimate, run: Run) -> Steps:
+    """Search for cheaper and cheaper plans until none can be cheaper."""
+    advise = as_advice(estimate)
+    return (yield from lower_weights(lambda weight: search_with_weight(space, advise, run, weight)))
+
+
+def lower_weights(search: Callable[[int], Steps]) -> Steps:
+    """Run `search` with each weight in turn, and with the last one until it finds no better plan."""
+    for weight in chain(WEIGHTS, repeat(WEIGHTS[-1])):
+        ending = yield from search(weight)
+        if ending is not Ending.FIRST_PLAN:
+            break
+    return ending
+
+
+def search_with_weight(space: Space, advise: Advice, run: Run, weight: int) -> Steps:
+    """Search by g + `weight` · h until a plan is found that is cheaper than the best one."""
+    costs = space.costs
+    reached: dict[State, int] = {space.initial: 0}
+    parents: dict[State, tuple[State, int] | None] = {space.initial: None}
+    everything, preferred = Batches(), Batches()
+    state, turn = space.initial, 0
+    while reached[state] < run.limit:
+        g = reached[state]
+        if space.is_goal(state):
+            run.report_plan(extract_plan(parents, state), g)
+            return Ending.FIRST_PLAN
+        run.evaluated += 1
+        value, helpful = advise(state)
+        if value < DEAD_END:
+            run.expanded += 1
+            actions = space.actions_in(state)
+            run.generated += len(actions)
+            preferred.push(g + weight * value, state, [action for action in actions if action in helpful])
+            everything.push(g + weight * value, state, actions)
+        yield
+        # Follow edges until one leads to a state that is new, or is reopened because it is reached more cheaply.
+        while everything or preferred:
+            turn += 1
+            favoured = preferred and (turn % (PREFERRED_TURNS + 1) or not everything)
+            parent, action = (preferred if favoured else everything or preferred).pop()
+            g = reached[parent] + costs[action]
+            state = space.apply(action, parent)
+            if g < run.limit and g < reached.get(state, INFINITY):
+                reached[state], parents[state] = g, (parent, action)
+                break
+        else:
+            break
+    run.raise_bound(run.limit)
+    return Ending.EXHAUSTED
