@@ -8,20 +8,20 @@ from typing import Final
 
 from planner.heuristics.abstractions.cost_partitioning_compiled import Partitions
 from planner.heuristics.abstractions.cost_partitioning_kernel import Tables
-from planner.jit import slots_kernel as slot
-from planner.jit.arrays import empty_index, hollow, index, zeros
 from planner.heuristics.lmcut_kernel import Landmarks
 from planner.heuristics.relaxation_kernel import Exploration, Relaxed
+from planner.jit import slots_kernel as slot
+from planner.jit.arrays import empty_index, hollow, index, zeros
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, NOTHING
-from planner.search.open_lists_kernel import Open
-from planner.task.state_registry_kernel import CLOSED, MOVED, Nodes, Registry
 from planner.lightweight import dataclass
 from planner.pruning.stubborn_sets_kernel import FEW, Stubborn
 from planner.pruning.symmetries_compiled import NONE, Orbits
 from planner.search import astar_kernel as kernel
 from planner.search import task_compiled
+from planner.search.open_lists_kernel import Open
 from planner.search.search_run import Ending, Pauses, Run, Steps
 from planner.search.task_compiled import WORK, Board, ensure_length
+from planner.task.state_registry_kernel import CLOSED, MOVED, Nodes, Registry
 
 KINDS: Final = {
     "blind": kernel.BLIND,
@@ -151,7 +151,11 @@ class CompiledAstar:
     def _drop_stubborn_sets(self) -> None:
         """Switch stubborn sets off in blind search, where states are cheap, if they prune less than half."""
         number = self._number
-        if self._kind == kernel.BLIND and 2 * number[slot.STUBBORN] > number[slot.APPLICABLE] and number[slot.PRUNED] >= FEW:
+        if (
+            self._kind == kernel.BLIND
+            and 2 * number[slot.STUBBORN] > number[slot.APPLICABLE]
+            and number[slot.PRUNED] >= FEW
+        ):
             number[slot.PRUNES] = 0
 
     def _renew(self, partitions: Partitions) -> Pauses:

@@ -12,11 +12,10 @@ from planner.heuristics.abstractions.cost_partitioning_kernel import Tables
 from planner.heuristics.landmarks import Landmarks, landmarks
 from planner.heuristics.landmarks_kernel import Milestones
 from planner.heuristics.relaxation import RelaxedTask, relax
+from planner.heuristics.relaxation_kernel import Exploration, Relaxed
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, flat, index, lengthened, size, words, zeros
-from planner.heuristics.relaxation_kernel import Exploration, Relaxed
 from planner.jit.common_kernel import NOTHING
-from planner.task.state_registry_kernel import Registry
 from planner.jit.library import Call
 from planner.lightweight import Any, Final, dataclass
 from planner.limits import never
@@ -26,6 +25,7 @@ from planner.pruning.symmetries_compiled import Orbits, orbits
 from planner.search.search_run import Run
 from planner.task.ground_task import Task
 from planner.task.packed_task_compiled import Packing, conjunction, first_state, packed_space, packing
+from planner.task.state_registry_kernel import Registry
 
 WORK: Final = 4_000_000
 """Steps of inner loops between two pauses: about 10 ms."""
