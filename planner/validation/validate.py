@@ -249,9 +249,8 @@ def _check_arguments(problem: Any, steps: Any) -> None:
     if not isinstance(problem, Problem):
         raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
     if any(not isinstance(each, Constraint) for each in problem.constraints):
-        raise InputError(
-            "the problem has constraints as authors write them", hint="a plan's own `problem` has them read"
-        )
+        message = "the problem has constraints as authors write them"
+        raise InputError(message, hint="a plan's own `problem` has them read")
     if isinstance(steps, Plan):
         return
     if not isinstance(steps, Sequence) or not all(isinstance(step, Step) for step in steps):

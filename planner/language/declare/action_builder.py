@@ -124,9 +124,8 @@ class Amounts:
         for name in required:
             if name not in mine:
                 near = did_you_mean(name, mine) or f"its parameters are {', '.join(mine) or 'none'}"
-                raise place.error(
-                    f"the function for {what} takes {name!r}, which is no parameter of {self.scope.owner}", near
-                )
+                message = f"the function for {what} takes {name!r}, which is no parameter of {self.scope.owner}"
+                raise place.error(message, near)
         if required == mine:
             return function
         positions = [mine.index(name) for name in required]
@@ -145,9 +144,8 @@ def cases_of(value: Any, parameters: Collection[Any], outcomes: Collection[Any],
 
 def _case(item: Any, parameters: int, outcomes: int, place: Place) -> Case:
     if not isinstance(item, Case):
-        raise place.error(
-            f"{abbreviate(item)} is no case", "write Case(arguments, risk), where '_' stands for any object"
-        )
+        message = f"{abbreviate(item)} is no case"
+        raise place.error(message, "write Case(arguments, risk), where '_' stands for any object")
     names: Any = item.arguments
     if isinstance(names, str) or not all(isinstance(name, str) for name in names) or len(names) != parameters:
         message = f"the arguments of a case are {parameters} names of objects, or '_' for any, not {abbreviate(names)}"
@@ -283,9 +281,8 @@ class ActionBuilder:
 
     def _one_when(self, when: Any, place: Place) -> ModelWhen:
         if not isinstance(when, When | ModelWhen):
-            raise place.error(
-                f"{abbreviate(when)} is no conditional effect", "write When(requires, provides, modifies)"
-            )
+            message = f"{abbreviate(when)} is no conditional effect"
+            raise place.error(message, "write When(requires, provides, modifies)")
         variables = self._variables(when.variables, place.within("variables"))
         scope = self._scope.inside(variables) if variables else self._scope
         outside, inside = self._conditions(scope), self._conditions(scope.with_created())
@@ -343,9 +340,8 @@ class ActionBuilder:
         found = []
         for index, item in enumerate(check_list(value, "outcomes", place)):
             if not isinstance(item, Outcome | ModelOutcome):
-                raise place.within(index).error(
-                    f"{abbreviate(item)} is no outcome", "write Outcome(probability, provides=…)"
-                )
+                message = f"{abbreviate(item)} is no outcome"
+                raise place.within(index).error(message, "write Outcome(probability, provides=…)")
             here = place.within(index)
             probability = check_decimal(item.probability, "the probability of an outcome", here.within("probability"))
             found.append(

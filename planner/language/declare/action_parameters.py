@@ -271,10 +271,8 @@ def _evaluated(
     """Return the annotation of `parameter` as a value, whether or not annotations are kept as text."""
     text = parameter.annotation
     if text is parameter.empty:
-        raise place.error(
-            f"parameter {parameter.name!r} has no annotation",
-            "annotate it with a planning type (search binds it) or any other (it is data)",
-        )
+        message = f"parameter {parameter.name!r} has no annotation"
+        raise place.error(message, "annotate it with a planning type (search binds it) or any other (it is data)")
     if not isinstance(text, str) or all(name.strip() in types_ for name in text.split("|")):
         return text
     visible: dict[str, Any] = getattr(function, "__globals__", {})
@@ -283,9 +281,8 @@ def _evaluated(
     except NameError as error:
         unknown = error.name or text
         near = did_you_mean(unknown, types_.parents) or did_you_mean(unknown, [*names, *visible])
-        raise place.error(
-            f"parameter {parameter.name!r} is annotated with the unknown name {unknown!r}", near
-        ) from None
+        message = f"parameter {parameter.name!r} is annotated with the unknown name {unknown!r}"
+        raise place.error(message, near) from None
     except Exception as error:  # noqa: BLE001 - whatever an annotation raises is a mistake in it
         raise place.error(f"the annotation {text!r} of {parameter.name!r} cannot be read: {error}") from None
 
@@ -305,9 +302,8 @@ def check_handler(action: Action, handler: Callable[..., Any], types: Types, pla
         if variable and isinstance(annotation, type) and issubclass(annotation, Entity):
             given = (annotation.type_name,)
             if annotation is not Entity and not types.overlap(given, variable.types):
-                raise place.error(
-                    f"{what} takes {parameter.name!r} as {given[0]!r}, but it is {name_types(variable.types)}"
-                )
+                message = f"{what} takes {parameter.name!r} as {given[0]!r}, but it is {name_types(variable.types)}"
+                raise place.error(message)
     for each in wanted:
         if each not in named and not anything:
             raise place.error(f"{what} does not take the parameter {each!r}", did_you_mean(each, named))

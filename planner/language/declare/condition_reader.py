@@ -97,9 +97,8 @@ class Conditions:
             item_place = place if single else place.within(index)
             formula, bare = read_item(item, item_place)
             if not isinstance(formula, Atom):
-                raise item_place.error(
-                    f"a pattern is an atom whose arguments may be '_', not {abbreviate(str(formula))}"
-                )
+                message = f"a pattern is an atom whose arguments may be '_', not {abbreviate(str(formula))}"
+                raise item_place.error(message)
             bare = bare and self._bare
             found.append(self.scope.atom(formula, item_place, bare=bare, may_open=True, record=record))
         return tuple(found)
@@ -162,9 +161,8 @@ def _listed(value: Any, place: Place) -> tuple[Sequence[Any], bool]:
 def _literal(part: Formula, place: Place) -> Literal:
     if isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom)):
         return part
-    raise place.error(
-        f"an effect is an atom or a negated atom, not {abbreviate(str(part))}", "When(…) gives conditional effects"
-    )
+    message = f"an effect is an atom or a negated atom, not {abbreviate(str(part))}"
+    raise place.error(message, "When(…) gives conditional effects")
 
 
 def read_item(item: Any, place: Place) -> tuple[Formula, bool]:

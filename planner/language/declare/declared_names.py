@@ -61,9 +61,8 @@ class Types:
         for name, parents in types.items():
             for parent in parents:
                 if parent not in known:
-                    raise place.within(name).error(
-                        f"type {name!r} is below the unknown type {parent!r}", did_you_mean(parent, known)
-                    )
+                    message = f"type {name!r} is below the unknown type {parent!r}"
+                    raise place.within(name).error(message, did_you_mean(parent, known))
         _check_order({**self.parents, **types}, place)
         self.parents.update(types)
         self._places.update({name: place.within(name) for name in types})
@@ -113,9 +112,8 @@ class Types:
             found = tuple([name for part in value for name in self.resolve(part, place)])
             if found:
                 return found
-        raise place.error(
-            f"{abbreviate(value)} is no planning type", "give the name of a type, or a class derived from Entity"
-        )
+        message = f"{abbreviate(value)} is no planning type"
+        raise place.error(message, "give the name of a type, or a class derived from Entity")
 
     def variables(self, value: Any, what: str, place: Place) -> tuple[Variable, ...]:
         """Return typed variables from a mapping: name, with or without `?`, → type."""
@@ -259,10 +257,8 @@ class Scope:
         variable = f"?{term}" if bare else ""
         if variable in self.variables:
             if term in self.objects:
-                raise place.error(
-                    f"'{term}' in {inside} may be the parameter or the object of {self.owner}",
-                    f"write '{variable}' for the parameter, or rename one of them",
-                )
+                message = f"'{term}' in {inside} may be the parameter or the object of {self.owner}"
+                raise place.error(message, f"write '{variable}' for the parameter, or rename one of them")
             return variable
         if term in self.objects:
             return term
@@ -277,16 +273,13 @@ class Scope:
             return place.error(f"{term!r} in an atom is no name", "call the predicate with it, or give its name")
         name = term.removeprefix("?")
         if name in self.data:
-            return place.error(
-                f"'{name}' in {inside} is a data parameter of {self.owner}, which search does not bind",
-                "only parameters of planning types may be arguments of atoms",
-            )
+            message = f"'{name}' in {inside} is a data parameter of {self.owner}, which search does not bind"
+            return place.error(message, "only parameters of planning types may be arguments of atoms")
         if f"?{name}" in self.created:
             return place.error(f"'{name}' in {inside} is created by {self.owner} and does not exist before it")
         if f"?{name}" in self.variables:
-            return place.error(
-                f"'{term}' in {inside} is no object of {self.owner}", f"PDDL writes parameters '?{name}'"
-            )
+            message = f"'{term}' in {inside} is no object of {self.owner}"
+            return place.error(message, f"PDDL writes parameters '?{name}'")
         if name in self.creators:
             wanted = f"say what holds of it: (exists (?{name} - {self.creators[name]}) …)"
             return place.error(f"'{term}' in {inside} is created by an action, and no object of {self.owner}", wanted)

@@ -96,10 +96,8 @@ def check_stratified(axioms: Sequence[Axiom], places: Mapping[str, Place]) -> No
     for inside in nx.strongly_connected_components(nx.DiGraph(edges)):
         for head, body in sorted(negative):
             if head in inside and body in inside:
-                raise places[head].error(
-                    f"derived predicate {head!r} rests on its own negation, through {body!r}",
-                    "a definition may use 'not' only on what is defined without it",
-                )
+                message = f"derived predicate {head!r} rests on its own negation, through {body!r}"
+                raise places[head].error(message, "a definition may use 'not' only on what is defined without it")
 
 
 def check_after(uses: Iterable[Use], actions: Mapping[str, Action], types: Types) -> None:
@@ -247,9 +245,8 @@ class Declarations:
         for argument in arguments:
             if argument not in known:
                 near = did_you_mean(argument[1:], [name[1:] for name in known])
-                raise place.within("head").error(
-                    f"argument {argument[1:]!r} of {head} is not among the parameters", near
-                )
+                message = f"argument {argument[1:]!r} of {head} is not among the parameters"
+                raise place.within("head").error(message, near)
         if len(set(arguments)) < len(arguments):
             raise place.within("head").error(f"{head} has an argument twice", "write '==' in the condition instead")
         hidden = tuple([each for each in variables if each.name not in arguments])
@@ -272,9 +269,8 @@ class Declarations:
         formula = Conditions(scope, self.types.parents, exact=exact).formula(condition, place.within("condition"))
         unused = {each.name for each in hidden} - free_variables(formula)
         if unused:
-            raise place.error(
-                f"parameter {min(unused)[1:]!r} occurs neither in the head nor in the condition of {owner}"
-            )
+            message = f"parameter {min(unused)[1:]!r} occurs neither in the head nor in the condition of {owner}"
+            raise place.error(message)
         self._add_axiom(Axiom(name, parameters, Exists(hidden, formula) if hidden else formula), scope, place)
 
     def _add_axiom(self, axiom: Axiom, scope: Scope, place: Place) -> None:

@@ -59,9 +59,8 @@ def _check_values(problem: Problem, place: Place) -> None:
     name: Any = problem.name
     entities: Any = problem.entities
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise place.error(
-            f"{abbreviate(name)} cannot name a problem", "give a text that can be printed, such as 'office'"
-        )
+        message = f"{abbreviate(name)} cannot name a problem"
+        raise place.error(message, "give a text that can be printed, such as 'office'")
     if not isinstance(entities, Mapping):
         raise place.error(f"entities are {kind_of(entities)}", "give a mapping from names of objects to Python values")
 

@@ -162,9 +162,8 @@ class ProblemBuilder:
     def _check_constant(self, constant: Object, item: Object) -> None:
         if constant.types != item.types:
             given, known_as = name_types(item.types), name_types(constant.types)
-            raise self._place.within("objects", item.name).error(
-                f"object {item.name!r} is {given}, but the domain has it as a constant of type {known_as}"
-            )
+            message = f"object {item.name!r} is {given}, but the domain has it as a constant of type {known_as}"
+            raise self._place.within("objects", item.name).error(message)
 
     def build(
         self,
@@ -319,9 +318,8 @@ class ProblemBuilder:
         """Return a fact that the fast path did not take: one in PDDL notation, or a mistake."""
         formula = self._conditions.formula((item,), place)
         if isinstance(formula, Not):
-            raise place.error(
-                f"{abbreviate(str(formula))} is stated as a fact", "leave it out: what is not stated is false"
-            )
+            message = f"{abbreviate(str(formula))} is stated as a fact"
+            raise place.error(message, "leave it out: what is not stated is false")
         if not isinstance(formula, Atom):
             raise place.error(f"a fact is an atom, not {abbreviate(str(formula))}")
         self._check_use(self._scope.uses[-1])
@@ -339,9 +337,8 @@ class ProblemBuilder:
     ) -> InputError | None:
         if len(atom.args) != len(declared.parameters):
             wanted = format_count(len(declared.parameters))
-            return place.error(
-                f"{atom} gives {kind} {atom.predicate!r} {format_count(len(atom.args))}; it takes {wanted}"
-            )
+            message = f"{atom} gives {kind} {atom.predicate!r} {format_count(len(atom.args))}; it takes {wanted}"
+            return place.error(message)
         for arg, given, parameter in zip(atom.args, types, declared.parameters, strict=True):
             if given is not None and not self._related(given, parameter.types, arg):
                 return place.error(
@@ -412,9 +409,8 @@ class ProblemBuilder:
     def _ran(self, value: Any, place: Place) -> tuple[Atom, ...]:
         """Return the ground actions that have run."""
         if isinstance(value, str | Atom) or not isinstance(value, Iterable):
-            raise place.error(
-                f"{abbreviate(value)} is no list of actions", "give those that have run: ['name(object, …)', …]"
-            )
+            message = f"{abbreviate(value)} is no list of actions"
+            raise place.error(message, "give those that have run: ['name(object, …)', …]")
         return tuple([self._action(each, place) for each in value])
 
     def _action(self, text: Any, place: Place) -> Atom:
@@ -504,7 +500,6 @@ def _metric(value: Metric | str, place: Place) -> Metric:
         return value
     known = {each.name.lower(): each for each in Metric}
     if not isinstance(value, str) or value not in known:
-        raise place.error(
-            f"unknown metric {abbreviate(value)}", did_you_mean(str(value), known) or "it is 'cost' or 'length'"
-        )
+        message = f"unknown metric {abbreviate(value)}"
+        raise place.error(message, did_you_mean(str(value), known) or "it is 'cost' or 'length'")
     return known[value]

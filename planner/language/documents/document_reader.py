@@ -243,9 +243,8 @@ def _domain_of(
     if problem.domain in known:
         return known[problem.domain]
     if not known:
-        raise place.error(
-            f"the domain of problem {problem.problem!r} is not in this file", "give its file before the problem's"
-        )
+        message = f"the domain of problem {problem.problem!r} is not in this file"
+        raise place.error(message, "give its file before the problem's")
     return _unknown_domain(problem, known, place)
 
 
@@ -253,7 +252,5 @@ def _unknown_domain(problem: ProblemDocument, known: Iterable[str], place: Any) 
     names = ", ".join(known)
     if problem.domain is None:
         raise place.error(f"problem {problem.problem!r} does not say of which domain it is", f"one of {names}")
-    raise place.error(
-        f"problem {problem.problem!r} is of domain {problem.domain!r}, but what is given is {names}",
-        did_you_mean(problem.domain, known),
-    )
+    message = f"problem {problem.problem!r} is of domain {problem.domain!r}, but what is given is {names}"
+    raise place.error(message, did_you_mean(problem.domain, known))

@@ -173,9 +173,8 @@ class _Builder:
     def _key(self, frame: _Frame, event: Any) -> None:
         key, place = event.value, self._location(event)
         if key == "<<" and event.style is None and event.tag is None:
-            raise DocumentError(
-                "merge keys '<<' are not taken", place, "write the keys out, or use an alias for a value"
-            )
+            message = "merge keys '<<' are not taken"
+            raise DocumentError(message, place, "write the keys out, or use an alias for a value")
         if key in frame.value:
             raise DocumentError(f"the key {key!r} stands twice", place, f"it is already at {frame.places[key]}")
         frame.key = key

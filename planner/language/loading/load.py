@@ -360,11 +360,8 @@ def _named(text: str, path: Path) -> Source:
     listed = f"the shipped domains are {', '.join(names)}" if names else "no domain is shipped with this installation"
     if path.exists():
         kinds = ", ".join(sorted(KNOWN.union(find_languages())))
-        raise InputError(
-            f"the ending of a file's name tells its kind, and {path.suffix or 'none'} is no known one",
-            Location(text),
-            f"copy it to a file whose name ends in one of {kinds}",
-        )
+        message = f"the ending of a file's name tells its kind, and {path.suffix or 'none'} is no known one"
+        raise InputError(message, Location(text), f"copy it to a file whose name ends in one of {kinds}")
     near = did_you_mean(text, names)
     hint = f"{near} ({listed})" if near else listed
     raise InputError(f"there is no file, folder or shipped domain {text!r}", hint=hint)

@@ -80,9 +80,8 @@ class _Reader:
             return
         head = tree[0]
         if head.__class__ is not str:
-            raise self.words.source.error(
-                f"found {quote(tree)}, expected an effect", tree, None, suggest_grouping(tree)
-            )
+            message = f"found {quote(tree)}, expected an effect"
+            raise self.words.source.error(message, tree, None, suggest_grouping(tree))
         if head in self.words.arities and (head not in _KEYWORDS or is_flat(tree)):
             branch.literals.append(self._atom(tree, scope))
         elif head in _READERS:

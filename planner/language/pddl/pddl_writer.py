@@ -176,9 +176,8 @@ def _cost(term: CostTerm, action: Action) -> str:
         return write_atom(term)
     if isinstance(term, int | Decimal):
         return write_number(term)
-    raise UnsupportedError(
-        f"a cost of '{action.name}' that Python computes, in PDDL", "export the problem with `export`"
-    )
+    message = f"a cost of '{action.name}' that Python computes, in PDDL"
+    raise UnsupportedError(message, "export the problem with `export`")
 
 
 _FEATURES: Final[dict[type[Formula], str]] = {
@@ -392,6 +391,5 @@ def _check_plain_problem(problem: Problem) -> None:
 def _check_words(names: Iterable[str]) -> None:
     for name in names:
         if not _WORD.fullmatch(name):
-            raise UnsupportedError(
-                f"the name '{name}', in PDDL", "planner.language.pddl.export writes it under another name"
-            )
+            message = f"the name '{name}', in PDDL"
+            raise UnsupportedError(message, "planner.language.pddl.export writes it under another name")
