@@ -297,7 +297,7 @@ class _Run:
 
     def apply(self, id_: str, step: Step, whole: Step) -> None:
         """Apply `step`, a part of `whole`, whether it can be or not."""
-        if isinstance(self.simulation.rules.ready(step), str):
+        if isinstance(self.simulation.rules.compile_step(step), str):
             return
         self.latest = self.simulation.apply(step)
         self._chronicle.record(repr(id_), whole, self.latest)

@@ -1,1 +1,1 @@
-"""Lint."""
+"""Lint: findings about domains and problems, without planning."""

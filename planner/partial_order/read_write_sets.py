@@ -351,7 +351,7 @@ def _replayed(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | 
     changes = []
     for step in steps:
         _check(replay.objection(step))
-        ready = simulation.rules.ready(step)
+        ready = simulation.rules.compile_step(step)
         is_plain = isinstance(ready, CompiledStep) and ready.fixed is not None and not ready.rest
         reads.append(_literals(ready.tests) if isinstance(ready, CompiledStep) and is_plain else None)
         changes.append(replay.apply(step))

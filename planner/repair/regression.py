@@ -47,7 +47,7 @@ def regressed(now: Simulation, steps: Sequence[Step], goal: Formula) -> Iterator
             return
         yield number, needs
         if number:
-            ready = rules.ready(steps[number - 1])
+            ready = rules.compile_step(steps[number - 1])
             works = not isinstance(ready, str) and needs.before(ready)
 
 

@@ -1,1 +1,1 @@
-"""Semantics."""
+"""The semantics of declared problems: states, conditions, effects, axioms, constraints and their simulation."""

@@ -1,9 +1,8 @@
-"""The axioms of a problem, sorted into strata: sets of predicates that depend on each other, lowest first.
+"""Stratify the axioms of a problem, and derive facts in a state stratum by stratum.
 
-The facts that hold in a state, derived ones included: each stratum is computed when it is first asked for.
-
-Inside a stratum, a new fact is joined with the rest of the axioms that mention it (semi-naive evaluation); an axiom
-that mentions the stratum inside `forall` is evaluated again instead.
+A stratum is a set of predicates that depend on each other; it is computed when somebody first asks for one of them.
+Inside a stratum, semi-naive evaluation joins each new fact with the rest of the axioms that mention it. An axiom that
+mentions the stratum inside `forall` is evaluated again instead (Thiébaux, Hoffmann and Nebel, 2005).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Uses = dict[str, bool]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """An axiom made ready; `domains` are those of the head's arguments."""
+    """A compiled axiom; `domains` are those of the head's arguments."""
 
     predicate: str
     domains: Domains
@@ -45,7 +44,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trigger:
-    """A new fact that matches `lookup` makes `rule` true where `rest` holds beside it."""
+    """Where `rest` holds, a new fact that matches `lookup` makes the head of `rule` true."""
 
     rule: Rule
     lookup: Lookup
@@ -67,7 +66,7 @@ class Stratum:
     hidden: list[Rule] = field(default_factory=list)
 
     def enter(self, rule: Rule) -> None:
-        """Take in `rule`, whose head belongs here."""
+        """Add `rule`, whose head is a predicate of this stratum."""
         self.rules.append(rule)
         uncovered = sum(lookup.predicate in self.predicates for lookup, _ in lookups_in(rule.condition))
         for lookup, domains, rest in positive_lookups_in(rule.condition):
@@ -127,7 +126,7 @@ class Axioms:
 
 
 def collect_reachable(predicate: str, uses: Mapping[str, Uses]) -> frozenset[str]:
-    """Return every predicate that `predicate` reads, also through others; itself only where it is recursive."""
+    """Return every predicate that `predicate` depends on, directly or not; itself only where it is recursive."""
     found: set[str] = set()
     stack = list(uses[predicate])
     while stack:
@@ -139,7 +138,7 @@ def collect_reachable(predicate: str, uses: Mapping[str, Uses]) -> frozenset[str
 
 
 def lookups_in(condition: Condition) -> Iterator[tuple[Lookup, bool]]:
-    """Yield every lookup inside `condition`, and whether the presence of its fact can only help."""
+    """Yield every lookup inside `condition`, and whether the condition is monotone in its fact."""
     stack: list[tuple[Condition, bool]] = [(condition, True)]
     while stack:
         match stack.pop():
@@ -154,7 +153,7 @@ def lookups_in(condition: Condition) -> Iterator[tuple[Lookup, bool]]:
 
 
 def positive_lookups_in(condition: Condition) -> Iterator[tuple[Lookup, Domains, tuple[Condition, ...]]]:
-    """Yield each positive lookup outside `Never`, the quantified variables around it and what must hold beside it."""
+    """Yield each positive lookup outside `Never`, with its quantified variables and its other conjuncts."""
     stack: list[tuple[Condition, Domains, tuple[Condition, ...]]] = [(condition, {}, ())]
     while stack:
         match stack.pop():
@@ -173,7 +172,7 @@ Found = list[tuple[str, Row]]
 
 
 class World:
-    """A state together with what its axioms derive."""
+    """A state together with the facts that axioms derive from it."""
 
     def __init__(self, state: State, axioms: Axioms) -> None:
         self.state = state
@@ -192,7 +191,7 @@ class World:
         return self._derived[predicate]
 
     def update(self, removed: Iterable[Atom], added: Iterable[Atom]) -> None:
-        """Change the state; what is derived from other predicates stays as it was computed."""
+        """Change the state, and forget derived facts that depend on a changed predicate."""
         removed, added = list(removed), list(added)
         self.state.update(removed, added)
         if self._derived:
@@ -202,11 +201,11 @@ class World:
                 del self._derived[name]
 
     def copy(self) -> World:
-        """Return a world of its own with the same facts."""
+        """Return an independent world with the same facts."""
         return World(self.state.copy(), self.axioms)
 
     def enter(self, predicate: str, row: Row) -> None:
-        """Take in a derived fact, after those that it is derived from."""
+        """Add a derived fact, after those that it is derived from."""
         self._derived[predicate].add(row)
 
     def _derive(self, stratum: Stratum) -> None:
@@ -218,7 +217,7 @@ class World:
             rules = stratum.hidden
 
     def _close(self, stratum: Stratum, found: Found) -> None:
-        """Add the facts of `found`, and what they trigger."""
+        """Add the facts of `found`, and those that their triggers derive."""
         while found:
             predicate, row = found.pop()
             if row not in self._derived[predicate].rows:
@@ -227,7 +226,7 @@ class World:
                     found.extend(self._triggered(trigger, row))
 
     def _applied(self, rule: Rule) -> Found:
-        """Return the new facts that `rule` gives."""
+        """Return the facts that `rule` derives and that are not known yet."""
         known = self._derived[rule.predicate].rows
         solutions = self.solver.solutions([rule.condition], rule.domains, {})
         rows = {tuple([solution[name] for name in rule.domains]): None for solution in solutions}

@@ -1,16 +1,15 @@
-"""A state of the world as tables of argument tuples, one for each predicate, with indexes made on demand.
+"""States as indexed tables, and the evaluation of conditions in them by backtracking joins.
 
-Formulas made ready for evaluation: negations moved to the leaves, every quantifier's variables renamed apart.
+A state has a table of argument tuples for each predicate. `Compiler` moves negations to the leaves of a formula and
+renames the variables of quantifiers apart:
 
     Condition = Lookup | Same | All | Either | Some | Never
 
 `Never(x, c)` says that no x satisfies c: it stands for `not exists` and, with c negated, for `forall`.
 
-Evaluation of conditions by backtracking joins: facts propose values, the rest of the condition tests them.
-
-Which goal proposes next is decided anew at each step: the one with the fewest rows, or the variable with the fewest
-objects. So a quantifier with a guard, `(forall (?x) (imply (at ?x ?y) …))`, looks at the facts of its guard and not
-at all objects.
+`Solver` lets facts propose values for variables, and tests the rest of the condition. At each step it chooses what
+proposes next: the lookup with the fewest rows, or the variable with the fewest objects. So a quantifier with a guard,
+`(forall (?x) (imply (at ?x ?y) …))`, enumerates the facts of its guard and not all objects.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ Positions = tuple[int, ...]
 
 
 class Table:
-    """The rows of one predicate, in the order in which they came; an index once built is kept up to date."""
+    """The rows of one predicate in the order of insertion; `add` and `discard` update each index once it is built."""
 
     __slots__ = ("_indexes", "rows")
 
@@ -51,13 +50,13 @@ class Table:
         self._indexes: dict[Positions, dict[Row, dict[Row, None]]] = {}
 
     def add(self, row: Row) -> None:
-        """Make `row` a row of the table."""
+        """Add `row` to the table."""
         self.rows[row] = None
         for positions, index in self._indexes.items():
             index.setdefault(tuple([row[i] for i in positions]), {})[row] = None
 
     def discard(self, row: Row) -> None:
-        """Take `row` out of the table, where it is one of its rows."""
+        """Remove `row` from the table if it is there."""
         if row not in self.rows:
             return
         del self.rows[row]
@@ -80,7 +79,7 @@ EMPTY: Final = Table()
 
 
 class State:
-    """The facts that hold, derived ones left out."""
+    """The facts that hold, without derived ones."""
 
     __slots__ = ("tables",)
 
@@ -101,7 +100,7 @@ class State:
         return (Atom(predicate, row) for predicate, table in self.tables.items() for row in table.rows)
 
     def matching(self, pattern: Atom) -> list[Atom]:
-        """Return the facts that `pattern` covers: its open arguments cover everything."""
+        """Return the facts that `pattern` covers; open arguments match everything."""
         if OPEN not in pattern.args:
             return [pattern] if pattern in self else []
         positions = tuple([i for i, arg in enumerate(pattern.args) if arg != OPEN])
@@ -119,7 +118,7 @@ class State:
             self.tables[fact.predicate].add(fact.args)
 
     def copy(self) -> State:
-        """Return a state of its own with the same facts."""
+        """Return an independent state with the same facts."""
         twin = State()
         twin.tables = {predicate: Table(table.rows) for predicate, table in self.tables.items()}
         return twin
@@ -129,10 +128,10 @@ Objects = dict[str, None]
 """An ordered set of object names."""
 
 Domains = dict[str, Objects]
-"""What each variable ranges over."""
+"""The objects that each variable ranges over."""
 
 Binding = dict[str, str]
-"""What each variable stands for."""
+"""The value of each variable."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,7 +217,7 @@ class Universe:
         return {name: None for wanted in types for name in self._by_type.get(wanted, ())}
 
     def domains(self, variables: tuple[Variable, ...]) -> Domains:
-        """Return what each variable ranges over."""
+        """Return the objects that each variable ranges over."""
         return {variable.name: self.of_types(variable.types) for variable in variables}
 
 
@@ -274,12 +273,12 @@ class Compiler:
 
 
 class Solver:
-    """Answers questions about one state, which `table` gives predicate by predicate."""
+    """Evaluates conditions in one state, whose tables the function `table` gives by predicate."""
 
     def __init__(self, table: Callable[[str], Table]) -> None:
         self._table = table
         self._known: dict[tuple[Condition, Row], bool] = {}
-        """Answers about quantifiers, by what their free variables stand for: they hold for one question."""
+        """Truth of quantified conditions by the values of their free variables, kept for one evaluation."""
 
     def holds(self, condition: Condition, binding: Binding) -> bool:
         """Return whether `condition`, whose free variables are all bound, holds."""
@@ -287,7 +286,7 @@ class Solver:
         return self.decide(condition, binding)
 
     def decide(self, condition: Condition, binding: Binding) -> bool:
-        """Return the same, as a part of another question about the same state."""
+        """Return the same as a part of a longer evaluation in the same state."""
         match condition:
             case Lookup(predicate, args, positive):
                 row = tuple([binding.get(arg, arg) for arg in args])
@@ -308,10 +307,10 @@ class Solver:
     def solutions(
         self, goals: Sequence[Condition], domains: Domains, binding: Binding, others: Domains | None = None
     ) -> Iterator[Binding]:
-        """Yield extensions of `binding` to all variables of `domains` under which all `goals` hold; one may come twice.
+        """Yield extensions of `binding` to all variables of `domains` under which all `goals` hold; some may repeat.
 
-        `others` are the domains of free variables that only have to have some value. The tables must not change in
-        the meantime.
+        `others` are the domains of further free variables, for which any value will do. The tables must not change
+        meanwhile.
         """
         self._known = {}
         for solution in self._solve(list(goals), domains | others if others else domains, binding):
@@ -320,6 +319,7 @@ class Solver:
                 yield {**solution, **dict(zip(missing, values, strict=True))}
 
     def _solve(self, goals: list[Condition], domains: Domains, binding: Binding) -> Iterator[Binding]:
+        """Decide the goals whose variables are bound, take conjunctions apart, and branch on the other goals."""
         pending: list[Condition] = []
         while goals:
             goal = goals.pop()
@@ -341,6 +341,7 @@ class Solver:
             yield binding
 
     def _branch(self, pending: list[Condition], domains: Domains, binding: Binding) -> Iterator[Binding]:
+        """Branch over the proposals of the most selective goal, or over the objects of the smallest domain."""
         if len(pending) == 1 and isinstance(pending[0], Lookup) and pending[0].positive:
             yield from self._proposals(pending[0], domains, binding)
             return
@@ -363,7 +364,7 @@ class Solver:
             yield from self._solve(list(rest), domains, extended)
 
     def _size(self, goal: Condition, binding: Binding) -> float:
-        """Return how many bindings `goal` would propose: infinitely many where it can only test."""
+        """Return the number of bindings that `goal` would propose; infinity where it can only test."""
         match goal:
             case Lookup() | Same() if goal.free <= binding.keys():
                 return inf if self.decide(goal, binding) else 0
@@ -394,13 +395,13 @@ class Solver:
 
 
 def bound_positions(args: tuple[str, ...], binding: Binding) -> tuple[tuple[int, ...], Row]:
-    """Return the positions in `args` whose values are known, and the values."""
+    """Return the positions in `args` whose values are bound, and these values."""
     known = [(i, binding.get(arg, arg)) for i, arg in enumerate(args) if arg in binding or not arg.startswith("?")]
     return tuple([i for i, _ in known]), tuple([value for _, value in known])
 
 
 def unify(args: tuple[str, ...], row: Row, domains: Domains, binding: Binding) -> Binding | None:
-    """Return `binding` extended so that `args` become `row`, or None where names or types do not allow it."""
+    """Extend `binding` so that `args` become `row`; return None where names or types do not allow it."""
     extended = binding.copy()
     for arg, value in zip(args, row, strict=True):
         if not arg.startswith("?"):

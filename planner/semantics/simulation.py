@@ -1,6 +1,6 @@
-"""Steps applied one after the other, as the semantics of declared actions says.
+"""Simulate steps by the semantics of declared actions, and explain why a condition fails.
 
-Why a condition fails: its smallest part that does, and what happened to the facts in it.
+An explanation names the smallest failing part of the condition, and the step that changed the facts in it last.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from planner.semantics.step_effects import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FailureInspector:
-    """Takes formulas apart that fail in `world`."""
+    """Finds the smallest failing part of formulas that are false in `world`."""
 
     world: World
     universe: Universe
     compiler: Compiler
 
     def smallest_failure(self, formula: Formula, binding: Binding) -> Formula:
-        """Return the smallest part of `formula` whose failing makes it fail, ground where a quantifier fails for it."""
+        """Return the smallest false part that makes `formula` false; a counterexample binds universal variables."""
         match formula:
             case And(parts):
                 failing = next(part for part in parts if not self._holds(part, binding))
@@ -102,11 +102,11 @@ class ChangeHistory:
         return self._last_change
 
     def record(self, number: int | str, step: Step, changes: Changes) -> None:
-        """Take down what `step` changed; it is put in order when somebody asks, as after a valid plan nobody does."""
+        """Record the changes of `step`; `last_change` sorts them later, since nobody asks after a valid plan."""
         self._recorded.append((number, step, changes))
 
     def account(self, condition: Formula) -> str:
-        """Return in words why the ground `condition` fails: a clause that begins with "which"."""
+        """Explain why the ground `condition` is false, in a clause that begins with "which" or "but"."""
         match condition:
             case Atom(predicate) | Not(Atom(predicate)) if predicate in self.derived:
                 return "which is derived and does not hold in this state"
@@ -138,7 +138,7 @@ class Objection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """An action made ready."""
+    """An action whose condition and effects are compiled."""
 
     action: Action
     domains: Domains
@@ -147,13 +147,12 @@ class Schema:
 
 
 @cache_per_domain
-def _remembered(domain: DomainModel) -> frozenset[str]:
-    """Return the actions after which others may come."""
+def _actions_named_in_after(domain: DomainModel) -> frozenset[str]:
     return frozenset([pattern.predicate for action in domain.actions.values() for pattern in action.after])
 
 
 class Rules:
-    """What is the same in all states of a problem: objects, actions and axioms, made ready once.
+    """The parts of a problem that are the same in all states: objects, actions and axioms, compiled once.
 
     Raises `InputError` where a derived predicate depends on its own negation, and `UnsupportedError` where facts are
     declared unknown.
@@ -167,14 +166,14 @@ class Rules:
         self.compiler = Compiler(self.universe)
         self.axioms = Axioms(problem, self.universe)
         self.staleness = staleness_of(problem.domain)
-        self.remembered = _remembered(problem.domain)
+        self.remembered = _actions_named_in_after(problem.domain)
         self._schemas: dict[str, Schema] = {}
-        self._makers: dict[str, StepCompiler] = {}
-        self._ready: dict[tuple[str, Row], CompiledStep | str] = {}
+        self._compilers: dict[str, StepCompiler] = {}
+        self._compiled: dict[tuple[str, Row], CompiledStep | str] = {}
         self._latest: tuple[Step | None, CompiledStep | str] = None, ""
 
     def schema(self, name: str) -> Schema:
-        """Return the action `name` made ready."""
+        """Return the compiled action `name`."""
         if name not in self._schemas:
             action = self.problem.domain.actions[name]
             self._schemas[name] = Schema(
@@ -185,28 +184,29 @@ class Rules:
             )
         return self._schemas[name]
 
-    def ready(self, step: Step) -> CompiledStep | str:
-        """Return `step` made ready, or what is wrong with it in any state."""
+    def compile_step(self, step: Step) -> CompiledStep | str:
+        """Return `step` compiled, or the message that `misfit` gives."""
         if step is self._latest[0]:  # most steps are asked about several times in a row
             return self._latest[1]
         key = step.action, step.arguments
-        found = self._ready.get(key)
+        found = self._compiled.get(key)
         if found is None:
-            if len(self._ready) >= MOST_KEPT:
-                self._ready.clear()
-            found = self._ready[key] = self.misfit(step) or self._maker(step.action).ready(step.arguments)
+            if len(self._compiled) >= MOST_KEPT:
+                self._compiled.clear()
+            found = self.misfit(step) or self._compiler(step.action).compile_step(step.arguments)
+            self._compiled[key] = found
         self._latest = step, found
         return found
 
-    def _maker(self, name: str) -> StepCompiler:
-        if name not in self._makers:
-            schema = self.schema(name)
-            maker = StepCompiler(self.problem, schema.action, schema.requires, self.axioms.__contains__)
-            self._makers[name] = maker.with_effects(schema.effects, self.staleness)
-        return self._makers[name]
+    def _compiler(self, name: str) -> StepCompiler:
+        if name not in self._compilers:
+            schema, is_derived = self.schema(name), self.axioms.__contains__
+            declared = schema.action, schema.requires, schema.effects
+            self._compilers[name] = StepCompiler(self.problem, *declared, self.staleness, is_derived=is_derived)
+        return self._compilers[name]
 
     def misfit(self, step: Step) -> str:
-        """Return what is wrong with `step` in any state; nothing where it is an instance of an action."""
+        """Return why `step` is no instance of an action, so that no state allows it; "" where it is one."""
         action = self.problem.domain.actions.get(step.action)
         if action is None:
             hint = did_you_mean(step.action, self.problem.domain.actions)
@@ -252,7 +252,7 @@ class Simulation:
 
     @property
     def inspector(self) -> FailureInspector:
-        """What takes failing formulas apart in the present state."""
+        """The inspector of formulas that are false in the present state."""
         return FailureInspector(self.world, self.rules.universe, self.rules.compiler)
 
     def holds(self, formula: Formula) -> bool:
@@ -261,30 +261,30 @@ class Simulation:
 
     def objection(self, step: Step) -> Objection | None:
         """Return why `step` cannot be applied now; None where it can."""
-        ready = self.rules.ready(step)
-        if isinstance(ready, str):
-            return Objection(ready)
+        compiled = self.rules.compile_step(step)
+        if isinstance(compiled, str):
+            return Objection(compiled)
         action = self.problem.domain.actions[step.action]
         if action.after:
-            missing = self._missing(action, ready.binding)
+            missing = self._missing(action, compiled.binding)
             if missing is not None:
                 return Objection(f"it comes after {missing}, which has not run before it")
-        if tests_pass(ready.tests, self.world.state):
+        if tests_pass(compiled.tests, self.world.state):
             holds = self.world.solver.holds
-            if not ready.rest or all(holds(part, ready.binding) for part in ready.rest):
+            if not compiled.rest or all(holds(part, compiled.binding) for part in compiled.rest):
                 return None
-        return Objection(condition=self.inspector.smallest_failure(action.requires, ready.binding))
+        return Objection(condition=self.inspector.smallest_failure(action.requires, compiled.binding))
 
     def changes(self, step: Step) -> Changes:
-        """Return what `step`, an applicable one, would change now."""
-        ready = self.rules.ready(step)
-        if isinstance(ready, CompiledStep) and ready.fixed is not None:
-            return ready.fixed.changes(self.world.state)
+        """Return the changes that the applicable `step` would make now."""
+        compiled = self.rules.compile_step(step)
+        if isinstance(compiled, CompiledStep) and compiled.fixed is not None:
+            return compiled.fixed.changes(self.world.state)
         schema = self.rules.schema(step.action)
         return compute_changes(self.world, schema.effects, self.rules.staleness, bind_parameters(schema.action, step))
 
     def apply(self, step: Step) -> Changes:
-        """Apply `step`, an applicable one, and return what it changed."""
+        """Apply the applicable `step` and return its changes."""
         result = self.changes(step)
         self.world.update(result.removed, result.added)
         if step.action in self.rules.remembered:
@@ -293,22 +293,21 @@ class Simulation:
 
     def cost(self, step: Step) -> Number:
         """Return the exact cost of `step`, an instance of an action. Raises `InputError` where it has none."""
-        ready = self.rules.ready(step)
-        if isinstance(ready, str):
-            raise PlanError(ready)
-        if isinstance(ready.cost, InputError):
-            raise ready.cost
-        return ready.cost
+        compiled = self._compile(step)
+        if isinstance(compiled.cost, InputError):
+            raise compiled.cost
+        return compiled.cost
 
     def uses(self, step: Step) -> dict[str, Number]:
         """Return how much `step`, an instance of an action, uses of each resource. Raises as `cost` does."""
         action = self.problem.domain.actions[step.action]
-        if not action.uses:
-            return {}
-        ready = self.rules.ready(step)
-        if isinstance(ready, str):
-            raise PlanError(ready)
-        return uses_of(self.problem, action, ready.binding)
+        return uses_of(self.problem, action, self._compile(step).binding) if action.uses else {}
+
+    def _compile(self, step: Step) -> CompiledStep:
+        compiled = self.rules.compile_step(step)
+        if isinstance(compiled, str):
+            raise PlanError(compiled)
+        return compiled
 
     def applicable(self) -> Iterator[Step]:
         """Yield the steps that can be applied now, each once, with their costs, in order of declaration."""
@@ -327,5 +326,5 @@ class Simulation:
 
 
 def bind_parameters(action: Action, step: Step) -> Binding:
-    """Return what each parameter of `action` stands for in `step`."""
+    """Bind the parameters of `action` to the arguments of `step`."""
     return {parameter.name: value for parameter, value in zip(action.parameters, step.arguments, strict=True)}

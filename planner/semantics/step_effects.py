@@ -1,16 +1,13 @@
-"""What applying an action changes: added, retracted, modified in place, and gone stale with any of these.
+"""Effects, costs and resource use of steps.
 
-Steps made ready: what an action with its arguments asks for and does, worked out once for each.
-
-A plan of a hundred thousand steps has a few hundred different ones. What depends on the state alone is left: facts to
-be looked up, and effects with conditions.
-
-The exact cost of a step, and what it uses of resources.
+A step adds facts, retracts patterns, modifies items in place, and makes facts stale that depend on any of these.
+`StepCompiler` instantiates an action once for each tuple of arguments: a plan of a hundred thousand steps has a few
+hundred different ones. What remains for each state are lookups of facts, and conditional effects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from operator import itemgetter
 
 from planner.errors import InputError, PlanError
@@ -26,11 +23,11 @@ from planner.semantics.condition_solver import All, Binding, Compiler, Condition
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one step does in one state.
+    """The changes that one step makes in one state.
 
-    `provided` are the facts it gives, whether they held before or not; `retracted` are the patterns whose matches end
-    unless provided; `modified` the items it writes by `modifies`. `added` and `removed` are the facts whose truth
-    changes.
+    The step makes the facts `provided` true, whether they held before or not. Facts that a pattern in `retracted`
+    covers become false unless they are provided. `modified` are the items that `modifies` writes. The truth of the
+    facts in `added` and `removed` changes.
     """
 
     provided: tuple[Atom, ...]
@@ -42,7 +39,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
-    """A declared effect, made ready."""
+    """A declared effect with its compiled condition."""
 
     source: When
     domains: Domains
@@ -50,12 +47,12 @@ class Effect:
 
     @classmethod
     def of(cls, source: When, universe: Universe, compiler: Compiler) -> Effect:
-        """Return `source`, made ready."""
+        """Compile the declared effect `source`."""
         return cls(source, universe.domains(source.variables), compiler.compile(source.requires))
 
 
 class Staleness:
-    """Which facts end when an item is written: the transitive closure of `stale_with`."""
+    """The transitive closure of `stale_with`: which facts become false when an item is written."""
 
     def __init__(self, domain: DomainModel) -> None:
         self._dependants: dict[str, list[tuple[Atom, Predicate]]] = {}
@@ -68,7 +65,7 @@ class Staleness:
         return bool(self._dependants)
 
     def of(self, written: Iterable[Atom]) -> list[Atom]:
-        """Return patterns of all facts that go stale when the items `written` are, links between them included."""
+        """Return patterns of all facts that go stale when an action writes the items `written`, directly or not."""
         queue = list(written) if self._dependants else []
         found: dict[Atom, None] = {}
         while queue:
@@ -86,12 +83,12 @@ class Staleness:
 
 @cache_per_domain
 def staleness_of(domain: DomainModel) -> Staleness:
-    """Return what goes stale with what in `domain`."""
+    """Return the staleness relation of `domain`."""
     return Staleness(domain)
 
 
 def match_item(pattern: Atom, item: Atom) -> Binding | None:
-    """Return what the written `item` says about the variables of `pattern`; None where it is another item."""
+    """Bind the variables of `pattern` to the arguments of the written `item`; None where they do not match."""
     binding: Binding = {}
     for mine, other in zip(pattern.args, item.args, strict=True):
         if OPEN in (mine, other):
@@ -105,7 +102,7 @@ def match_item(pattern: Atom, item: Atom) -> Binding | None:
 
 
 def compute_changes(world: World, effects: Iterable[Effect], staleness: Staleness, binding: Binding) -> Changes:
-    """Return what `effects` do in `world`: every condition is evaluated in the state before."""
+    """Return the changes that `effects` make in `world`; every condition is evaluated in the state before the step."""
     provided: dict[Atom, None] = {}
     ended: dict[Atom, None] = {}
     modified: dict[Atom, None] = {}
@@ -127,7 +124,7 @@ def compute_changes(world: World, effects: Iterable[Effect], staleness: Stalenes
 
 
 def cost_of(problem: Problem, action: Action, binding: Binding) -> Number:
-    """Return what a step costs, exactly; `binding` gives the action's parameters in their order.
+    """Return the exact cost of a step; `binding` has the action's parameters in their order.
 
     Raises `PlanError` where a static value is missing or negative, `DeclarationError` where a function gives none.
     """
@@ -148,29 +145,28 @@ def uses_of(problem: Problem, action: Action, binding: Binding) -> dict[str, Num
 
 
 def _term(problem: Problem, term: CostTerm, binding: Binding, what: str) -> Number:
+    name = f"its {what}"
     match term:
         case CostFunction():
             return term.value(tuple(binding.values()))
         case Atom():
             key = term.substitute(binding)
+            name = f"{name} {key}"
             if key not in problem.values:
-                raise PlanError(f"its {what} {key} has no value in problem '{problem.name}'")
-            return _checked(problem.values[key], f"its {what} {key}")
+                raise PlanError(f"{name} has no value in problem '{problem.name}'")
+            number = problem.values[key]
         case _:
-            return _checked(term, f"its {what}")
-
-
-def _checked(number: Number, name: str) -> Number:
+            number = term
     if number < 0:
         raise PlanError(f"{name} is {number}, and that is never negative")
     return number
 
 
 MOST_KEPT: Final = 50_000
-"""So many steps are kept ready: a long plan whose steps all differ must not take many times its own memory."""
+"""Most compiled steps that are cached: a long plan whose steps all differ must not take many times its own memory."""
 
 Filler = Callable[[Row], Row]
-"""Gives the arguments of a pattern when it is given those of the action."""
+"""A function from the arguments of an action to those of a pattern."""
 
 Facts = dict[tuple[str, Row], Atom]
 """Atoms by predicate and arguments."""
@@ -181,7 +177,11 @@ Test = tuple[str, Row, bool]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedEffects:
-    """Effects that are the same in all states; `ending` are facts that end unless they are provided, too."""
+    """Effects that are the same in all states.
+
+    `given` are the facts that become true, `ending` those that become false, and `open` the patterns with open
+    arguments whose facts become false.
+    """
 
     provided: tuple[Atom, ...]
     retracted: tuple[Atom, ...]
@@ -192,7 +192,7 @@ class FixedEffects:
 
     @classmethod
     def of(cls, provided: Facts, ended: Facts, modified: Facts, staleness: Staleness) -> FixedEffects:
-        """Return what these patterns do, and all that goes stale with them."""
+        """Join these patterns with all that goes stale with them."""
         items = {key: item for key, item in modified.items() if OPEN in item.args}
         retracted = {**ended, **items}
         if staleness:
@@ -205,7 +205,7 @@ class FixedEffects:
         )
 
     def changes(self, state: State) -> Changes:
-        """Return what these effects do in `state`."""
+        """Return the changes that these effects make in `state`."""
         tables = state.tables
         new = [fact for (name, row), fact in self.given.items() if name not in tables or row not in tables[name].rows]
         old = [fact for (name, row), fact in self.ending.items() if name in tables and row in tables[name].rows]
@@ -218,7 +218,10 @@ class FixedEffects:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledStep:
-    """An action with its arguments: `tests` and `rest` must hold before it; `fixed` is None where its effects vary."""
+    """An action with its arguments.
+
+    Its precondition is the conjunction of `tests` and `rest`. `fixed` is None where its effects depend on the state.
+    """
 
     binding: Binding
     tests: tuple[Test, ...]
@@ -228,7 +231,7 @@ class CompiledStep:
 
 
 def tests_pass(tests: Iterable[Test], state: State) -> bool:
-    """Return whether the facts of `state` are as `tests` say."""
+    """Return whether all `tests` hold in `state`."""
     tables = state.tables
     for name, row, positive in tests:
         if (name in tables and row in tables[name].rows) is not positive:
@@ -237,84 +240,75 @@ def tests_pass(tests: Iterable[Test], state: State) -> bool:
 
 
 class StepCompiler:
-    """Makes the steps of one action ready, from its condition and effects; `derived` says what no state has."""
+    """Compiles the steps of one action; `is_derived` tells derived predicates, which the tables of a state lack."""
 
-    def __init__(self, problem: Problem, action: Action, requires: Condition, derived: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        action: Action,
+        requires: Condition,
+        effects: Collection[Effect],
+        staleness: Staleness,
+        *,
+        is_derived: Callable[[str], bool],
+    ) -> None:
         self._problem = problem
         self._action = action
         self._names = [parameter.name for parameter in action.parameters]
         places = {name: place for place, name in enumerate(self._names)}
-        lookups, self._rest = split_condition(requires, derived)
+        lookups, self._rest = split_condition(requires, is_derived)
         self._lookups = [(each.predicate, make_filler(each.args, places), each.positive) for each in lookups]
-        self._places = places
+        self._staleness = staleness
+        sources = [effect.source for effect in effects]
         self._patterns: list[list[tuple[str, Filler]]] | None = None
-        self._stale: Staleness | None = None
+        """What the effects provide, retract and modify; None where they depend on the state."""
+        if all(
+            not effect.domains and isinstance(effect.condition, All) and not effect.condition.parts
+            for effect in effects
+        ):
+            provided = [atom for source in sources for atom in positive_atoms(source.provides)]
+            ended = [atom for source in sources for atom in negated_atoms(source.provides)]
+            modified = [atom for source in sources for atom in source.modifies]
+            written = (provided, ended, modified)
+            self._patterns = [[(each.predicate, make_filler(each.args, places)) for each in atoms] for atoms in written]
 
-    def with_effects(self, effects: Iterable[Effect], staleness: Staleness) -> StepCompiler:
-        """Note the effects, where they are the same in all states."""
-        found: list[list[Atom]] = [[], [], []]
-        for effect in effects:
-            condition = effect.condition
-            if effect.domains or not isinstance(condition, All) or condition.parts:
-                return self
-            found[0] += positive_atoms(effect.source.provides)
-            found[1] += negated_atoms(effect.source.provides)
-            found[2] += effect.source.modifies
-        self._stale = staleness
-        self._patterns = [[(each.predicate, make_filler(each.args, self._places)) for each in atoms] for atoms in found]
-        return self
-
-    def ready(self, arguments: Row) -> CompiledStep:
-        """Return the action with `arguments`, which fit it."""
+    def compile_step(self, arguments: Row) -> CompiledStep:
+        """Instantiate the action with `arguments` of the right number and types."""
         binding = dict(zip(self._names, arguments, strict=True))
         tests = tuple([(name, fill(arguments), positive) for name, fill, positive in self._lookups])
-        return CompiledStep(binding, tests, self._rest, self._fixed(arguments), self._cost(binding))
-
-    def _fixed(self, arguments: Row) -> FixedEffects | None:
-        if self._patterns is None or self._stale is None:
-            return None
-        provided, ended, modified = [_filled(patterns, arguments) for patterns in self._patterns]
-        return FixedEffects.of(provided, ended, modified, self._stale)
-
-    def _cost(self, binding: Binding) -> Number | InputError:
+        fixed = None
+        if self._patterns is not None:
+            rows = [[(name, fill(arguments)) for name, fill in patterns] for patterns in self._patterns]
+            provided, ended, modified = [{key: Atom(*key) for key in keys} for keys in rows]
+            fixed = FixedEffects.of(provided, ended, modified, self._staleness)
+        cost: Number | InputError
         try:
-            return cost_of(self._problem, self._action, binding)
+            cost = cost_of(self._problem, self._action, binding)
         except InputError as error:
-            return error
+            cost = error
+        return CompiledStep(binding, tests, self._rest, fixed, cost)
 
 
-def _filled(patterns: Iterable[tuple[str, Filler]], arguments: Row) -> Facts:
-    """Return `patterns` with `arguments`, each fact once."""
-    found: Facts = {}
-    for name, fill in patterns:
-        row = fill(arguments)
-        found[name, row] = Atom(name, row)
-    return found
-
-
-def split_condition(condition: Condition, derived: Callable[[str], bool]) -> tuple[list[Lookup], tuple[Condition, ...]]:
-    """Return what `condition` asks for in the tables of a state, and the rest; together they are the condition."""
-    lookups, rest = [], []
-    for part in _parts(condition):
-        if isinstance(part, Lookup) and not derived(part.predicate):
+def split_condition(
+    condition: Condition, is_derived: Callable[[str], bool]
+) -> tuple[list[Lookup], tuple[Condition, ...]]:
+    """Split a conjunction into lookups in the tables of a state and the other conjuncts."""
+    lookups: list[Lookup] = []
+    rest: list[Condition] = []
+    stack = [condition]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, All):
+            stack.extend(reversed(part.parts))
+        elif isinstance(part, Lookup) and not is_derived(part.predicate):
             lookups.append(part)
         else:
             rest.append(part)
     return lookups, tuple(rest)
 
 
-def _parts(condition: Condition) -> Iterator[Condition]:
-    stack = [condition]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, All):
-            stack.extend(reversed(part.parts))
-        else:
-            yield part
-
-
 def make_filler(args: tuple[str, ...], places: Mapping[str, int]) -> Filler:
-    """Return what gives `args` with values for variables, when it is given these in the order that `places` says."""
+    """Return a function from an action's arguments to `args`, whose variables stand at these `places` among them."""
     known = [places[arg] for arg in args if arg in places]
     if len(known) < len(args):
         pairs = [(arg, places.get(arg)) for arg in args]

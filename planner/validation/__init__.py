@@ -1,1 +1,1 @@
-"""Validation."""
+"""The plan checker, which shares no code with search."""
