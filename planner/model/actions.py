@@ -1,4 +1,4 @@
-"""Actions: what they require, provide and modify, and what else is declared about them; and constraints on the way.
+"""Immutable actions with all that can be declared about them, and trajectory constraints.
 
 A plan of n steps goes through the states 0 (the initial one) to n; step k leads from state k - 1 to state k and happens
 between them. A condition *happens* in every state in which it holds, `Done` at every step that it covers.
@@ -17,7 +17,7 @@ from planner.model.formulas import OPEN, TRUE, Atom, Formula, Not, Number, Term,
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A step that `action`, a pattern `action(args…)`, covers: open arguments stand for everything."""
+    """The happening of a step that the pattern `action(args…)` covers; open arguments match everything."""
 
     action: Atom
 
@@ -26,7 +26,7 @@ class Done:
 
 
 Happening = Formula | Done
-"""What may happen on the way: a condition that holds in a state, or a step."""
+"""What a constraint is about: a condition that holds in a state, or a step."""
 
 
 class ConstraintKind(Enum):
@@ -43,8 +43,8 @@ class ConstraintKind(Enum):
 class Constraint:
     """A constraint on `what`, and on `other` where the kind relates two happenings; `times` is for `AT_MOST`.
 
-    BEFORE and NEVER_AFTER are strict: what happens in the same state is neither before nor after. With a `utility`
-    the constraint is a wish, worth so much when it is kept; without one, plans that break it are none.
+    BEFORE and NEVER_AFTER are strict: happenings in the same state are neither before nor after each other. With a
+    `utility` the constraint is soft, and a plan that keeps it gains so much; without one, a plan must keep it.
     """
 
     kind: ConstraintKind
@@ -55,7 +55,7 @@ class Constraint:
 
     @property
     def happenings(self) -> tuple[Happening, ...]:
-        """What the constraint is on: one happening, or two."""
+        """The one or two happenings that the constraint is about."""
         return (self.what,) if self.other is None else (self.what, self.other)
 
     @property
@@ -69,7 +69,7 @@ class Constraint:
         return tuple([each.action for each in self.happenings if isinstance(each, Done)])
 
     def mapped(self, condition: Callable[[Formula], Formula], step: Callable[[Atom], Atom]) -> Constraint:
-        """Return the constraint with each condition, and each pattern of steps, as these functions return it."""
+        """Apply `condition` to each condition and `step` to each pattern of steps."""
         what, *others = [
             Done(step(each.action)) if isinstance(each, Done) else condition(each) for each in self.happenings
         ]
@@ -90,9 +90,9 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A condition or constraint that a PDDL file states: hard, or the preference of that name.
+    """A condition or constraint of a PDDL file: hard, or a preference with the name `preference`.
 
-    It is stated once for all objects of `variables`: each instance of a preference is a wish of its own.
+    It holds for all objects of `variables`; each instance of a preference is a soft goal or constraint of its own.
     """
 
     wanted: Formula | Constraint
@@ -114,7 +114,7 @@ class CostFunction:
     resolution: Decimal | None = None
 
     def value(self, arguments: tuple[str, ...]) -> Number:
-        """Return the exact cost for `arguments`; raises `DeclarationError` where the function gives none."""
+        """Compute the exact cost for `arguments`; raises `DeclarationError` where the function fails."""
         try:
             result = self.function(*arguments)
         except MemoryError:
@@ -141,7 +141,7 @@ CostTerm = Number | Atom | CostFunction
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """An effect under a condition, for all objects of `variables`; DESIGN's `When(requires, provides, modifies)`."""
+    """A conditional effect, for all objects of `variables`."""
 
     requires: Formula = TRUE
     provides: tuple[Literal, ...] = ()
@@ -161,9 +161,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """How likely it is what comes of the steps that `arguments` cover: an open argument covers everything.
+    """Risk and probabilities of the outcomes for steps that `arguments` cover; open arguments match everything.
 
-    `outcomes` are the probabilities of the action's outcomes, in their order; without any, these are as declared.
+    `outcomes` are the probabilities of the action's outcomes, in their order; without any, the declared ones hold.
     """
 
     arguments: tuple[Term, ...]
@@ -171,7 +171,7 @@ class Case:
     outcomes: tuple[Decimal, ...] = ()
 
     def covers(self, arguments: tuple[Term, ...]) -> bool:
-        """Return whether the case is one of steps with these `arguments`; there may be more for what is created."""
+        """Return whether the case covers a step with these `arguments`; objects that it creates may follow them."""
         return all(mine in (OPEN, other) for mine, other in zip(self.arguments, arguments, strict=False))
 
 
@@ -179,7 +179,7 @@ class Case:
 class From:
     """A data parameter's source: the field at `path` of the result of the step that provides `fact`.
 
-    Where it is `approved`, text from there may reach an irreversible step in the run of an agent without approval.
+    Where it is `approved`, an agent may pass text from there to an irreversible step without asking for approval.
     """
 
     fact: Atom
@@ -192,7 +192,7 @@ REQUIRED: Final = "<required>"
 
 @dataclass(frozen=True, slots=True)
 class DataParameter:
-    """A parameter that search ignores and execution fills: `annotation` is its Python type, kept opaque."""
+    """A parameter that search ignores and the executor fills; `annotation` is its Python type, kept opaque."""
 
     name: str
     annotation: Any = str
@@ -203,19 +203,19 @@ class DataParameter:
 
     @property
     def has_default(self) -> bool:
-        """Whether it has a default; the comparison leaves values of other types alone, such as arrays."""
+        """Whether it has a default; values of other types, such as arrays, are not compared."""
         return type(self.default) is not str or self.default != REQUIRED
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One declared action (a schema: `parameters` are bound by search).
+    """One action schema; search binds its `parameters`.
 
-    `provides` and `modifies` are its unconditional effects, `when` the conditional and universal ones. `cost` is the
-    sum of its terms; an empty tuple costs 0. `after` are patterns `action(args…)` of actions that must have run before.
-    `uses` says how much of each resource a step takes, as `cost` does; budgets limit the sums. `senses` are patterns of
-    facts of which the step says whether they hold. `duration` is in seconds; without one, steps take no time. Of the
-    `cases`, the first that covers a step says its risk and the probabilities of its outcomes.
+    `provides` and `modifies` are the unconditional effects, `when` the conditional and universal ones. A step costs the
+    sum of the terms of `cost`; an empty tuple costs 0. `uses` has such terms for each resource; budgets limit the sums.
+    `after` are patterns `action(args…)` of actions that must have run before. `senses` are patterns of facts whose
+    truth the step reports. `duration` is in seconds; without one, steps take no time. The first of the `cases` that
+    covers a step gives its risk and the probabilities of its outcomes.
     """
 
     name: str
@@ -249,19 +249,19 @@ class Action:
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether its steps may come out in several ways, or may change nothing."""
+        """Whether its steps have several outcomes, or may fail."""
         return bool(self.risk or self.outcomes or self.cases)
 
     @property
     def effects(self) -> tuple[When, ...]:
-        """All effects alike: the unconditional one, if there is any, then the conditional ones."""
+        """All effects: the unconditional one, if there is any, then the conditional ones."""
         if not (self.provides or self.modifies):
             return self.when
         return (When(TRUE, self.provides, self.modifies), *self.when)
 
     @property
     def step_parameters(self) -> tuple[Variable, ...]:
-        """What the arguments of its steps stand for: its parameters, and then what it creates."""
+        """The parameters that the arguments of its steps bind: its own, and then the objects that it creates."""
         if not self.creates:
             return self.parameters
         return (*self.parameters, *(Variable(name, (kind,)) for name, kind in self.creates.items()))

@@ -1,7 +1,7 @@
 """The immutable domain: types, predicates, functions, actions and derived predicates.
 
-What follows from a domain alone is computed once and kept with it: a domain of ten thousand actions is searched again
-and again, for one goal after the other.
+`cache_per_domain` keeps with a domain what functions compute from it alone: callers may search a domain of ten thousand
+actions again and again, for one goal after the other.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Found = TypeVar("Found")
 
 
 class Memo(dict[Any, Any]):
-    """What functions have found out about a domain, by function; copies and pickles of it start empty."""
+    """Results of functions of one domain, by function; copies and pickles start empty."""
 
     def __reduce__(self) -> tuple[type[Memo], tuple[()]]:
         return Memo, ()
 
 
 def cache_per_domain(function: Callable[[DomainModel], Found]) -> Callable[[DomainModel], Found]:
-    """Return `function`, which reads nothing but the domain, as one that works everything out only once."""
+    """Decorate `function`, which reads nothing but the domain, to compute its result once for each domain."""
 
     @functools.wraps(function)
     def once(domain: DomainModel) -> Found:
@@ -48,7 +48,7 @@ ROOT_TYPE: Final = "object"
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A predicate and its parameters; facts of it end when a pattern of `stale_with` is written.
+    """A predicate and its parameters; its facts become false when a step writes an item of `stale_with`.
 
     The arguments of a pattern in `stale_with` are parameters of the predicate, constants, or open.
     """
@@ -84,9 +84,9 @@ class Axiom:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place where a domain names an object that it does not declare; `types` is what the object has to be there.
+    """A place where a domain names an undeclared object, which must be of `types` there.
 
-    `role` says for messages what it is there, such as "argument 1 of 'at'".
+    `role` describes the place for messages, such as "argument 1 of 'at'".
     """
 
     place: Location
@@ -96,10 +96,10 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """What a PDDL domain says that only its problems complete; the reader of a problem does so.
+    """The parts of a PDDL domain that its problems complete.
 
-    `undeclared` are the objects that it names and leaves to problems to declare, `constraints` those of each problem,
-    and `preferences`, by action, those of the actions' preconditions.
+    `undeclared` are objects that the domain names and problems declare, `constraints` those of each problem, and
+    `preferences` those in the preconditions of actions, by action.
     """
 
     undeclared: Mapping[str, tuple[Mention, ...]] = field(default_factory=dict)
@@ -108,19 +108,19 @@ class Unfinished:
 
     @property
     def is_any(self) -> bool:
-        """Whether there is anything to be completed."""
+        """Whether problems have anything to complete."""
         return bool(self.undeclared or self.constraints or self.preferences)
 
 
 @dataclass(frozen=True, slots=True)
 class DomainModel:
-    """What can be: names map to what they declare, in the order of declaration.
+    """A domain; mappings go from names to declarations, in the order of declaration.
 
-    `types` maps a type to its parents (`object` is the root and need not be listed). `handlers` are opaque functions
-    by action name: kept for the executor. `resolution` is what the numbers of problems without one are rounded to.
-    Neither is part of comparison. `versions` are actions that stand for one of the file, whose name plans have.
-    `misplaced` says where a file has arguments of types that cannot stand there, by declaration and atom.
-    `memo` is what `planner.model.domain` keeps.
+    `types` maps a type to its parents (`object` is the root and need not be listed). `handlers` are opaque functions by
+    action name, for the executor. Numbers of problems are rounded to multiples of `resolution`, unless a problem has
+    its own. `versions` maps an action that stands for an action of the file in some cases to the name that plans use.
+    `misplaced` locates arguments of types that cannot stand there, by declaration and atom. `memo` is for
+    `cache_per_domain`. Comparison ignores the fields that only help others: `handlers`, `resolution` and the like.
     """
 
     name: str
@@ -145,9 +145,9 @@ class DomainModel:
 
 
 def refuse_unfinished(domain: DomainModel, language: str, *, with_objects: bool = False) -> None:
-    """Raise `UnsupportedError` where the text of `domain` alone would lose what only problems complete.
+    """Raise `UnsupportedError` where a text of `domain` alone would lose what its problems complete.
 
-    `with_objects` where the language wants all objects that a domain names to be declared.
+    Set `with_objects` where the language requires that a domain declares all objects that it names.
     """
     unfinished = domain.unfinished
     parts = {
@@ -168,18 +168,18 @@ def creates_objects(domain: DomainModel) -> bool:
 
 @cache_per_domain
 def uncertain_actions(domain: DomainModel) -> tuple[str, ...]:
-    """Return the actions of `domain` that may come out otherwise than intended, by name."""
+    """Return the names of the actions of `domain` that have outcomes."""
     return tuple([name for name, action in domain.actions.items() if action.outcomes])
 
 
 @cache_per_domain
 def resources_of(domain: DomainModel) -> tuple[str, ...]:
-    """Return the resources that actions of `domain` use, by name."""
+    """Return the names of the resources that actions of `domain` use."""
     return tuple({name: None for action in domain.actions.values() for name in action.uses})
 
 
 class TypeHierarchy:
-    """Questions about types, answered from a table that is made once."""
+    """The ancestors of each type, computed once."""
 
     def __init__(self, types: Mapping[str, tuple[str, ...]]) -> None:
         self._ancestors: dict[str, frozenset[str]] = {ROOT_TYPE: frozenset({ROOT_TYPE})}

@@ -1,4 +1,4 @@
-"""Names, atoms, conditions as trees, and exact numbers.
+"""Terms, atoms, formulas and exact numbers.
 
     Formula = Atom | Equals | Not | And | Or | Imply | Forall | Exists
 
@@ -210,7 +210,7 @@ def atoms_in(formula: Formula) -> Iterator[Atom]:
 def literals_in(formula: Formula, *, positive: bool = True) -> Iterator[tuple[Atom, bool]]:
     """Yield every atom in `formula` (negated, unless `positive`), and whether an even number of negations is above it.
 
-    Where what is said so of each atom holds in more states, `formula` holds in more states.
+    The formula is monotone in the literals that this gives.
     """
     stack = [(formula, positive)]
     while stack:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import Enum
 
 from planner.lightweight import Final, dataclass, field, replace
-from planner.model.actions import Constraint, Done, When, negated_atoms, positive_atoms
+from planner.model.actions import Constraint, When, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel
 from planner.model.formulas import TRUE, Atom, Formula, Number, Object, atoms_in
 
@@ -16,7 +16,7 @@ COST: Final = "cost"
 
 
 class Metric(Enum):
-    """What a plan's cost is."""
+    """How the cost of a plan is counted."""
 
     COST = "the sum of the actions' costs"
     LENGTH = "the number of steps"
@@ -24,7 +24,7 @@ class Metric(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SoftGoal:
-    """A wish: `utility` is what a plan gains when `condition` holds at its end."""
+    """A soft goal: a plan gains `utility` if `condition` holds at its end."""
 
     condition: Formula
     utility: Number
@@ -35,7 +35,7 @@ class SoftGoal:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What must hold at the end (`hard`), and what would be good to have (`soft`)."""
+    """A hard goal, and soft goals."""
 
     hard: Formula = TRUE
     soft: tuple[SoftGoal, ...] = ()
@@ -45,17 +45,16 @@ class Goal:
 class Problem:
     """A domain with its objects, its initial state and its goal.
 
-    `initial` holds the facts that are true; all others are false (closed world), except those that a pattern in
-    `unknown` covers. `ran` are the actions, as ground atoms `action(args…)`, that ran before the initial state, for
-    those that come `after` others. `values` are those of the static functions. `entities` are the Python values that
-    were given for objects, by name: opaque, and no part of comparison.
+    The facts in `initial` are true; all others are false (closed world), except those that a pattern in `unknown`
+    covers, whose probabilities are in `likely`. `ran` are the actions, as ground atoms `action(args…)`, that ran before
+    the initial state; actions with `after` read them. `values` are those of the static functions. `entities` are the
+    Python values that authors gave for objects, by name: opaque, and ignored by comparison.
 
-    `unmentioned` are facts that were stated and of whose predicates the domain knows nothing: nothing rests on them.
-    `seal` has the fields as they were when all names in them were looked up, see `seal`.
+    `constraints` hold on the way to the goal. `budgets` limit the cost of a plan (`COST`) and its use of each resource.
+    `deadline`, in seconds, limits the makespan: the time that the plan takes if steps run at once where they can.
 
-    `constraints` hold on the way to the goal. `budgets` limit what a plan costs (`COST`) and uses of each resource;
-    `deadline`, in seconds, its makespan: the time that it takes where steps that need not wait for each other run at
-    once. `likely` gives the probabilities of facts that `unknown` covers.
+    `unmentioned` are stated facts whose predicates the domain does not have. `seal` has the fields as they were when
+    the function `seal` was called.
     """
 
     name: str
@@ -87,51 +86,36 @@ class Problem:
 
     @property
     def is_limited(self) -> bool:
-        """Whether there are budgets, or a deadline."""
+        """Whether the problem has budgets or a deadline."""
         return bool(self.budgets) or self.deadline is not None
 
     @property
     def unsealed(self) -> tuple[str, ...]:
-        """The fields that were not looked up since they were given, in their order: all of them without a seal."""
+        """The fields that somebody replaced since the problem was sealed, in their order; all fields without a seal."""
         if not self.seal:
             return SEALED
         return tuple([name for name, was in zip(SEALED, self.seal, strict=True) if getattr(self, name) is not was])
 
 
-SEALED: Final = (
-    "name",
-    "domain",
-    "objects",
-    "initial",
-    "goal",
-    "values",
-    "metric",
-    "unknown",
-    "likely",
-    "constraints",
-    "budgets",
-    "deadline",
-    "ran",
-    "entities",
-)
+SEALED: Final = tuple([name for name in Problem.__match_args__ if name not in ("unmentioned", "seal")])
 """The fields of a problem that are checked before it is searched."""
 
 
 def seal(problem: Problem) -> Problem:
-    """Return `problem`, of which it is known that all its names mean something: nobody looks them up again.
+    """Seal `problem`, whose names have all been looked up, so that nobody looks them up again.
 
-    The seal is broken for each field that is replaced by another object.
+    Replacing a field by another object breaks its seal.
     """
     return replace(problem, seal=tuple([getattr(problem, name) for name in SEALED]))
 
 
 def seal_like(problem: Problem, source: Problem) -> Problem:
-    """Return `problem`, made of `source` by our own code, with a seal if `source` has one that is whole."""
+    """Seal `problem`, which our own code made from `source`, if the seal of `source` is whole."""
     return problem if source.unsealed else seal(problem)
 
 
 def find_constraint_on_unknown(problem: Problem) -> Constraint | None:
-    """Return a constraint of `problem` that reads predicates of which facts are, or become, unknown; else None."""
+    """Return a constraint of `problem` that reads predicates with facts that are, or become, unknown; None without."""
     if not problem.unknown or not problem.constraints:
         return None
     hidden = {pattern.predicate for pattern in problem.unknown}
@@ -141,15 +125,8 @@ def find_constraint_on_unknown(problem: Problem) -> Constraint | None:
         grown = len(hidden)
         hidden |= {axiom.predicate for axiom in axioms if _reads(axiom.condition, hidden)}
         hidden |= {name for when in effects if _reads(when.requires, hidden) for name in _written(when)}
-    return _constraint_on(problem, hidden)
-
-
-def _constraint_on(problem: Problem, predicates: Collection[str]) -> Constraint | None:
-    for constraint in problem.constraints:
-        for happening in (constraint.what, constraint.other):
-            if happening is not None and not isinstance(happening, Done) and _reads(happening, predicates):
-                return constraint
-    return None
+    readers = (each for each in problem.constraints if any(_reads(condition, hidden) for condition in each.conditions))
+    return next(readers, None)
 
 
 def _written(when: When) -> list[str]:

@@ -1,8 +1,8 @@
-"""What a problem leaves unknown, fact by fact, and how likely each way is in which it may be.
+"""The unknown facts of a problem as independent hidden variables, with the probabilities of their values.
 
-Unknown facts are independent of each other, but for those of an *item*: where every action that writes `at(p, …)` also
-modifies `at(p, _)`, that item has one value, so that no two facts of it hold. A pattern that is open where the
-item is says that one of its facts holds; patterns without open arguments leave it possible that none does.
+Unknown facts are independent of each other, except for those of an *item*: where every action that writes `at(p, …)`
+also modifies `at(p, _)`, that item has one value, so that at most one of its facts holds. A pattern in `unknown` with
+the value of an item open says that one of its facts holds; patterns without open arguments allow that none holds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from planner.model.formulas import OPEN, Atom
 from planner.model.problem import Problem
 
 ROUNDING: Final = Fraction(1, 10**15)
-"""What probabilities may lack by the rounding of decimals."""
+"""Tolerance for sums of probabilities, which decimals round."""
 
 Places = tuple[int, ...]
 """Places among the arguments of a predicate, ascending."""
@@ -27,7 +27,7 @@ Places = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class HiddenVariable:
-    """Unknown `facts` of which at most one holds, with the probability of each; what is left is that none does."""
+    """Unknown `facts` of which at most one holds, with the probability of each."""
 
     facts: tuple[Atom, ...]
     chances: tuple[Fraction, ...]
@@ -39,7 +39,7 @@ class HiddenVariable:
 
 
 def find_hidden_variables(problem: Problem, predicates: Iterable[str] | None = None) -> tuple[HiddenVariable, ...]:
-    """Return what `problem` leaves unknown, of these `predicates` or of all, each fact once."""
+    """Return the hidden variables of `problem` for facts of `predicates`, or for all unknown facts."""
     wanted = None if predicates is None else frozenset(predicates)
     if not problem.unknown:
         return ()
@@ -57,7 +57,7 @@ def find_hidden_variables(problem: Problem, predicates: Iterable[str] | None = N
             if fact not in stated and key not in values:
                 items.setdefault(key, {})[fact] = None
                 surely |= {key} if is_open else set()
-    return tuple([_hidden(tuple(facts), problem, one=key in surely) for key, facts in items.items()])
+    return tuple([_with_probabilities(tuple(facts), problem, one=key in surely) for key, facts in items.items()])
 
 
 def instances_of(problem: Problem, pattern: Atom) -> Iterator[Atom]:
@@ -74,12 +74,12 @@ def _covered(problem: Problem, pattern: Atom, members: Mapping[str, list[str]]) 
 
 
 def fix_unknown_facts(problem: Problem, held: Iterable[Atom]) -> Problem:
-    """Return `problem` with nothing unknown: of the unknown facts those in `held` hold, and no others."""
+    """Return `problem` with nothing unknown: of the unknown facts, exactly those in `held` hold."""
     return replace(problem, initial=(*problem.initial, *held), unknown=(), likely={})
 
 
 def restrict_unknown_facts(problem: Problem, unknown: Collection[Atom]) -> tuple[tuple[Atom, ...], dict[Atom, Decimal]]:
-    """Return those of the unknown facts of `problem` that are still `unknown`, and how likely they are by now."""
+    """Return the facts that are still `unknown`, with their probabilities given what is known by now."""
     left: list[Atom] = []
     likely: dict[Atom, Decimal] = {}
     for variable in find_hidden_variables(problem):
@@ -96,7 +96,7 @@ def _decimal(share: Fraction) -> Decimal:
 
 
 def enumerate_worlds(problem: Problem) -> Iterator[tuple[Fraction, Problem]]:
-    """Yield each way in which the unknown facts of `problem` may turn out: its probability, and the problem then."""
+    """Yield each possible world of `problem`, which decides all unknown facts, with its probability."""
     for choice in product(*[list(_ways(variable)) for variable in find_hidden_variables(problem)]):
         chance, facts = Fraction(1), list[Atom]()
         for share, held in choice:
@@ -115,7 +115,7 @@ def _ways(variable: HiddenVariable) -> Iterator[tuple[Fraction, list[Atom]]]:
 
 @cache_per_domain
 def item_places(domain: DomainModel) -> Mapping[str, Places]:
-    """Return the predicates whose facts are values of items, and the places of the values among their arguments."""
+    """Return the predicates whose facts give the values of items, with the places of the value among the arguments."""
     found: dict[str, Places | None] = {}
     for action in domain.actions.values():
         for pattern in _modified(action):
@@ -123,7 +123,7 @@ def item_places(domain: DomainModel) -> Mapping[str, Places]:
             if places and found.setdefault(pattern.predicate, places) != places:
                 found[pattern.predicate] = None
     for action in domain.actions.values():
-        for predicate in _breaking(action, found):
+        for predicate in _find_multi_valued(action, found):
             found[predicate] = None
     found |= {name: None for name, predicate in domain.predicates.items() if predicate.stale_with}
     return {name: places for name, places in found.items() if places}
@@ -134,8 +134,8 @@ def _modified(action: Action) -> Iterator[Atom]:
     return (pattern for each in patterns for pattern in each)
 
 
-def _breaking(action: Action, places: Mapping[str, Places | None]) -> Iterator[str]:
-    """Yield the predicates of which an effect of `action` may write a value of an item, and not the item."""
+def _find_multi_valued(action: Action, places: Mapping[str, Places | None]) -> Iterator[str]:
+    """Yield the predicates for which an effect of `action` may give an item a second value."""
     effects = [(each.provides, each.modifies) for each in action.effects]
     for provides, modifies in [*effects, *[(each.provides, each.modifies) for each in action.outcomes]]:
         given, ended = [
@@ -156,15 +156,15 @@ def _outside(fact: Atom, places: Places) -> tuple[str, ...]:
 
 
 def _values_stated(problem: Problem) -> set[tuple[str, tuple[str, ...]]]:
-    """Return the items that have a value already."""
+    """Return the items whose values `problem` states."""
     places = item_places(problem.domain)
     patterns = {pattern.predicate for pattern in problem.unknown}
     facts = [fact for fact in problem.initial if fact.predicate in patterns and fact.predicate in places]
     return {(fact.predicate, _outside(fact, places[fact.predicate])) for fact in facts}
 
 
-def _hidden(facts: tuple[Atom, ...], problem: Problem, *, one: bool) -> HiddenVariable:
-    """Return `facts` with their probabilities: those unstated share what is left, with "none" unless `one` holds."""
+def _with_probabilities(facts: tuple[Atom, ...], problem: Problem, *, one: bool) -> HiddenVariable:
+    """Return the variable of `facts`; those without a stated probability share the rest, with "none" unless `one`."""
     stated = {fact: Fraction(problem.likely[fact]) for fact in facts if fact in problem.likely}
     total = sum(stated.values(), Fraction(0))
     others = len(facts) - len(stated)

@@ -1,4 +1,4 @@
-"""Constraints, looked at state by state and step by step, in the order in which things happen."""
+"""Monitor the constraints of a problem state by state and step by step while a plan is carried out."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from planner.semantics.simulation import Simulation
 
 
 class ConstraintMonitor:
-    """What has happened so far of one constraint: `broken` at once, or `unmet` if the plan ends here."""
+    """The progress of one constraint: `broken` for good, or `unmet` if the plan ends here."""
 
     def __init__(self, constraint: Constraint, simulation: Simulation) -> None:
         self.constraint = constraint
         self.broken = False
-        self._what = _ready(constraint.what, simulation)
-        self._other = None if constraint.other is None else _ready(constraint.other, simulation)
+        self._what = _compile(constraint.what, simulation)
+        self._other = None if constraint.other is None else _compile(constraint.other, simulation)
         self._what_before = False
         self._other_before = False
         self._holds = False
@@ -28,13 +28,13 @@ class ConstraintMonitor:
 
     @property
     def unmet(self) -> bool:
-        """Whether something that is asked for has not happened."""
+        """Whether the constraint requires a happening that is still to come."""
         return self.constraint.kind is ConstraintKind.SOMETIME and not self._what_before
 
     def look(self, simulation: Simulation, step: Step | None = None, *, in_part: bool = False) -> None:
-        """Take in that `step` is taken; without one, the state as it is now.
+        """Observe `step`; without one, observe the present state.
 
-        One that was taken `in_part` counts for what may not happen, and not for what has to.
+        A step that ran only `in_part` can break the constraint but not meet it.
         """
         what = _happens(self._what, simulation, step)
         other = _happens(self._other, simulation, step)
@@ -54,10 +54,9 @@ class ConstraintMonitor:
         self._other_before |= bool(other)
 
     def left(self, simulation: Simulation) -> Constraint | None:
-        """Return what the constraint asks of a plan that goes on from here; None where it asks for nothing more.
+        """Progress the constraint to the rest of the plan, which begins in the present state; None where it is met.
 
-        Such a plan begins in the state as it is. What is broken stays so, and nothing more is asked than that it be
-        broken no further.
+        A broken constraint stays broken; its progression asks that it be broken no further.
         """
         kind, what_holds = self.constraint.kind, bool(_happens(self._what, simulation, None))
         if kind in (ConstraintKind.SOMETIME, ConstraintKind.BEFORE) and self._what_before:
@@ -70,20 +69,20 @@ class ConstraintMonitor:
 
     @property
     def key(self) -> tuple[bool, bool, bool, bool, int]:
-        """All that tells what has happened so far from what else may have, as far as it matters."""
+        """The memory of the monitor: two monitors with equal keys judge all continuations alike."""
         count = min(self._beginnings, self.constraint.times + 1)
         return self.broken, self._what_before, self._other_before, self._holds, count
 
 
 class ConstraintMonitors:
-    """The constraints of a problem while a plan for it is carried out."""
+    """Monitors of all constraints of a problem."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._all = [ConstraintMonitor(constraint, simulation) for constraint in simulation.problem.constraints]
         self.look(simulation)
 
     def changed(self, constraints: Iterable[Constraint], simulation: Simulation) -> ConstraintMonitors:
-        """Return watches of other `constraints`: of those that stay, what has happened is known."""
+        """Return monitors of other `constraints`; those that stay keep their monitors."""
         known, twin = {watch.constraint: watch for watch in self._all}, copy(self)
         twin._all = [known.get(each) or ConstraintMonitor(each, simulation) for each in constraints]  # noqa: SLF001 - its own
         for watch in twin._all:  # noqa: SLF001 - as above
@@ -92,23 +91,23 @@ class ConstraintMonitors:
         return twin
 
     def look(self, simulation: Simulation, step: Step | None = None, *, in_part: bool = False) -> None:
-        """Take in that `step` is taken, perhaps only `in_part`; without one, the state as it is now."""
+        """Observe `step`, perhaps run only `in_part`; without one, observe the present state."""
         for watch in self._all:
             watch.look(simulation, step, in_part=in_part)
 
     def copy(self) -> ConstraintMonitors:
-        """Return watches of their own of which the same has happened."""
+        """Return independent monitors with the same memory."""
         twin = ConstraintMonitors.__new__(ConstraintMonitors)
         twin._all = [copy(watch) for watch in self._all]  # noqa: SLF001 - its own
         return twin
 
     @property
     def key(self) -> tuple[object, ...]:
-        """All that tells what has happened so far from what else may have, as far as it matters."""
+        """The memory of all monitors."""
         return tuple([watch.key for watch in self._all])
 
     def left(self, simulation: Simulation) -> tuple[Constraint, ...]:
-        """Return what is asked of a plan that goes on from here (progression: Bacchus and Kabanza, 1998)."""
+        """Progress the constraints to the rest of the plan (Bacchus and Kabanza, 1998)."""
         return tuple([left for each in self._all if (left := each.left(simulation)) is not None])
 
     @property
@@ -118,22 +117,22 @@ class ConstraintMonitors:
 
     @property
     def unmet(self) -> Iterator[Constraint]:
-        """The hard constraints that a plan which ends here has not met."""
+        """The hard constraints that are unmet if the plan ends here."""
         return (each.constraint for each in self._all if each.unmet and each.constraint.utility is None)
 
     @property
     def forgone(self) -> Iterator[Constraint]:
-        """The soft constraints that a plan which ends here does not keep."""
+        """The soft constraints that are broken or unmet if the plan ends here."""
         soft = (each for each in self._all if each.constraint.utility is not None)
         return (each.constraint for each in soft if each.broken or each.unmet)
 
 
-def _ready(happening: Happening, simulation: Simulation) -> Done | Condition:
+def _compile(happening: Happening, simulation: Simulation) -> Done | Condition:
     return happening if isinstance(happening, Done) else simulation.rules.compiler.compile(happening)
 
 
 def _happens(happening: Done | Condition | None, simulation: Simulation, step: Step | None) -> bool | None:
-    """Return whether it happens with `step`, or in the state as it is without one; None where that says nothing."""
+    """Return whether `happening` occurs with `step`, or in the present state; None where it is of the other sort."""
     if happening is None or isinstance(happening, Done) is (step is None):
         return None
     if step is None:
@@ -144,7 +143,7 @@ def _happens(happening: Done | Condition | None, simulation: Simulation, step: S
 
 
 def covers(pattern: Done, step: Step) -> bool:
-    """Return whether `step` is one that `pattern` covers; arguments that it does not give are open."""
+    """Return whether `pattern` covers `step`; arguments that the pattern leaves out are open."""
     given = pattern.action.args
     return pattern.action.predicate == step.action and all(
         mine in (OPEN, other) for mine, other in zip(given, step.arguments, strict=False)

@@ -1,8 +1,8 @@
-"""What is known in a state of which facts are unknown: what surely holds, and what possibly does.
+"""Evaluate conditions and effects in states of which some facts are unknown, in three-valued logic (Kleene, 1952).
 
-Both are tables of one state: `p` has what surely holds of a predicate, `p?` what possibly does. A condition is compiled
-twice, for either question (Kleene's strong logic, 1952): where a fact helps, the first question looks into `p` and the
-second into `p?`; where it hinders, the other way round.
+One state has two tables for each predicate: `p` has the facts that surely hold, `p?` those that possibly hold. Each
+condition is compiled twice. To decide whether it surely holds, positive occurrences of an atom look into `p` and
+negative ones into `p?`; to decide whether it possibly holds, the other way round.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from planner.semantics.step_effects import Changes, Effect, compute_changes
 
 
 def possibility_of(fact: Atom) -> Atom:
-    """Return the fact that says that `fact` possibly holds."""
+    """Return the fact of `p?` that says that `fact`, of `p`, possibly holds."""
     return Atom(f"{fact.predicate}?", fact.args)
 
 
 def _read(formula: Formula, *, helps: bool, surely: bool) -> Formula:
-    """Return `formula` with its atoms looked up where it is asked whether it holds `surely`, or possibly."""
+    """Rewrite `formula` to ask whether it holds `surely`, or possibly; `helps` where its truth is wanted."""
     match formula:
         case Atom():
             return formula if helps is surely else possibility_of(formula)
@@ -44,7 +44,7 @@ def _opened(atom: Atom) -> Atom:
 
 
 class KnowledgeModel:
-    """What is the same in all states of `problem`, of which facts are unknown."""
+    """The rules of `problem`, which has unknown facts, that are the same in all states."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -64,29 +64,29 @@ class KnowledgeModel:
         self._conditions: dict[tuple[Formula, bool], Condition] = {}
 
     def condition(self, formula: Formula, *, surely: bool) -> Condition:
-        """Return the condition under which `formula` holds, surely or possibly."""
+        """Compile the condition under which `formula` surely, or possibly, holds."""
         key = formula, surely
         if key not in self._conditions:
             self._conditions[key] = self.rules.compiler.compile(_read(formula, helps=True, surely=surely))
         return self._conditions[key]
 
     def holds(self, formula: Formula, facts: Iterable[Atom], unknown: Iterable[Atom], *, surely: bool) -> bool:
-        """Return whether the ground `formula` surely, or possibly, holds where these are known to hold, or unknown."""
+        """Return whether the ground `formula` surely, or possibly, holds, given true `facts` and `unknown` ones."""
         facts = [*facts]
         world = World(State([*facts, *map(possibility_of, chain(facts, unknown))]), self.axioms)
         return world.solver.holds(self.condition(formula, surely=surely), {})
 
     def effects(self, name: str) -> tuple[tuple[Effect, ...], tuple[Effect, ...]]:
-        """Return the effects of the action `name` that come about surely, and possibly."""
+        """Return the effects of the action `name` that surely, and that possibly, happen."""
         if name not in self._effects:
             declared = self.problem.domain.actions[name].effects
-            self._effects[name] = (self._ready(declared, surely=True), self._ready(declared, surely=False))
+            self._effects[name] = (self._compile(declared, surely=True), self._compile(declared, surely=False))
         return self._effects[name]
 
     def about(self, formula: Formula, facts: Iterable[Atom]) -> list[tuple[Atom, bool]]:
-        """Return those of `facts` of which the ground `formula` speaks, and whether it asks for them to hold.
+        """Return those of `facts` that the ground `formula` mentions, and whether it requires them to be true.
 
-        What it says through derived facts is taken to be about all facts of a predicate.
+        Where it mentions a derived predicate, all facts count that match an atom of its axioms.
         """
         patterns: dict[tuple[Atom, bool], None] = {}
         queue = [(_opened(atom), sign) for atom, sign in literals_in(formula)]
@@ -101,22 +101,21 @@ class KnowledgeModel:
         return [(fact, sign) for pattern, sign in patterns for fact in facts if pattern.matches(fact)]
 
     def read_by(self, name: str, facts: Iterable[Atom]) -> list[Atom]:
-        """Return those of `facts` on which the effects of the action `name` may rest."""
+        """Return those of `facts` that the conditions of the effects of the action `name` mention."""
         effects = self.problem.domain.actions[name].effects
         return [fact for effect in effects for fact, _ in self.about(effect.requires, facts)]
 
-    def _ready(self, effects: Iterable[When], *, surely: bool) -> tuple[Effect, ...]:
+    def _compile(self, effects: Iterable[When], *, surely: bool) -> tuple[Effect, ...]:
         domains = self.rules.universe.domains
         read = [(each, self.condition(each.requires, surely=surely)) for each in effects]
         return tuple([Effect(each, domains(each.variables), condition) for each, condition in read])
 
 
 class KnowledgeState:
-    """A state of which `open` facts are as unknown as they were at the beginning.
+    """A state in which the facts `open` are still as unknown as they were initially.
 
-    `doubted` are those on which it rested what an effect so far did. `decided` maps facts to the supposition that
-    decides them: a supposed fact to itself, the facts of its item that it rules out to it,
-    until a step surely writes them.
+    The outcome of some earlier effect depended on the facts `doubted`. `decided` maps each fact to the supposition that
+    decides it, until a step surely writes it: a supposed fact to itself, and the facts of its item that it excludes.
     """
 
     def __init__(self, prospect: KnowledgeModel) -> None:
@@ -129,7 +128,7 @@ class KnowledgeState:
         self._ran = State(prospect.problem.ran)
 
     def copy(self) -> KnowledgeState:
-        """Return one of its own for the same state."""
+        """Return an independent copy."""
         twin = KnowledgeState.__new__(KnowledgeState)
         twin.prospect, twin.open, twin.doubted = self.prospect, {**self.open}, {*self.doubted}
         twin.decided = {**self.decided}
@@ -137,12 +136,12 @@ class KnowledgeState:
         return twin
 
     def holds(self, formula: Formula, *, surely: bool, unknown: Iterable[Atom] = ()) -> bool:
-        """Return whether the ground `formula` surely, or possibly, holds if the facts `unknown` are so."""
+        """Return whether the ground `formula` surely, or possibly, holds while the facts `unknown` are unknown."""
         with self._unknown(unknown):
             return self._world.solver.holds(self.prospect.condition(formula, surely=surely), {})
 
     def misfit(self, step: Step) -> str:
-        """Return why `step` cannot come here, whatever holds; nothing where it can."""
+        """Return why `step` cannot be taken here, whatever the unknown facts are; "" where it can."""
         wrong = self.prospect.rules.misfit(step)
         if wrong:
             return wrong
@@ -152,7 +151,7 @@ class KnowledgeState:
         return "" if missing is None else f"it comes after {missing}, which has not run before it"
 
     def suppose(self, fact: Atom, *, holds: bool) -> None:
-        """Take the open `fact` to hold, or not; where it does, the other facts of its item do not."""
+        """Suppose that the open `fact` holds, and so no other fact of its item; or that it does not hold."""
         others = [each for each in self.prospect.rivals[fact] if each in self.open] if holds else []
         self._world.update(map(possibility_of, others if holds else [fact]), [fact] if holds else [])
         for each in (fact, *others):
@@ -160,12 +159,12 @@ class KnowledgeState:
             self.decided[each] = fact
 
     def rests_on(self, facts: Collection[Atom], formula: Formula) -> bool:
-        """Return whether the ground `formula` would not surely hold if `facts` were unknown."""
+        """Return whether the ground `formula` depends on `facts`: it would not surely hold if they were unknown."""
         facts = [fact for fact, _ in self.prospect.about(formula, facts)]
         return bool(facts) and not self.holds(formula, surely=True, unknown=facts)
 
     def effects_rest_on(self, facts: Collection[Atom], step: Step) -> bool:
-        """Return whether it would be less certain what the effects of `step` write if `facts` were unknown."""
+        """Return whether the effects of `step` depend on `facts`: they would differ if these were unknown."""
         facts = self.prospect.read_by(step.action, facts)
         return bool(facts) and self._writes(step, facts) != self._writes(step)
 
@@ -182,7 +181,7 @@ class KnowledgeState:
             self._world.update(excluded, held)
 
     def _changes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[Changes]:
-        """Return what `step` surely changes, and what it possibly changes, if the facts `unknown` are so."""
+        """Return the sure and the possible changes of `step` while the facts `unknown` are unknown."""
         rules = self.prospect.rules
         binding = bind_parameters(rules.problem.domain.actions[step.action], step)
         with self._unknown(unknown):
@@ -192,12 +191,12 @@ class KnowledgeState:
             ]
 
     def _writes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[tuple[Collection[Atom], ...]]:
-        """Return what `step` surely writes, and what it possibly writes, if the facts `unknown` are so."""
+        """Return what `step` surely writes and what it possibly writes while the facts `unknown` are unknown."""
         found = self._changes(step, unknown)
         return [tuple(map(frozenset, (each.provided, each.retracted, each.modified))) for each in found]
 
     def apply(self, step: Step, unknown: Iterable[Atom] = ()) -> None:
-        """Apply `step`, whose effects are those that come about if the facts `unknown` are so."""
+        """Apply `step` with the effects that it has while the facts `unknown` are unknown."""
         state = self._world.state
         certain, possible = self._changes(step, unknown)
         if certain != possible:

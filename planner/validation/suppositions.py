@@ -1,9 +1,8 @@
-"""The verdict on a plan for a problem of which facts are unknown, with what it supposes, and what rests on that.
+"""Validate plans for problems with unknown facts: find the suppositions that they need, and the steps that need them.
 
-Plans for problems of which facts are unknown: what they suppose, and whether that is enough.
-
-A plan is valid on suppositions about unknown facts if it works however the other unknown facts turn out, as far as
-that shows fact by fact. Suppositions are made where a step, or the goal, asks for them.
+A plan is valid on suppositions about unknown facts if it works in three-valued logic, whatever the other unknown facts
+are (assumption-based planning: Davis-Mendelow, Baier and McIlraith, 2013). The search makes a supposition where a step,
+or the goal, requires it.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from planner.semantics.simulation import bind_parameters
 from planner.validation.verdict import Verdict
 
 MOST_TRIES: Final = 10_000
-"""After so many suppositions it is not tried on to find others."""
+"""Most suppositions that a search tries."""
 CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
-"""Tags of actions that rest on nothing that a step could look at and none has."""
+"""Tags of actions that may not depend on a supposition which a step could have sensed before and none has."""
 
 Supposed = dict[Atom, bool]
 
 
 class _Doubt(Exception):
-    """What has happened so far rests on `fact`: it has to be supposed from the beginning."""
+    """Earlier effects depend on `fact`, which must be supposed from the beginning."""
 
     def __init__(self, fact: Atom) -> None:
         super().__init__(fact)
@@ -37,7 +36,7 @@ class _Doubt(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Failure:
-    """Why a plan does not work: at the step of this number, or at its end."""
+    """Why a plan fails at the step of this number, or at its end."""
 
     number: int
     reason: str
@@ -45,9 +44,10 @@ class _Failure:
 
 
 class SuppositionSearch:
-    """Looks for suppositions on which `steps` reach the goal of `problem`; those that are `expected` come first.
+    """Searches for suppositions on which `steps` reach the goal of `problem`; it tries `expected` ones first.
 
-    If the search is `careful`, guesses are unknown to the steps whose tags ask for care.
+    If the search is `careful`, steps with a tag of `CAREFUL` treat guesses as unknown. A guess is a supposition that an
+    earlier step could have sensed and none has.
     """
 
     def __init__(
@@ -63,25 +63,26 @@ class SuppositionSearch:
         senses = [pattern for action in problem.domain.actions.values() for pattern in action.senses]
         self._visible = {pattern.predicate for pattern in senses}
 
-    def found(self, supposed: Supposed) -> Supposed | None:
-        """Return suppositions that are enough, `supposed` among them; None where there are none."""
+    def search(self, supposed: Supposed) -> Supposed | None:
+        """Return sufficient suppositions that include `supposed`; None where there are none."""
         try:
             return self._forward(supposed)
         except _Doubt as doubt:
             for holds in self._ways(doubt.fact, wanted=True):
-                found = self.found({**supposed, doubt.fact: holds})
+                found = self.search({**supposed, doubt.fact: holds})
                 if found is not None:
                     return found
             return None
 
     def _forward(self, supposed: Supposed) -> Supposed | None:
-        """Go through the steps, and back where they cannot go on; raises `_Doubt`."""
+        """Search through the steps in order, and backtrack where one fails; raises `_Doubt`."""
         start = KnowledgeState(self.prospect)
         for fact, holds in supposed.items():
             if fact not in start.open:
                 return None
             start.suppose(fact, holds=holds)
-        ways = [self._met(start, supposed, 0)]
+        # One generator of alternatives for each step so far, and one for the next step or the goal.
+        ways = [self._satisfy(start, supposed, 0)]
         while ways:
             reached = next(ways[-1], None)
             if reached is None:
@@ -92,13 +93,13 @@ class SuppositionSearch:
                 outlook = reached[0].copy()
                 place = len(ways) - 1
                 outlook.apply(self.steps[place], self.guesses(outlook.decided, place))
-                ways.append(self._met(outlook, reached[1], len(ways)))
+                ways.append(self._satisfy(outlook, reached[1], len(ways)))
         return None
 
-    def _met(
+    def _satisfy(
         self, outlook: KnowledgeState, supposed: Supposed, place: int
     ) -> Iterator[tuple[KnowledgeState, Supposed]]:
-        """Yield suppositions on which what the step at `place` requires, or the goal, surely holds."""
+        """Yield suppositions on which the precondition of the step at `place`, or the goal, surely holds."""
         misfit = outlook.misfit(self.steps[place]) if place < len(self.steps) else ""
         if misfit:
             self._failed(place, misfit, None)
@@ -112,12 +113,12 @@ class SuppositionSearch:
         else:
             parts = conjuncts(condition)
             part = next(each for each in parts if not outlook.holds(each, surely=True, unknown=guesses))
-            yield from self._decided(outlook, supposed, place, part)
+            yield from self._suppose(outlook, supposed, place, part)
 
-    def _decided(
+    def _suppose(
         self, outlook: KnowledgeState, supposed: Supposed, place: int, part: Formula
     ) -> Iterator[tuple[KnowledgeState, Supposed]]:
-        """Yield the same where `part` possibly holds: with one more fact supposed, either way."""
+        """Yield the same where `part` possibly holds, with one more fact supposed to hold, and then not to hold."""
         guesses = self.guesses(outlook.open, place)
         options = self.prospect.about(part, [fact for fact in outlook.open if fact not in guesses])
         if not options:
@@ -134,7 +135,7 @@ class SuppositionSearch:
                 return
             after = outlook.copy()
             after.suppose(fact, holds=holds)
-            yield from self._met(after, {**supposed, fact: holds}, place)
+            yield from self._satisfy(after, {**supposed, fact: holds}, place)
 
     def _ways(self, fact: Atom, *, wanted: bool) -> tuple[bool, bool]:
         first = self.expected.get(fact, wanted)
@@ -145,21 +146,23 @@ class SuppositionSearch:
             self.failure = _Failure(place + 1, reason, condition)
 
     def guesses(self, facts: Mapping[Atom, Atom | None], place: int) -> list[Atom]:
-        """Return those of `facts` on which the step at `place` may not rest: none unless its tags ask for care.
+        """Return those of `facts` that the step at `place` may not depend on: none unless it has a tag of `CAREFUL`.
 
-        These are the facts that some action could look at, where no earlier step has looked at the fact or at the
-        supposition that decides it.
+        These are facts that some action senses, where no earlier step has sensed the fact or the supposition that
+        decides it.
         """
         if place == len(self.steps) or not self._careful or self.action(place).tags.isdisjoint(CAREFUL):
             return []
         visible = [fact for fact in facts if fact.predicate in self._visible]
-        return [fact for fact in visible if not any(self._tells(before, fact, facts[fact]) for before in range(place))]
-
-    def _tells(self, place: int, fact: Atom, supposed: Atom | None) -> bool:
-        return self.senses(place, fact) or (supposed is not None and self.senses(place, supposed))
+        deciding = [(fact, [each for each in (fact, facts[fact]) if each is not None]) for fact in visible]
+        return [
+            fact
+            for fact, seen in deciding
+            if not any(self.senses(before, each) for before in range(place) for each in seen)
+        ]
 
     def senses(self, place: int, fact: Atom) -> bool:
-        """Return whether the step at `place` says whether `fact` holds."""
+        """Return whether the step at `place` senses `fact`."""
         action = self.action(place)
         if not action.senses:
             return False
@@ -167,7 +170,7 @@ class SuppositionSearch:
         return any(pattern.substitute(binding).matches(fact) for pattern in action.senses)
 
     def condition(self, place: int) -> Formula:
-        """Return what the step at `place` requires, or behind the last one the goal, ground."""
+        """Return the ground precondition of the step at `place`, or after the last step the goal."""
         if place == len(self.steps):
             return self.problem.goal.hard
         action = self.action(place)
@@ -184,23 +187,22 @@ def validate_with_suppositions(
     expected: Mapping[Atom, bool],
     known: Callable[[Problem], Verdict],
 ) -> Verdict:
-    """Return whether `steps` work on some suppositions, which are made as `expected` where that will do.
+    """Validate `steps` on some suppositions, if possible as `expected`.
 
-    `known` gives the verdict where nothing is unknown. A step that does not rest on what nobody has seen, as its tags
-    say, rests on no supposition that an earlier step could have looked at and did not. Soft goals are forgone unless
-    they surely hold on what the rest of the plan supposes, or what is expected.
+    `known` gives the verdict for a problem with nothing unknown. A step with a tag of `CAREFUL` depends on no guess.
+    Soft goals are forgone unless they surely hold on the suppositions of the rest of the plan, or on expected ones.
     """
     search = SuppositionSearch(problem, steps, expected)
-    supposed = search.found({})
+    supposed = search.search({})
     if supposed is None:
-        careless = _careless(search, known)
-        return _rejected(search, known(fix_unknown_facts(problem, ()))) if careless is None else careless
+        careless = _find_careless_step(search, known)
+        return _reject(search, known(fix_unknown_facts(problem, ()))) if careless is None else careless
     forgone: list[SoftGoal] = []
     for wish in problem.goal.soft:
-        granted = _granted(search, wish, supposed)
+        granted = _include_wish(search, wish, supposed)
         search, supposed = granted or (search, supposed)
         forgone += [] if granted else [wish]
-    suppositions = _Resting(search, supposed).suppositions()
+    suppositions = _DependencyAnalysis(search, supposed).suppositions()
     held = [each.fact for each in suppositions if each.holds]
     verdict = known(fix_unknown_facts(problem, held))
     if not verdict.valid:
@@ -209,21 +211,21 @@ def validate_with_suppositions(
     return replace(verdict, suppositions=suppositions, forgone=(*forgone, *demands))
 
 
-def _granted(
+def _include_wish(
     search: SuppositionSearch, wish: SoftGoal, supposed: Supposed
 ) -> tuple[SuppositionSearch, Supposed] | None:
-    """Return the search in which `wish` is a part of the goal, and what it supposes; None where that is too much."""
+    """Search again with `wish` as a part of the goal; None where that needs new suppositions."""
     goal = conjunction([*conjuncts(search.problem.goal.hard), wish.condition])
     with_wish = SuppositionSearch(
         replace(search.problem, goal=Goal(goal)), search.steps, {**search.expected, **supposed}
     )
-    found = with_wish.found({})
+    found = with_wish.search({})
     allowed = {**search.expected, **supposed}
     return None if found is None or not found.items() <= allowed.items() else (with_wish, found)
 
 
-def _rejected(search: SuppositionSearch, without: Verdict) -> Verdict:
-    """Return the verdict where no suppositions will do; `without` is the one where what is unknown does not hold."""
+def _reject(search: SuppositionSearch, without: Verdict) -> Verdict:
+    """Return the verdict where no suppositions suffice; `without` is the verdict if no unknown fact holds."""
     if search.tries > MOST_TRIES:
         reason = f"none of {MOST_TRIES} suppositions about unknown facts makes the plan work"
         return replace(without, valid=False, reason=reason, stopped_by=StoppedBy.INCOMPLETE, unmet=())
@@ -236,13 +238,10 @@ def _rejected(search: SuppositionSearch, without: Verdict) -> Verdict:
     return Verdict(False, without.cost, reason, number, failure.condition)
 
 
-def _careless(careful: SuppositionSearch, known: Callable[[Problem], Verdict]) -> Verdict | None:
-    """Return the verdict on a plan that works only if careful steps rest on guesses; None for other plans.
-
-    A guess is a supposition that a step could have looked at before, and that none has.
-    """
+def _find_careless_step(careful: SuppositionSearch, known: Callable[[Problem], Verdict]) -> Verdict | None:
+    """Return the verdict on a plan that works only if careful steps depend on guesses; None for other plans."""
     search = SuppositionSearch(careful.problem, careful.steps, careful.expected, careful=False)
-    supposed = search.found({})
+    supposed = search.search({})
     if supposed is None or careful.tries > MOST_TRIES:
         return None
     verdict = known(fix_unknown_facts(search.problem, [fact for fact, holds in supposed.items() if holds]))
@@ -251,32 +250,25 @@ def _careless(careful: SuppositionSearch, known: Callable[[Problem], Verdict]) -
 
 
 def _blame(search: SuppositionSearch, supposed: Supposed) -> tuple[int, str] | None:
-    """Return the number of the first careful step that rests on a guess, and what is wrong with that."""
+    """Return the number of the first careful step that depends on a guess, with the reason for a verdict."""
     outlook = _outlook(search, supposed)
     for place, step in enumerate(search.steps):
         guesses = search.guesses(outlook.decided, place)
         if _rests_on(outlook, guesses, search, place):
-            return place + 1, _blamed(search, outlook, place, guesses)
+            tag = min(CAREFUL & search.action(place).tags)
+            fact = next((each for each in guesses if _rests_on(outlook, [each], search, place)), guesses[0])
+            actions = search.problem.domain.actions.values()
+            looking = next(
+                each for each in actions if any(pattern.predicate == fact.predicate for pattern in each.senses)
+            )
+            reason = f"step {place + 1} {step}, which is {tag}, rests on {fact}, which is unknown"
+            return place + 1, f"{reason}; {looking.signature} would look at it before"
         outlook.apply(step, guesses)
     return None
 
 
-def _blamed(search: SuppositionSearch, outlook: KnowledgeState, place: int, guesses: Sequence[Atom]) -> str:
-    """Return that the careful step at `place` rests on one of `guesses`, and what would look at it."""
-    step, tag = search.steps[place], min(CAREFUL & search.action(place).tags)
-    fact = next((each for each in guesses if _rests_on(outlook, [each], search, place)), guesses[0])
-    reason = f"step {place + 1} {step}, which is {tag}, rests on {fact}, which is unknown"
-    return f"{reason}; {_looking(search.problem, fact).signature} would look at it before"
-
-
-def _looking(problem: Problem, fact: Atom) -> Action:
-    """Return an action that senses facts of the predicate of `fact`."""
-    actions = problem.domain.actions.values()
-    return next(each for each in actions if any(pattern.predicate == fact.predicate for pattern in each.senses))
-
-
 def _outlook(search: SuppositionSearch, supposed: Mapping[Atom, bool]) -> KnowledgeState:
-    """Return what is known at the beginning on what is `supposed`."""
+    """Return the initial state of knowledge with what is `supposed`."""
     outlook = KnowledgeState(search.prospect)
     for fact, holds in supposed.items():
         outlook.suppose(fact, holds=holds)
@@ -284,27 +276,27 @@ def _outlook(search: SuppositionSearch, supposed: Mapping[Atom, bool]) -> Knowle
 
 
 def _rests_on(outlook: KnowledgeState, facts: Collection[Atom], search: SuppositionSearch, place: int) -> bool:
-    """Return whether the condition or the effects of the step at `place` rest on `facts`; behind the last, the goal."""
+    """Return whether the step at `place`, or after the last step the goal, depends on `facts`."""
     if outlook.rests_on(facts, search.condition(place)):
         return True
     return place < len(search.steps) and outlook.effects_rest_on(facts, search.steps[place])
 
 
-class _Resting:
-    """Finds out which steps rest on what is `supposed`."""
+class _DependencyAnalysis:
+    """Finds the steps that depend on each supposition in `supposed`."""
 
     def __init__(self, search: SuppositionSearch, supposed: Supposed) -> None:
         self._search = search
         self._supposed = supposed
 
     def suppositions(self) -> tuple[Supposition, ...]:
-        """Return what is supposed and needed, with the steps that rest on it, in order of these."""
-        resting = self._resting()
+        """Return the suppositions that are needed, with the steps that depend on them, in order of these."""
+        resting = self._find_dependents()
         for fact in [fact for fact in self._supposed if not resting[fact]]:
             without = {other: holds for other, holds in self._supposed.items() if other != fact}
-            if SuppositionSearch(self._search.problem, self._search.steps, without).found(without) == without:
+            if SuppositionSearch(self._search.problem, self._search.steps, without).search(without) == without:
                 self._supposed = without
-                resting = self._resting()
+                resting = self._find_dependents()
         made = [self._supposition(fact, resting[fact]) for fact in self._supposed]
         return tuple(sorted(made, key=lambda each: (each.steps or (len(self._search.steps),))[0]))
 
@@ -315,8 +307,8 @@ class _Resting:
         steps = tuple([place + 1 for place in places if place < count])
         return Supposition(fact, self._supposed[fact], steps, goal=count in places, seen=looks[-1] if looks else None)
 
-    def _resting(self) -> dict[Atom, list[int]]:
-        """Return, for each fact, the places of the steps that rest on it; that behind the last one is the goal's."""
+    def _find_dependents(self) -> dict[Atom, list[int]]:
+        """Return, for each fact, the places of the steps that depend on it; the goal's place is after the last step."""
         search, outlook = self._search, _outlook(self._search, self._supposed)
         found: dict[Atom, list[int]] = {fact: [] for fact in self._supposed}
         for place in range(len(search.steps) + 1):

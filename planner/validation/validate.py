@@ -1,19 +1,10 @@
-"""The independent plan checker: it interprets the *declared* problem, step by step.
+"""Check plans by interpreting the *declared* problem step by step (Howey, Long and Fox, 2004).
 
-It shares no code with normalisation, grounding or search, so that a mistake there cannot hide here. A state is a set of
-facts in indexed tables (`state`), conditions are evaluated by joins (`conditions`, `solver`), derived predicates by
-stratified fixed points (`strata`, `world`), effects as declared (`effects`), and constraints as things happen
-(`constraints`). Only where actions create objects does it begin with what search begins with, too:
+The checker shares no code with normalisation, grounding or search, so that a mistake there cannot hide here. It uses
+`planner.semantics`: states are indexed tables, joins evaluate conditions, stratified fixed points derive facts, and
+monitors observe constraints. Only where actions create objects does it begin like search:
 `planner.compilations.object_creation` states such a problem as one with placeholders, which here may be
 taken in any order.
-
-A plan that is applied step by step, with a verdict where it breaks and at its end.
-
-What the checker says about a plan.
-
-Whether a plan that works meets its deadline.
-
-What plans use of resources.
 """
 
 from __future__ import annotations
@@ -36,11 +27,14 @@ from planner.validation.verdict import Verdict
 
 
 class Replay:
-    """The state after the steps so far (`simulation`), what they cost, used and changed, and constraints so far."""
+    """Applies a plan step by step, and gives a verdict where it fails and at its end.
+
+    `simulation` has the state after the steps so far; the costs, resources, changes and constraints are recorded too.
+    """
 
     def __init__(self, problem: Problem, start: Simulation | None = None) -> None:
         self.simulation = Simulation(problem) if start is None else start.copy()
-        self._watches = ConstraintMonitors(self.simulation)
+        self._monitors = ConstraintMonitors(self.simulation)
         self.chronicle = ChangeHistory(problem.domain.derived)
         self._costs: list[Number] = []
         self._uses: list[dict[str, Number]] = []
@@ -53,12 +47,12 @@ class Replay:
 
     @property
     def uses(self) -> dict[str, Number]:
-        """What the steps so far use of each resource that one of them names."""
+        """The use of each resource by the steps so far."""
         names = dict.fromkeys(name for used in self._uses for name in used)
         return {name: exact_sum(used.get(name, 0) for used in self._uses) for name in names}
 
     def objection(self, step: Step) -> Verdict | None:
-        """Return why `step` cannot be the next one; None where it can."""
+        """Return the verdict on a plan with `step` next, which cannot be applied; None where it can."""
         found = self.simulation.objection(step)
         if found is None:
             try:
@@ -69,20 +63,20 @@ class Replay:
         return None if found is None else self._rejected(step, found)
 
     def apply(self, step: Step) -> Changes:
-        """Apply `step`, to which there is no objection, and return what it changed."""
+        """Apply `step`, to which there is no objection, and return its changes."""
         self._costs.append(self.simulation.cost(step))
         self._uses.append(self.simulation.uses(step))
-        self._watches.look(self.simulation, step)
+        self._monitors.look(self.simulation, step)
         changes = self.simulation.apply(step)
-        self._watches.look(self.simulation)
+        self._monitors.look(self.simulation)
         (self._latest,) = name_as_written([step], self.simulation.problem)
         self.chronicle.record(len(self._costs), self._latest, changes)
         return changes
 
     @property
     def broken(self) -> Verdict | None:
-        """Why no plan goes on from here: a constraint is broken."""
-        constraint = self._watches.broken
+        """The verdict where a hard constraint is broken, so that no plan goes on from here."""
+        constraint = self._monitors.broken
         if constraint is None:
             return None
         number = len(self._costs) or None
@@ -101,7 +95,7 @@ class Replay:
         return Verdict(valid=False, cost=self.cost, reason=reason, failing_step=number, condition=condition)
 
     def end(self, claimed: Number | None) -> Verdict:
-        """Return the verdict on a plan that ends here and claims this cost, if any."""
+        """Return the verdict on a plan that ends here; `claimed` is the cost that it claims."""
         cost = self.cost
         if self.broken is not None:
             return self.broken
@@ -109,25 +103,24 @@ class Replay:
         if unmet:
             parts = "; ".join(f"{condition}, {self.chronicle.account(condition)}" for condition in unmet)
             return Verdict(valid=False, cost=cost, reason=f"at the end, the goal requires {parts}", unmet=unmet)
-        missing = next(self._watches.unmet, None)
+        missing = next(self._monitors.unmet, None)
         if missing is not None:
             reason = f"at the end, the constraint '{missing}' is not met"
             return Verdict(valid=False, cost=cost, reason=reason, constraint=missing)
         if claimed is not None and claimed != cost:
             return Verdict(valid=False, cost=cost, reason=f"the plan claims cost {claimed}, but its steps cost {cost}")
-        passed = "; ".join(self._passed_budgets())
-        if passed:
-            return Verdict(valid=False, cost=cost, reason=passed)
+        exceeded = "; ".join(self._describe_exceeded_budgets())
+        if exceeded:
+            return Verdict(valid=False, cost=cost, reason=exceeded)
         return Verdict(valid=True, cost=cost, forgone=tuple(self._forgone()))
 
     def _forgone(self) -> Iterator[SoftGoal | Constraint]:
         for wish in self.simulation.problem.goal.soft:
             if not self.simulation.holds(wish.condition):
                 yield wish
-        yield from self._watches.forgone
+        yield from self._monitors.forgone
 
-    def _passed_budgets(self) -> Iterator[str]:
-        """Yield what the steps take more of than a budget allows, in words."""
+    def _describe_exceeded_budgets(self) -> Iterator[str]:
         uses = self.uses
         for name, budget in self.simulation.problem.budgets.items():
             taken = self.cost if name == COST else uses.get(name, 0)
@@ -142,10 +135,9 @@ class Replay:
 
 
 def describe_lateness(problem: Problem, steps: Sequence[Step]) -> str:
-    """Return in words by how much `steps`, a valid plan but for this, miss the deadline of `problem`; "" where not.
+    """Return in words how `steps`, which are valid otherwise, miss the deadline of `problem`; "" where they meet it.
 
-    The schedule is not taken on trust: taken in the order in which they begin, and in that in which they end, the steps
-    are replayed.
+    The function does not trust the schedule: it replays the steps in the order of their starts, and of their ends.
     """
     from planner.scheduling.schedule import schedule
 
@@ -153,13 +145,13 @@ def describe_lateness(problem: Problem, steps: Sequence[Step]) -> str:
         return ""
     timed = schedule(Plan(tuple(steps), problem))
     for times in (timed.starts, timed.ends):
-        _check(problem, steps, times)
+        _replay_in_order(problem, steps, times)
     if timed.makespan <= problem.deadline:
         return ""
     return f"the plan takes {timed.makespan} seconds, and the deadline is {problem.deadline}"
 
 
-def _check(problem: Problem, steps: Sequence[Step], times: Sequence[Number]) -> None:
+def _replay_in_order(problem: Problem, steps: Sequence[Step], times: Sequence[Number]) -> None:
     """Raise `RuntimeError` where the steps do not work in the order of these times."""
     replay = Replay(problem)
     for place in sorted(range(len(steps)), key=times.__getitem__):
@@ -174,41 +166,42 @@ def _check(problem: Problem, steps: Sequence[Step], times: Sequence[Number]) -> 
 def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
     """Check that `steps` lead from the initial state of `problem` to its goal, within all limits and constraints.
 
-    A `Plan` claims its own cost, other steps only `claimed_cost`; a claim that is wrong makes the plan invalid. Never
-    raises for a bad plan; raises `InputError` where the problem itself means nothing, and `UnsupportedError` for
-    constraints on facts that it leaves unknown. Where it leaves facts unknown, a
-    plan is valid on suppositions about them, which the verdict lists; those of a `Plan` come first.
+    A `Plan` claims its own cost, other steps only `claimed_cost`; a wrong claim makes the plan invalid. Where facts are
+    unknown, a plan is valid on suppositions about them, which the verdict lists; those of a `Plan` are tried first.
+
+    Never raises for a bad plan. Raises `InputError` where the problem itself is malformed, and `UnsupportedError` for
+    constraints on unknown facts.
     """
     _check_arguments(problem, steps)
     expected = {each.fact: each.holds for each in steps.suppositions} if isinstance(steps, Plan) else {}
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
         steps = steps.steps
-    expanded = _for_steps(problem, steps)
-    verdict = _judged(expanded, steps, claimed_cost, expected)
+    expanded = _add_placeholders(problem, steps)
+    verdict = _validate_expanded(expanded, steps, claimed_cost, expected)
     if expanded is problem or not verdict.forgone:
         return verdict
     pairs = zip(problem.wishes, expanded.wishes, strict=True)
     return replace(verdict, forgone=tuple([wish for wish, guarded in pairs if guarded in verdict.forgone]))
 
 
-def _judged(
+def _validate_expanded(
     problem: Problem, steps: Sequence[Step], claimed_cost: Number | None, expected: dict[Atom, bool]
 ) -> Verdict:
     if not problem.unknown:
-        return _replayed(problem, steps, claimed_cost)
+        return _replay(problem, steps, claimed_cost)
     unclear = find_constraint_on_unknown(problem)
     if unclear is not None:
         raise UnsupportedError(f"the constraint '{unclear}' on facts declared unknown", "state which facts hold")
     from planner.validation.suppositions import validate_with_suppositions
 
-    return validate_with_suppositions(problem, steps, expected, lambda known: _replayed(known, steps, claimed_cost))
+    return validate_with_suppositions(problem, steps, expected, lambda known: _replay(known, steps, claimed_cost))
 
 
 def apply_suppositions(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Supposition, ...]]:
-    """Return `problem` with nothing unknown: unknown facts are as `plan` supposes; and what it supposes.
+    """Decide the unknown facts of `problem` as `plan` supposes; return the problem and the suppositions.
 
-    A plan that says nothing about that is asked what it has to suppose. Raises `PlanError` for one that is not valid.
+    Suppositions that the plan does not state are found by validation. Raises `PlanError` for an invalid plan.
     """
     if not problem.unknown:
         return problem, ()
@@ -224,10 +217,10 @@ def apply_suppositions(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Sup
 def make_checker(problem: Problem) -> Callable[[Plan], Verdict]:
     """Return `validate` for many plans of one `problem`, in which nothing is unknown and nothing is created."""
     start = Simulation(problem)
-    return lambda plan: _replayed(problem, plan.steps, plan.cost, start)
+    return lambda plan: _replay(problem, plan.steps, plan.cost, start)
 
 
-def _replayed(
+def _replay(
     problem: Problem, steps: Sequence[Step], claimed_cost: Number | None, start: Simulation | None = None
 ) -> Verdict:
     replay = Replay(problem, start)
@@ -257,12 +250,9 @@ def _check_arguments(problem: Any, steps: Any) -> None:
         raise InputError("the steps are neither a plan nor a list of steps", hint="a step is Step('move', ('r1', 'a'))")
 
 
-def _for_steps(problem: Problem, steps: Sequence[Step]) -> Problem:
-    """Return `problem` with placeholders for what `steps` create, if its actions create anything."""
-    if not creates_objects(problem.domain):
-        return problem
-
-    return for_steps(problem, steps)
+def _add_placeholders(problem: Problem, steps: Sequence[Step]) -> Problem:
+    """Return `problem` with placeholders for the objects that `steps` create, if its actions create any."""
+    return for_steps(problem, steps) if creates_objects(problem.domain) else problem
 
 
 def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozenset[Atom]]:
@@ -272,7 +262,7 @@ def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozens
     """
     _check_arguments(problem, steps)
     steps = steps.steps if isinstance(steps, Plan) else steps
-    replay = Replay(_for_steps(problem, steps))
+    replay = Replay(_add_placeholders(problem, steps))
     yield replay.simulation.facts
     for step in steps:
         verdict = replay.objection(step)
@@ -283,10 +273,11 @@ def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozens
 
 
 def choose_versions(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...]:
-    """Return `steps`, each by the version of its action that can be done there, and with the cost of that.
+    """Replace the action of each step by its applicable version, with the cost of that.
 
-    Where no version can be done, the step is the one that lacks least, and those after it are read as if it was left
-    out.
+    Preferences in preconditions and conditions of outcomes give an action of a file several versions in the model;
+    plans call all of them by the action's name. Where no version is applicable, choose the one with the fewest unmet
+    conditions, and read the steps after it as if it was left out.
     """
     if not problem.domain.versions:
         return tuple(steps)
@@ -310,7 +301,7 @@ def choose_versions(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...]
 
 
 def _count_unmet(step: Step, replay: Replay) -> int:
-    """Return how many of the conditions of `step`, which is well-formed, do not hold."""
+    """Return the number of preconditions of the well-formed `step` that do not hold."""
     action = replay.simulation.problem.domain.actions[step.action]
     binding = dict(zip([each.name for each in action.parameters], step.arguments, strict=True))
     return sum(not replay.simulation.holds(substitute(part, binding)) for part in conjuncts(action.requires))

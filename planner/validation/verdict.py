@@ -1,4 +1,4 @@
-"""What the checker says about a plan."""
+"""The verdict of the plan checker."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ if TYPE_CHECKING:
 class Verdict:
     """Whether a plan is valid and, if not, where and why it fails.
 
-    `cost` is the exact cost of the steps that could be applied: of the whole plan where it is valid. `failing_step` is
-    the number, from 1, of the first step that cannot be applied, and `condition` the smallest part of what it requires
-    that does not hold; or the first after which a hard `constraint` is broken (None: it is so at first, or not met at
-    the end). `unmet` are the parts of the goal that do not hold at the end. `reason` says all this in words. `forgone`
-    are the soft goals and constraints that a valid plan does without. Where a limit was reached before it was known
-    whether the plan is valid, `stopped_by` says which. Where facts are unknown, a valid plan works if they are as in
-    `suppositions`.
+    `cost` is the exact cost of the steps that could be applied. `failing_step` is the number, from 1, of the first step
+    that cannot be applied, and `condition` the smallest part of its precondition that does not hold; or the number of
+    the first step that breaks a hard `constraint` (None: the initial state breaks it, or it is unmet at the end).
+    `unmet` are the parts of the goal that do not hold at the end. `reason` says all this in words. `forgone` are the
+    soft goals and constraints that a valid plan does not keep. `stopped_by` is the limit that ended validation before
+    it was decided. Where facts are unknown, a valid plan works if they are as in `suppositions`.
     """
 
     valid: bool
