@@ -34,8 +34,8 @@ from planner.model import TRUE, Action, Atom, Equals, Formula, Problem, Term, Ty
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Plan, Step
 from planner.unified_planning.formula_writer import Scope
-from planner.unified_planning.jobs import bare
-from planner.unified_planning.problem_writer import Writing, prepared
+from planner.unified_planning.jobs import without_python_values
+from planner.unified_planning.problem_writer import ProblemWriter, prepare
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment
@@ -120,7 +120,7 @@ class HtnWriting:
         self._target = target
         self._environment = target.environment
         target._initial_task_network = TaskNetwork(target.environment)  # noqa: SLF001 - it is made in the global one
-        self._writing = Writing(source, target, [names.actions[name] for name in actions])
+        self._writing = ProblemWriter(source, target, [names.actions[name] for name in actions])
         self._writing.result()
 
     def add_task(self, name: str) -> None:
@@ -248,7 +248,7 @@ def to_unified_planning(
     limits = limits or Limits()
     classical = with_tables(compile_adl(problem.classical).problem, limits)
     freight = carried(problem, classical)
-    source, names = prepared(freight.problem, limits)
+    source, names = prepare(freight.problem, limits)
     target = HierarchicalProblem(source.name, get_environment(environment))
     writing = HtnWriting(source, names, target, problem.domain.classical.actions)
     for task in problem.domain.tasks:
@@ -277,6 +277,8 @@ def sent(problem: HtnProblem, limits: Limits) -> HtnProblem:
 
     Raises `LimitReached` where `limits` does not suffice for these.
     """
-    classical = bare(with_tables(compile_constraints(compile_adl(problem.classical).problem).problem, limits))
+    classical = without_python_values(
+        with_tables(compile_constraints(compile_adl(problem.classical).problem).problem, limits)
+    )
     domain = HtnDomain(classical.domain, dict(problem.domain.tasks), dict(problem.domain.methods))
     return sealed(replace(problem, domain=domain, classical=classical))

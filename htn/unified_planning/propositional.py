@@ -22,7 +22,7 @@ from planner.model import Atom
 from planner.model.formulas import conjunction
 from planner.plan import Plan
 from planner.unified_planning.engine_forms import GoalUnreachableError
-from planner.unified_planning.propositional_form import ACTION_LIMIT, Case, Cases, condition_of, propositional
+from planner.unified_planning.propositional_form import ACTION_LIMIT, Case, Cases, condition_of, to_propositional
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment
@@ -108,7 +108,7 @@ class _Flat:
         cases = [(number, case) for number, facts in conditions for case in ways.all_hold([Case()], facts)]
         if len(cases) > ACTION_LIMIT:
             raise UnsupportedError(f"more than {ACTION_LIMIT:,} ground methods")
-        self.plain = propositional(found.task, conditional=False, asked=[case for _, case in cases])
+        self.plain = to_propositional(found.task, conditional=False, asked=[case for _, case in cases])
         self.methods = {f"method-{place}": number for place, (number, _) in enumerate(cases)}
         self._conditions = [condition_of(case) for _, case in cases]
         self._actions: defaultdict[int, list[str]] = defaultdict(list)

@@ -1,6 +1,6 @@
-"""unified-planning, both directions: Forethought as an engine of it, and its engines for our problems.
+"""unified-planning in both directions: Forethought as one of its engines, and its engines for our problems.
 
-Nothing here imports unified-planning before it is needed: that takes more than a second.
+unified-planning is imported when it is needed, since that takes more than a second.
 """
 
 from __future__ import annotations

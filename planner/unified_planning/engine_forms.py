@@ -1,10 +1,7 @@
-"""The forms that a problem can be given to an engine in, from the richest to the plainest, and which one it takes.
+"""The forms in which an engine may take a problem, from the richest to the plainest, and the one that it takes.
 
-How wide conditions grow when they are multiplied out, as the translators of most planners do first of all.
-
-Problems that unified-planning has no words for, handed to engines that read PDDL as the text that they would read.
-
-unified-planning knows no derived predicates, but the planners behind some of its engines do.
+An engine gets the lifted problem if it takes all features of it, else the ground problem, without parameters. Problems
+with derived predicates, which unified-planning cannot express, go as PDDL text to engines that read PDDL.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from planner.errors import UnsupportedError
 from planner.grounding.ground import ground
@@ -23,12 +20,12 @@ from planner.limits import Limits
 from planner.model import And, Formula, Imply, Not, Or, Problem
 from planner.model.formulas import children
 from planner.plan import Step
-from planner.problem_kinds import AnyProblem, OtherProblem, service_of
-from planner.unified_planning.formula_writer import bottom_up
+from planner.problem_kinds import AnyProblem, classical_of, service_of
+from planner.unified_planning.formula_writer import walk_bottom_up
 from planner.unified_planning.jobs import Answer, EngineOutcome
-from planner.unified_planning.problem_features import in_words
-from planner.unified_planning.problem_writer import Outgoing, to_unified_planning
-from planner.unified_planning.propositional_form import propositional
+from planner.unified_planning.problem_features import describe_features
+from planner.unified_planning.problem_writer import Outgoing, to_unified_planning, write_problem
+from planner.unified_planning.propositional_form import to_propositional
 
 if TYPE_CHECKING:
     import unified_planning.model as up
@@ -36,11 +33,11 @@ if TYPE_CHECKING:
     from planner.unified_planning.problem_features import OtherOutgoing
 
 WIDE: Final = 5_000
-"""From so many conjunctions on, a condition is left to our own grounding."""
+"""A condition with this many conjunctions in disjunctive normal form is left to our own grounding."""
 
 
 def is_wide(problem: Problem) -> bool:
-    """Return whether any condition of `problem` has `WIDE` conjunctions or more in disjunctive normal form."""
+    """Return whether a condition of `problem` has `WIDE` or more conjunctions in disjunctive normal form."""
     actions = problem.domain.actions.values()
     formulas = [problem.goal.hard, *[action.requires for action in actions]]
     formulas += [effect.requires for action in actions for effect in action.when]
@@ -48,9 +45,9 @@ def is_wide(problem: Problem) -> bool:
 
 
 def width(formula: Formula) -> int:
-    """Return the number of conjunctions that `formula` is multiplied out to, at most."""
+    """Return an upper bound on the conjunctions of `formula` in disjunctive normal form."""
     sizes: list[tuple[int, int]] = []
-    for part, _ in bottom_up(formula, {}, lambda _: None):
+    for part, _ in walk_bottom_up(formula, {}, lambda _: None):
         count = len(children(part))
         parts = sizes[len(sizes) - count :]
         sizes[len(sizes) - count :] = [_size(part, parts)]
@@ -58,7 +55,7 @@ def width(formula: Formula) -> int:
 
 
 def _size(formula: Formula, parts: list[tuple[int, int]]) -> tuple[int, int]:
-    """Return how many conjunctions `formula` and its negation make, from what its parts make."""
+    """Return the numbers of conjunctions of `formula` and of its negation, given those of its parts."""
     held, denied = [size for size, _ in parts], [size for _, size in parts]
     match formula:
         case Not():
@@ -82,16 +79,16 @@ METRIC: Final = frozenset(
         "STATIC_FLUENTS_IN_ACTIONS_COST",
     }
 )
-"""Features that an engine may do without: it finds plans all the same, whatever they cost."""
+"""Features that an engine need not take: without them, it finds plans without regard to their cost."""
 
 MODEST: Final = frozenset({"UNDEFINED_INITIAL_NUMERIC"})
-"""Features that engines need not name: a cost without a value is that of an instance that is never applicable."""
+"""Features that engines need not name: only instances that are never applicable have costs without a value."""
 
 OVERSTATED: Final = {
     "aries": frozenset({"STATIC_FLUENTS_IN_ACTIONS_COST"}),
     "fast-downward-opt": frozenset({"EXISTENTIAL_CONDITIONS", "UNIVERSAL_CONDITIONS"}),
 }
-"""Features that an engine says it takes, and does not: Aries ends with an internal error; Fast Downward's translator
+"""Features that an engine claims to take, but does not: Aries ends with an internal error; Fast Downward's translator
 makes derived predicates of quantifiers, and its heuristic refuses those."""
 
 
@@ -100,9 +97,9 @@ Read: TypeAlias = Callable[[Any], tuple[tuple[Step, ...], Any]]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A problem as an engine takes it; `sees_costs` says that it is told the costs.
+    """A problem as an engine takes it; `sees_costs` says that it includes the costs.
 
-    `read` maps its plans back: to steps, and the tasks that they came of, if any.
+    `read` maps plans back to steps, and to the decomposition tree of a hierarchical problem.
     """
 
     problem: up.Problem
@@ -111,14 +108,14 @@ class Form:
 
 
 class GoalUnreachableError(Exception):
-    """Grounding proved that the goal cannot be reached, by the part of it that is given."""
+    """Grounding proved that a `part` of the goal cannot be reached."""
 
     def __init__(self, part: Formula) -> None:
         super().__init__(part)
         self.part = part
 
 
-def form_for(problem: AnyProblem, name: str, engine: Any, limits: Limits) -> Form:
+def choose_form(problem: AnyProblem, name: str, engine: Any, limits: Limits) -> Form:
     """Return `problem` in the richest form that `engine`, called `name`, takes.
 
     Raises `UnsupportedError` where it takes none, `GoalUnreachableError` where grounding proves that there is no plan,
@@ -126,66 +123,41 @@ def form_for(problem: AnyProblem, name: str, engine: Any, limits: Limits) -> For
     """
     lacks: set[str] = set()
     conditional = "CONDITIONAL_EFFECTS" in engine.supported_kind().features
-    if isinstance(problem, Problem):
-        forms = _forms(problem, conditional=conditional, limits=limits)
-    else:
-        forms = _others(problem, limits)
-    for target, read in forms:
-        missing = set(target.kind.features) - offered(name, engine)
+    for target, read in _forms(problem, conditional=conditional, limits=limits):
+        missing = set(target.kind.features) - features_taken(name, engine)
         if missing <= METRIC:
             if missing:
                 target.clear_quality_metrics()
             return Form(target, read, sees_costs=not missing)
         lacks = missing - METRIC
-    raise UnsupportedError(f"{in_words(lacks)}, by {name}")
+    raise UnsupportedError(f"{describe_features(lacks)}, by {name}")
 
 
-def offered(name: str, engine: Any) -> frozenset[str]:
-    """Return the features that `engine`, called `name`, really takes."""
+def features_taken(name: str, engine: Any) -> frozenset[str]:
+    """Return the features that `engine`, called `name`, takes in fact."""
     return frozenset(engine.supported_kind().features) - OVERSTATED.get(name, frozenset()) | MODEST
 
 
-def _forms(problem: Problem, *, conditional: bool, limits: Limits) -> Iterator[tuple[up.Problem, Read]]:
-    """Yield the lifted problem where there are words for it, then the ground one, both with their ways back."""
-    lifted = _lifted(problem, limits)
+def _forms(problem: AnyProblem, *, conditional: bool, limits: Limits) -> Iterator[tuple[up.Problem, Read]]:
+    """Yield the lifted problem, if unified-planning can express it, then the ground one, with their ways back."""
+    lifted = _lift(problem, limits)
     if lifted is not None:
-        yield lifted.problem, lambda plan: (lifted.steps(plan), None)
+        yield lifted.problem, _reader_of(lifted)
+    if not isinstance(problem, Problem):
+        other: OtherOutgoing = service_of(problem).to_unified_planning(problem, limits=limits, is_ground=True)
+        yield other.problem, _reader_of(other)
+        return
     task = ground(problem, limits)
     if task.unreachable_goal is not None:
         raise GoalUnreachableError(task.unreachable_goal)
-    plain = propositional(task, conditional=conditional)
-    target = to_unified_planning(plain.problem)
+    plain = to_propositional(task, conditional=conditional)
+    target = write_problem(plain.problem, None, Limits())
     yield target.problem, lambda plan: (plain.steps(target.steps(plan)), None)
 
 
-def _others(problem: OtherProblem, limits: Limits) -> Iterator[tuple[up.Problem, Read]]:
-    """Yield a problem of another kind in the same two forms."""
-    lifted = _lifted(problem, limits)
-    if lifted is not None:
-        yield lifted.problem, _reading(lifted)
-    plain = service_of(problem).to_unified_planning(problem, limits=limits, is_ground=True)
-    yield plain.problem, _reading(plain)
-
-
-def _reading(outgoing: OtherOutgoing) -> Read:
-    def read(plan: Any) -> tuple[tuple[Step, ...], Any]:
-        found = outgoing.plan(plan)
-        return found.steps, found.tree
-
-    return read
-
-
-@overload
-def _lifted(problem: Problem, limits: Limits) -> Outgoing | None: ...
-
-
-@overload
-def _lifted(problem: OtherProblem, limits: Limits) -> OtherOutgoing | None: ...
-
-
-def _lifted(problem: AnyProblem, limits: Limits) -> Outgoing | OtherOutgoing | None:
-    """Return `problem` as it is written; None where that has no words, or would be multiplied out to very many."""
-    if is_wide(problem if isinstance(problem, Problem) else problem.classical):
+def _lift(problem: AnyProblem, limits: Limits) -> Outgoing | OtherOutgoing | None:
+    """Return `problem` as it is declared; None where it is too wide or unified-planning cannot express it."""
+    if is_wide(classical_of(problem)):
         return None
     try:
         return to_unified_planning(problem, limits=limits)
@@ -193,14 +165,26 @@ def _lifted(problem: AnyProblem, limits: Limits) -> Outgoing | OtherOutgoing | N
         return None
 
 
+def _reader_of(outgoing: Outgoing | OtherOutgoing) -> Read:
+    """Return the function that maps plans for `outgoing` back."""
+    if isinstance(outgoing, Outgoing):
+        return lambda plan: (outgoing.steps(plan), None)
+
+    def read(plan: Any) -> tuple[tuple[Step, ...], Any]:
+        found = outgoing.plan(plan)
+        return found.steps, found.tree
+
+    return read
+
+
 TAKE_AXIOMS: Final = frozenset({"fast-downward", "symk", "symk-opt"})
-"""Engines whose planners take derived predicates, with the search that the engine asks of them."""
+"""Engines whose planners take derived predicates, in the search that the engine starts."""
 
 
 def solve_text(problem: Problem, engine: Any, limits: Limits) -> Answer:
-    """Return what `engine` makes of the PDDL text of `problem`, written into the working directory.
+    """Write the PDDL text of `problem` into the working directory, have `engine` solve it, and return the answer.
 
-    Raises `UnsupportedError` for what PDDL cannot say.
+    Raises `UnsupportedError` for constructs that PDDL cannot express.
     """
     from unified_planning.engines.pddl_planner import run_command
 

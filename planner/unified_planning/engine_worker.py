@@ -1,7 +1,8 @@
-"""The process in which an engine runs: it reads a job, hands it to the engine, and writes down what came of it.
+"""The process in which a foreign engine runs: it reads a job, calls the engine, and writes the answer to a file.
 
-An engine may be a library that knows no time limit, prints what it likes, or crashes; here it can be stopped, and none
-of that reaches the caller. Run as `python -m planner.unified_planning.engine_worker DIRECTORY`.
+An engine may be a library without a time limit that prints text or crashes. In a process of its own it can be stopped,
+and neither its text nor its crash reaches the caller. Start it by
+`python -m planner.unified_planning.engine_worker DIRECTORY`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from planner.unified_planning.engine_forms import Form
 
 LAST_WORDS: Final = 2_000
-"""How many characters of an engine's output are kept to explain its failure."""
+"""Characters of an engine's output that are kept to explain its failure."""
 
 
 def main(directory: Path) -> None:
-    """Do the job in `directory`, and leave the answer there; the caller watches resident memory."""
+    """Do the job in `directory`, and write the answer there; the caller watches resident memory."""
     lift_address_limit()
     job: Job = pickle.loads((directory / "job").read_bytes())  # noqa: S301 - written by the process that started this
     warnings.simplefilter("ignore")
@@ -42,7 +43,7 @@ def _answer(job: Job, directory: Path) -> Answer:
     try:
         return _work(job, directory, Limits(job.time_limit))
     except UnsupportedError as error:
-        return Answer(EngineOutcome.UNSUPPORTED, reason=str(error), engines=_takers(job))
+        return Answer(EngineOutcome.UNSUPPORTED, reason=str(error), engines=_find_engines_that_take(job))
     except InputError as error:
         return Answer(EngineOutcome.MISTAKE, reason=str(error))
     except LimitReached:
@@ -54,12 +55,12 @@ def _answer(job: Job, directory: Path) -> Answer:
 
 
 def _work(job: Job, directory: Path, limits: Limits) -> Answer:
-    from planner.unified_planning.engine_forms import TAKE_AXIOMS, GoalUnreachableError, form_for, solve_text
+    from planner.unified_planning.engine_forms import TAKE_AXIOMS, GoalUnreachableError, choose_form, solve_text
 
     factory = _factory(job)
     os.chdir(directory)  # engines leave files where they run
     if job.engine not in factory.engines:
-        return _unknown(job.engine, factory)
+        return _answer_unknown(job.engine, factory)
     engine = factory.engine(job.engine)()
     engine.skip_checks = True
     signal.signal(signal.SIGTERM, lambda *_: _stop(engine))
@@ -67,14 +68,14 @@ def _work(job: Job, directory: Path, limits: Limits) -> Answer:
         answer = solve_text(job.problem, engine, limits)
     else:
         try:
-            form = form_for(job.problem, job.engine, engine, limits)
+            form = choose_form(job.problem, job.engine, engine, limits)
         except GoalUnreachableError as error:
             return Answer(EngineOutcome.UNREACHABLE, reason=str(error.part))
-        answer = _solved(form, engine, limits)
-    return replace(answer, proves=_proves(engine), reason=answer.reason[-LAST_WORDS:])
+        answer = _run_engine(form, engine, limits)
+    return replace(answer, proves=_is_optimal(engine), reason=answer.reason[-LAST_WORDS:])
 
 
-def _solved(form: Form, engine: Any, limits: Limits) -> Answer:
+def _run_engine(form: Form, engine: Any, limits: Limits) -> Answer:
     result = engine.solve(form.problem, timeout=limits.remaining)
     steps, tree = (None, None) if result.plan is None else form.read(result.plan)
     texts = [message.message.strip() for message in result.log_messages or ()]
@@ -89,7 +90,7 @@ def _solved(form: Form, engine: Any, limits: Limits) -> Answer:
 
 
 def _factory(job: Job) -> Any:
-    """Return unified-planning's factory, with the engine that the caller has registered, and quiet."""
+    """Return unified-planning's factory, with the engine that the caller has registered and without credits."""
     from unified_planning.environment import get_environment
 
     environment = get_environment()
@@ -99,43 +100,45 @@ def _factory(job: Job) -> Any:
     return environment.factory
 
 
-def _planners(factory: Any) -> tuple[str, ...]:
-    """Return the installed engines that find plans, ours and those that wrap another engine left out."""
+def _installed_planners(factory: Any) -> tuple[str, ...]:
+    """Return the installed engines that find plans, except ours and those that wrap another engine."""
     names = [name for name in factory.engines if factory.engine(name).is_oneshot_planner() and "[" not in name]
     return tuple(sorted(name for name in names if not name.startswith("forethought")))
 
 
-def _unknown(name: str, factory: Any) -> Answer:
+def _answer_unknown(name: str, factory: Any) -> Answer:
     from unified_planning.engines.factory import DEFAULT_ENGINES
 
     module, _ = DEFAULT_ENGINES.get(name, ("", ""))
     package = module.split(".")[0].replace("_", "-")
-    return Answer(EngineOutcome.UNKNOWN_ENGINE, engines=_planners(factory), package=package if module else "")
+    return Answer(EngineOutcome.UNKNOWN_ENGINE, engines=_installed_planners(factory), package=package if module else "")
 
 
-def _takers(job: Job) -> tuple[str, ...]:
-    """Return the installed engines that take the problem of `job` as it is written."""
-    from planner.unified_planning.engine_forms import METRIC, TAKE_AXIOMS, offered
+def _find_engines_that_take(job: Job) -> tuple[str, ...]:
+    """Return the installed engines that take the problem of `job` as it is declared."""
+    from planner.unified_planning.engine_forms import METRIC, TAKE_AXIOMS, features_taken
     from planner.unified_planning.problem_writer import to_unified_planning
 
     factory = _factory(job)
     if isinstance(job.problem, Problem) and job.problem.domain.axioms:
-        return tuple(name for name in _planners(factory) if name in TAKE_AXIOMS)
+        return tuple(name for name in _installed_planners(factory) if name in TAKE_AXIOMS)
     try:
         features = set(to_unified_planning(job.problem).problem.kind.features) - METRIC
     except UnsupportedError:
         return ()
-    return tuple(name for name in _planners(factory) if features <= offered(name, factory.engine(name)))
+    return tuple(
+        name for name in _installed_planners(factory) if features <= features_taken(name, factory.engine(name))
+    )
 
 
-def _proves(engine: Any) -> bool:
+def _is_optimal(engine: Any) -> bool:
     from unified_planning.engines import OptimalityGuarantee
 
     return bool(engine.satisfies(OptimalityGuarantee.SOLVED_OPTIMALLY))
 
 
 def _stop(engine: Any) -> None:
-    """Take the engine's own process along, which may lead a group of its own, and leave."""
+    """Kill the engine's own process, which may lead a process group, and exit."""
     process = getattr(engine, "_process", None)
     if process is not None:
         os.killpg(process.pid, signal.SIGKILL)

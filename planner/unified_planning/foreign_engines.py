@@ -1,13 +1,11 @@
-"""Any installed engine of unified-planning for our problems.
+"""Foreign engines: `solve_with` solves a problem with an installed engine of unified-planning, and checks its answer.
 
-What an engine's answer is worth: plans are checked, and claims are taken no further than they hold.
+The engine runs in a process of its own, which is stopped when it exceeds the limits of time and memory.
 
-- A plan counts when our own checker accepts it on the source problem; its cost is computed by us.
-- "Optimal" counts where the engine guarantees it and was told the costs, or all actions cost the same; a plan that
-  costs nothing is optimal, whoever found it.
-- "Unsolvable" counts where the engine's search is known to be complete.
-
-Running a job in a process of its own, within limits of time and memory, until it answers or is stopped.
+- A plan counts if the plan checker accepts it for the source problem; its cost is computed anew.
+- "Optimal" counts if the engine guarantees it and got the costs, or if all actions cost the same. A plan that costs
+  nothing is optimal in any case.
+- "Unsolvable" counts if the engine's search is known to be complete.
 """
 
 from __future__ import annotations
@@ -33,26 +31,26 @@ from planner.limits import GIB, LimitReached, Limits
 from planner.model import Metric, Problem
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, exact_sum
-from planner.problem_kinds import AnyProblem, OtherProblem, service_of
+from planner.problem_kinds import AnyProblem, OtherProblem, classical_of, service_of
 from planner.semantics.simulation import Simulation
 from planner.subprocesses import command, environment
-from planner.unified_planning.jobs import Answer, EngineOutcome, Job, bare
+from planner.unified_planning.jobs import Answer, EngineOutcome, Job, without_python_values
 from planner.unified_planning.problem_writer import refuse
 from planner.validation.validate import validate
 
 COMPLETE: Final = frozenset({"fast-downward", "fast-downward-opt", "symk", "symk-opt"})
-"""Engines that are known to exhaust the problem before they say that it has no plan."""
+"""Engines whose claim that there is no plan counts: their search is complete."""
 
 _STOPS: Final = {"TIMEOUT": StoppedBy.TIME, "MEMOUT": StoppedBy.MEMORY}
 
 
-def judged(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
-    """Return the result for `problem` that the `answer` of an engine that finished supports.
+def check_answer(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
+    """Return the result for `problem` that follows from the `answer` of an engine that finished.
 
-    Raises `EngineError` where the plan is invalid, or where the engine failed.
+    Raises `EngineError` for an invalid plan, and where the engine failed.
     """
     if answer.steps is not None:
-        return _with_plan(problem, engine, answer, statistics)
+        return _check_claims(problem, engine, answer, statistics)
     match answer.status:
         case "UNSOLVABLE_PROVEN" if engine in COMPLETE:
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=statistics)
@@ -71,15 +69,15 @@ def judged(problem: AnyProblem, engine: str, answer: Answer, statistics: Statist
             raise EngineError(f"{engine} failed ({status.lower().replace('_', ' ')}): {answer.reason}")
 
 
-def checked(problem: AnyProblem, engine: str, steps: tuple[Step, ...], tree: Any = None) -> Plan:
-    """Return `steps`, which came of `tree`, as a plan with exact costs.
+def check_plan(problem: AnyProblem, engine: str, steps: tuple[Step, ...], tree: Any = None) -> Plan:
+    """Return `steps`, with the decomposition `tree`, as a plan for `problem` with exact costs.
 
-    Raises `EngineError` where it is none for `problem`.
+    Raises `EngineError` for an invalid plan.
     """
-    verdict = validate(_classical(problem), steps)
+    verdict = validate(classical_of(problem), steps)
     if not verdict.valid:
         raise EngineError(f"{engine} gave an invalid plan: {verdict.reason}")
-    costs = Simulation(_classical(problem))
+    costs = Simulation(classical_of(problem))
     plan = Plan(tuple([replace(step, cost=costs.cost(step)) for step in steps]), problem, tree)
     if not isinstance(problem, Problem):
         verdict = service_of(problem).validate(problem, plan)
@@ -88,13 +86,9 @@ def checked(problem: AnyProblem, engine: str, steps: tuple[Step, ...], tree: Any
     return plan
 
 
-def _classical(problem: AnyProblem) -> Problem:
-    return problem if isinstance(problem, Problem) else problem.classical
-
-
-def _with_plan(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
-    plan = checked(problem, engine, answer.steps or (), answer.tree)
-    costs_count = answer.sees_costs or is_uniform(_classical(problem))
+def _check_claims(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
+    plan = check_plan(problem, engine, answer.steps or (), answer.tree)
+    costs_count = answer.sees_costs or has_uniform_costs(classical_of(problem))
     if plan.cost == 0 or (costs_count and answer.proves and answer.status == "SOLVED_OPTIMALLY"):
         return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, plan, plan.cost, statistics)
     reason = "" if costs_count else f"{engine} ignores costs"
@@ -102,7 +96,7 @@ def _with_plan(problem: AnyProblem, engine: str, answer: Answer, statistics: Sta
     return Result(Status.SOLVED, stopped_by, plan, None, statistics, reason)
 
 
-def is_uniform(problem: Problem) -> bool:
+def has_uniform_costs(problem: Problem) -> bool:
     """Return whether all actions cost the same number, so that the shortest plan is the cheapest."""
     if problem.metric is Metric.LENGTH:
         return True
@@ -112,15 +106,16 @@ def is_uniform(problem: Problem) -> bool:
 
 
 POLL_SECONDS: Final = 0.05
-"""How often the other process is looked at."""
+"""Seconds between two checks of the other process."""
 GRACE_SECONDS: Final = 0.2
-"""How much longer than its limit an engine may take to say that it has reached it, and to stop when told to."""
+"""Seconds beyond its time limit that an engine has to answer, and seconds to stop after a signal."""
 
 
-def run(job: Job, limits: Limits) -> Answer:
-    """Return the answer to `job`; what runs for it, and what that has started, is stopped when `limits` is used up.
+def run_job(job: Job, limits: Limits) -> Answer:
+    """Run `job` in a process of its own, and return the answer.
 
-    Raises `LimitReached` then. Memory is the resident memory of all processes that work on the job.
+    Raises `LimitReached` when `limits` is reached, after stopping the process and all that it started. The memory limit
+    counts the resident memory of all these processes.
     """
     job = replace(job, time_limit=limits.remaining)
     with tempfile.TemporaryDirectory(prefix="forethought-", ignore_cleanup_errors=True) as name:
@@ -147,7 +142,7 @@ def _start(directory: Path, output: int) -> subprocess.Popen[bytes]:
 
 
 def _watch(process: subprocess.Popen[bytes], limits: Limits) -> None:
-    """Wait for `process` to end; raise `LimitReached` when it may not go on."""
+    """Wait for `process` to end. Raises `LimitReached` when a limit is reached."""
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(POLL_SECONDS)
@@ -156,15 +151,15 @@ def _watch(process: subprocess.Popen[bytes], limits: Limits) -> None:
             raise LimitReached(StoppedBy.CANCELLED)
         if limits.time_limit is not None and limits.elapsed > limits.time_limit + GRACE_SECONDS:
             raise LimitReached(StoppedBy.TIME)
-        if limits.memory_limit is not None and _resident(process.pid) > limits.memory_limit * GIB:
+        if limits.memory_limit is not None and _resident_bytes_of(process.pid) > limits.memory_limit * GIB:
             raise LimitReached(StoppedBy.MEMORY)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Stop `process`, if it still runs, and all that it has started."""
+    """Stop `process`, if it still runs, and all processes that it has started."""
     if process.poll() is not None:
         return
-    tree = list(_tree(process.pid))
+    tree = list(_process_tree(process.pid))
     process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_SECONDS)
@@ -174,8 +169,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _tree(root: int) -> Iterator[int]:
-    """Yield `root` and the processes below it, as far as the system tells."""
+def _process_tree(root: int) -> Iterator[int]:
+    """Yield `root` and its descendants, as far as the system tells."""
     stack = [root]
     while stack:
         current = stack.pop()
@@ -185,17 +180,17 @@ def _tree(root: int) -> Iterator[int]:
                 stack.extend(map(int, children.read_text(encoding="ascii").split()))
 
 
-def _resident(root: int) -> int:
-    """Return the resident memory, in bytes, of `root` and the processes below it; 0 where the system does not tell."""
+def _resident_bytes_of(root: int) -> int:
+    """Return the resident memory of `root` and its descendants, in bytes; 0 where the system does not tell."""
     page, total = os.sysconf("SC_PAGE_SIZE"), 0
-    for pid in _tree(root):
+    for pid in _process_tree(root):
         with contextlib.suppress(OSError):
             total += int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * page
     return total
 
 
 def _read(directory: Path, code: int) -> Answer:
-    """Return the answer that was left in `directory`; where there is none, the process crashed."""
+    """Read the answer in `directory`; if there is none, the process crashed."""
     with contextlib.suppress(FileNotFoundError):
         answer: Answer = pickle.loads((directory / "answer").read_bytes())  # noqa: S301 - written by our own process
         return answer
@@ -206,51 +201,49 @@ def _read(directory: Path, code: int) -> Answer:
 def solve_with(problem: AnyProblem, options: SolveOptions) -> Result:
     """Solve `problem` with the unified-planning engine that `options` name, in a process of its own.
 
-    The limit on memory is one on resident memory, kept where the system tells it. The plan is checked and its cost
-    computed by us; what the engine claims is taken no further than it holds. What the engine has no words for gives
-    UNSUPPORTED.
-
-    Raises `InputError` where no such engine is installed, `EngineError` where it crashes or gives an invalid plan.
+    The memory limit is on resident memory, where the system tells it. The plan is checked and its cost computed anew. A
+    problem that the engine does not take is UNSUPPORTED. Raises `InputError` where no such engine is installed, and
+    `EngineError` where it crashes or gives an invalid plan.
     """
     engine = options.engine or ""
     if engine.startswith("forethought"):
         raise InputError(f"'{engine}' is this planner itself", hint="leave the engine out")
     limits = options.limits()
     try:
-        answer = _answered(problem, engine, limits)
+        answer = _ask_engine(problem, engine, limits)
     except LimitReached as limit:
         return Result(Status.UNKNOWN, limit.stopped_by, statistics=_statistics(engine, limits))
     except KeyboardInterrupt:
         return Result(Status.UNKNOWN, StoppedBy.CANCELLED, statistics=_statistics(engine, limits))
-    result = _result(problem, engine, answer, _statistics(engine, limits))
+    result = _interpret(problem, engine, answer, _statistics(engine, limits))
     if options.on_progress is not None and result.has_plan:
         options.on_progress(Progress(result.plan, result.lower_bound, limits.elapsed, result.statistics))
     return result
 
 
-def _answered(problem: AnyProblem, engine: str, limits: Limits) -> Answer:
-    """Return the engine's answer; costs that Python computes are computed here, and go along as tables."""
+def _ask_engine(problem: AnyProblem, engine: str, limits: Limits) -> Answer:
+    """Send `problem` to the engine, with tables for the costs that Python computes, and return the answer."""
     try:
-        plain = _sent(problem, limits)
+        plain = _compile_for_process(problem, limits)
     except UnsupportedError as error:
         return Answer(EngineOutcome.UNSUPPORTED, reason=str(error))
-    return run(Job(plain, engine, registered=_registered(engine)), limits)
+    return run_job(Job(plain, engine, registered=_find_registration(engine)), limits)
 
 
-def _sent(problem: AnyProblem, limits: Limits) -> AnyProblem:
-    """Return `problem` as another process can be sent it."""
+def _compile_for_process(problem: AnyProblem, limits: Limits) -> AnyProblem:
+    """Compile `problem` to one that another process can receive."""
     if not isinstance(problem, Problem):
         refuse(problem.classical)
         other: OtherProblem = service_of(problem).for_another_process(problem, limits)
         return other
     refuse(problem)
-    return bare(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
+    return without_python_values(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
 
 
-def _result(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
+def _interpret(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
     match answer.outcome:
         case EngineOutcome.FINISHED:
-            return judged(problem, engine, answer, statistics)
+            return check_answer(problem, engine, answer, statistics)
         case EngineOutcome.UNREACHABLE:
             reason = f"proved while grounding: nothing reaches {answer.reason}"
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=statistics, reason=reason)
@@ -265,13 +258,13 @@ def _result(problem: AnyProblem, engine: str, answer: Answer, statistics: Statis
         case EngineOutcome.MISTAKE:
             raise InputError(answer.reason)
         case EngineOutcome.UNKNOWN_ENGINE:
-            raise unknown_engine(engine, answer.engines, answer.package)
+            raise unknown_engine_error(engine, answer.engines, answer.package)
         case EngineOutcome.CRASHED:
             raise EngineError(f"{engine} crashed: {answer.reason}")
 
 
-def unknown_engine(engine: str, installed: Iterable[str], package: str) -> InputError:
-    """Return the error for an engine that is not there: how to install it, or which ones there are."""
+def unknown_engine_error(engine: str, installed: Iterable[str], package: str) -> InputError:
+    """Return the error for an engine that is not installed: how to install it, or which engines there are."""
     if package:
         return InputError(f"the engine '{engine}' is not installed", hint=f"pip install {package}")
     known = f"installed are: {', '.join(installed) or 'none'}"
@@ -279,7 +272,7 @@ def unknown_engine(engine: str, installed: Iterable[str], package: str) -> Input
     return InputError(f"there is no engine '{engine}'", hint=f"{nearest} {known}" if nearest else known)
 
 
-def _registered(engine: str) -> tuple[str, str] | None:
+def _find_registration(engine: str) -> tuple[str, str] | None:
     """Return module and class of `engine` where this process has registered it with unified-planning itself."""
     if "unified_planning" not in sys.modules:
         return None

@@ -1,17 +1,9 @@
-"""Conditions of unified-planning as formulas of the model.
+"""Formulas and effects of unified-planning as those of the model, and unique names for its elements.
 
 A fluent whose values are objects, `position(robot)`, becomes a predicate with one argument more,
 `position(robot, place)`, of which exactly one fact holds for each `robot`. Where the value is used, a variable takes
-its place, bound by that predicate: `free(position(robot))` is `exists ?p: position(robot, ?p) and free(?p)`.
-
-The names that a unified-planning problem's elements have in the model: unique, and remembered both ways.
-
-Unique names on the way from one vocabulary to another, remembered both ways.
-
-Effects of unified-planning as `provides`, `modifies` and `When`.
-
-An assignment to an object fluent, `position(robot) := place`, modifies `position(robot, _)` and provides
-`position(robot, place)`.
+its place, bound by that predicate: `free(position(robot))` is `exists ?p: position(robot, ?p) and free(?p)`. An
+assignment `position(robot) := place` modifies `position(robot, _)` and provides `position(robot, place)`.
 """
 
 from __future__ import annotations
@@ -53,7 +45,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Names(Generic[Key]):
-    """Gives each key one name of its own: its wish made legal, numbered where that is taken."""
+    """Gives each key a unique name: the wanted name made legal, with a number where it is taken."""
 
     def __init__(self, legal: Callable[[str], str], taken: Iterable[str] = ()) -> None:
         self._legal = legal
@@ -62,7 +54,7 @@ class Names(Generic[Key]):
         self._taken = set(taken)
 
     def of(self, key: Key, wish: str) -> str:
-        """Return the name of `key`: `wish`, as nearly as can be, when it is new."""
+        """Return the name of `key`; a new key gets `wish`, or a name like it."""
         if key not in self._names:
             self._names[key] = name = self._free(self._legal(wish))
             self._keys[name] = key
@@ -70,7 +62,7 @@ class Names(Generic[Key]):
         return self._names[key]
 
     def key(self, name: str) -> Key:
-        """Return what `name` was given to; raise KeyError where it was given to nothing."""
+        """Return the key that has `name`. Raises `KeyError` where there is none."""
         return self._keys[name]
 
     def _free(self, wish: str) -> str:
@@ -92,7 +84,7 @@ def variable_name(wish: str) -> str:
 
 
 class Vocabulary:
-    """Elements of one problem on the one side, names of the model on the other."""
+    """Maps the elements of one problem to names of the model, and back."""
 
     def __init__(self, user_types: list[Type]) -> None:
         self.actions: Names[Any] = Names(model_name)
@@ -107,11 +99,11 @@ class Vocabulary:
         return ROOT_TYPE if user_type == self._root else self._types.of(user_type, user_type.name)
 
     def variable(self, role: str, name: str, user_type: Type) -> Variable:
-        """Return the variable called `name`; those of another `role` (parameter, variable) or type are others."""
+        """Return the variable for `name`; another `role` (parameter, variable) or type gives another variable."""
         return Variable(self._variables.of((role, name, user_type), name), (self.type(user_type),))
 
     def fresh(self, key: object, wish: str, user_type: Type) -> Variable:
-        """Return the variable that stands for `key`, whatever that is."""
+        """Return the variable that stands for the value of `key`."""
         return Variable(self._variables.of(("value", key), wish), (self.type(user_type),))
 
 
@@ -155,7 +147,7 @@ class FormulaReader(DagWalker):  # type: ignore[misc]
         self.vocabulary = vocabulary
 
     def formula(self, expression: FNode) -> Formula:
-        """Return the formula of a boolean `expression`; raise `UnsupportedError` for what the model has no word for."""
+        """Return the formula of a boolean `expression`; raises `UnsupportedError` for what the model cannot express."""
         found: Formula = self.walk(expression)
         return found
 
@@ -223,7 +215,7 @@ class FormulaReader(DagWalker):  # type: ignore[misc]
         terms, reads = tuple([value.term for value in args]), _all_reads(args)
         name = self.vocabulary.fluents.of(fluent, fluent.name)
         if kind.is_bool_type():
-            return under(reads, Atom(name, terms))
+            return bind_reads(reads, Atom(name, terms))
         variable = self.vocabulary.fresh(expression, f"{fluent.name}-value", kind)
         return Value(variable.name, (*reads, (variable, Atom(name, (*terms, variable.name)))))
 
@@ -234,12 +226,12 @@ class FormulaReader(DagWalker):  # type: ignore[misc]
         for value, other in (args, args[::-1]):
             if value.reads and not other.reads:
                 *before, (variable, atom) = value.reads
-                return under(before, atom.substitute({variable.name: other.term}))
-        return under(_all_reads(args), Equals(args[0].term, args[1].term))
+                return bind_reads(before, atom.substitute({variable.name: other.term}))
+        return bind_reads(_all_reads(args), Equals(args[0].term, args[1].term))
 
     @handles(set(OperatorKind) - TRANSLATED)  # type: ignore[untyped-decorator]
     def walk_refused(self, expression: FNode, **_: Any) -> Formula:
-        """Refuse what is numeric, temporal or about whole trajectories."""
+        """Refuse numeric, temporal and trajectory expressions."""
         raise UnsupportedError(f"the expression {expression} ({expression.node_type.name.lower().replace('_', ' ')})")
 
     def parameter(self, parameter: Any) -> Variable:
@@ -259,15 +251,15 @@ class FormulaReader(DagWalker):  # type: ignore[misc]
         return tuple([self.variable(variable) for variable in expression.variables()])
 
 
-def under(reads: Sequence[tuple[Variable, Atom]], formula: Formula) -> Formula:
-    """Return `formula` under the values that it reads: itself where there are none."""
+def bind_reads(reads: Sequence[tuple[Variable, Atom]], formula: Formula) -> Formula:
+    """Bind the variables of the values that `formula` reads, if there are any."""
     if not reads:
         return formula
     return Exists(tuple([variable for variable, _ in reads]), And((*[atom for _, atom in reads], formula)))
 
 
 def _all_reads(values: Sequence[Value]) -> tuple[tuple[Variable, Atom], ...]:
-    """Return what `values` read, each once, inner ones first."""
+    """Return the fluents that `values` read, each once, inner ones first."""
     return tuple(dict.fromkeys(read for value in values for read in value.reads))
 
 
@@ -285,7 +277,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """An action's effects in the words of the model, and what must hold so that no fluent is given two values."""
+    """An action's effects in the model, and the conditions under which no fluent gets two values."""
 
     provides: tuple[Literal, ...]
     modifies: tuple[Atom, ...]
@@ -294,7 +286,7 @@ class Effects:
 
 
 def read_effects(effects: Sequence[Effect], reader: FormulaReader) -> Effects:
-    """Return `effects` in the words of the model.
+    """Return `effects` as effects of the model.
 
     Raises `UnsupportedError` for effects on numbers, and where a universal effect might give one fluent several values.
     """
@@ -304,9 +296,9 @@ def read_effects(effects: Sequence[Effect], reader: FormulaReader) -> Effects:
         if not effect.is_assignment() or not (effect.fluent.type.is_bool_type() or effect.fluent.type.is_user_type()):
             raise UnsupportedError(f"the numeric effect {effect}")
         if effect.fluent.type.is_bool_type():
-            changes += _boolean(effect, reader)
+            changes += _read_boolean_effect(effect, reader)
         else:
-            assignment = _assignment(effect, reader)
+            assignment = _read_assignment(effect, reader)
             assignments.append(assignment)
             changes.append(_as_change(assignment))
     plain = [change for change in changes if change.requires == TRUE and not change.variables]
@@ -314,23 +306,23 @@ def read_effects(effects: Sequence[Effect], reader: FormulaReader) -> Effects:
         provides=tuple([literal for change in plain for literal in change.provides]),
         modifies=tuple([atom for change in plain for atom in change.modifies]),
         when=tuple([change for change in changes if change not in plain]),
-        consistent=tuple(_consistency(assignments)),
+        consistent=tuple(_consistency_conditions(assignments)),
     )
 
 
-def _boolean(effect: Effect, reader: FormulaReader) -> Iterator[When]:
+def _read_boolean_effect(effect: Effect, reader: FormulaReader) -> Iterator[When]:
     """Yield the change to a boolean fluent: one, or two where its new value is itself a formula."""
-    condition, variables, arguments = _scope(effect, reader)
+    condition, variables, arguments = _read_scope(effect, reader)
     fluent = effect.fluent.fluent()
     atom = Atom(reader.vocabulary.fluents.of(fluent, fluent.name), arguments)
     value = reader.formula(effect.value)
-    for literal, holds in ((atom, value), (Not(atom), _negation(value))):
+    for literal, holds in ((atom, value), (Not(atom), _negate(value))):
         if holds != FALSE:
-            yield When(_all((condition, holds)), provides=(literal,), variables=variables)
+            yield When(_conjoin((condition, holds)), provides=(literal,), variables=variables)
 
 
-def _assignment(effect: Effect, reader: FormulaReader) -> Assignment:
-    condition, variables, arguments = _scope(effect, reader)
+def _read_assignment(effect: Effect, reader: FormulaReader) -> Assignment:
+    condition, variables, arguments = _read_scope(effect, reader)
     fluent, value = effect.fluent.fluent(), reader.value(effect.value)
     quantified = frozenset(variable.name for variable in variables)
     if not quantified <= set(arguments) and (value.term in quantified or value.reads):
@@ -339,7 +331,7 @@ def _assignment(effect: Effect, reader: FormulaReader) -> Assignment:
         predicate=reader.vocabulary.fluents.of(fluent, fluent.name),
         arguments=arguments,
         value=value.term,
-        condition=_all((condition, *[atom for _, atom in value.reads])),
+        condition=_conjoin((condition, *[atom for _, atom in value.reads])),
         variables=(*variables, *[variable for variable, _ in value.reads]),
         quantified=quantified,
     )
@@ -354,32 +346,32 @@ def _as_change(assignment: Assignment) -> When:
     )
 
 
-def _scope(effect: Effect, reader: FormulaReader) -> tuple[Formula, tuple[Variable, ...], tuple[Term, ...]]:
+def _read_scope(effect: Effect, reader: FormulaReader) -> tuple[Formula, tuple[Variable, ...], tuple[Term, ...]]:
     """Return the condition of `effect`, the variables that it ranges over, and the arguments of its fluent."""
     variables = tuple([reader.variable(item) for item in effect.forall])
     arguments = tuple([value.term for value in reader.values(effect.fluent.args)])
     return reader.formula(effect.condition), variables, arguments
 
 
-def _consistency(assignments: Sequence[Assignment]) -> Iterator[Formula]:
-    """Yield what keeps two assignments from giving one fluent two values: there, the action is not applicable."""
+def _consistency_conditions(assignments: Sequence[Assignment]) -> Iterator[Formula]:
+    """Yield the conditions under which no two assignments give one fluent two values."""
     for one, other in combinations(assignments, 2):
         if one.predicate != other.predicate or one.value == other.value:
             continue
         if one.quantified or other.quantified:
             raise UnsupportedError(f"several assignments to {one.predicate} in one action, one of them universal")
         same = [Equals(*pair) for pair in zip(one.arguments, other.arguments, strict=True)]
-        clash = _all((one.condition, other.condition, *same, Not(Equals(one.value, other.value))))
+        clash = _conjoin((one.condition, other.condition, *same, Not(Equals(one.value, other.value))))
         variables = tuple(dict.fromkeys((*one.variables, *other.variables)))
         yield Not(Exists(variables, clash) if variables else clash)
 
 
-def _all(parts: Sequence[Formula]) -> Formula:
+def _conjoin(parts: Sequence[Formula]) -> Formula:
     """Return the conjunction of `parts`, flat."""
     return conjunction(dict.fromkeys(inner for part in parts for inner in conjuncts(part)))
 
 
-def _negation(formula: Formula) -> Formula:
+def _negate(formula: Formula) -> Formula:
     match formula:
         case And(()):
             return FALSE

@@ -1,8 +1,6 @@
-"""Formulas of the model as expressions of unified-planning.
+"""Formulas of the model as expressions of unified-planning, and the tree of its types.
 
-Walking formulas bottom-up, with what each variable stands for at hand, however deep they are nested.
-
-Types of the model, in a tree, as those of unified-planning.
+Formulas are walked bottom-up without recursion, so that they may nest deeply.
 """
 
 from __future__ import annotations
@@ -37,10 +35,10 @@ if TYPE_CHECKING:
 Meaning = TypeVar("Meaning")
 
 
-def bottom_up(
+def walk_bottom_up(
     formula: Formula, scope: Mapping[Term, Meaning], meaning: Callable[[Variable], Meaning]
 ) -> Iterator[tuple[Formula, Mapping[Term, Meaning]]]:
-    """Yield every part of `formula`, parts first, with the scope it stands in: inner variables hide outer ones."""
+    """Yield every part of `formula`, inner parts first, with its scope: inner variables hide outer ones."""
     stack = [(formula, scope, False)]
     while stack:
         current, outer, done = stack.pop()
@@ -91,7 +89,7 @@ _CONNECTIVES: Final[dict[type, str]] = {Not: "Not", And: "And", Or: "Or", Imply:
 
 
 class FormulaWriter:
-    """Writes formulas over `fluents`, which are put in by name, and the objects of `add_object`."""
+    """Writes formulas over `fluents`, which the caller adds by name, and the objects of `add_object`."""
 
     def __init__(self, environment: Environment, types: Types) -> None:
         self._environment = environment
@@ -102,7 +100,7 @@ class FormulaWriter:
         self._inhabited: set[Type] = set()
 
     def add_object(self, name: str, expression: FNode) -> None:
-        """Add an object; formulas may be written once all objects are added."""
+        """Add an object. Add all objects before writing formulas."""
         self._objects[name] = expression
         self._inhabited.update(expression.type.ancestors)
 
@@ -117,7 +115,7 @@ class FormulaWriter:
     def formula(self, formula: Formula, scope: Scope) -> FNode:
         """Return the expression of `formula`, simplified."""
         done: list[FNode] = []
-        for part, inner in bottom_up(formula, scope, self.variable):
+        for part, inner in walk_bottom_up(formula, scope, self.variable):
             count = len(children(part))
             parts = done[len(done) - count :]
             done[len(done) - count :] = [self._combine(part, parts, inner)]
@@ -152,7 +150,7 @@ class FormulaWriter:
                 return getattr(self._manager, _CONNECTIVES[type(formula)])(*parts)
 
     def _equality(self, left: FNode, right: FNode) -> FNode:
-        """Return an equality, or its value where that is plain: unified-planning compares no unrelated types."""
+        """Return an equality, or its value where that is known: unified-planning compares no unrelated types."""
         if left == right:
             return self._manager.TRUE()
         related = left.type.is_compatible(right.type) or right.type.is_compatible(left.type)

@@ -1,4 +1,4 @@
-"""What goes to the process in which an engine runs, and what comes back."""
+"""Jobs and answers: what `foreign_engines` and the process of an engine (`engine_worker`) send each other."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from planner.problem_kinds import AnyProblem
 
 
 class EngineOutcome(Enum):
-    """How the work in the other process ended."""
+    """How a job ended."""
 
     FINISHED = auto()
-    """The engine gave a result: `Answer.status` is what unified-planning calls it."""
+    """The engine gave a result; `Answer.status` is its status in unified-planning."""
     UNREACHABLE = auto()
-    """Grounding proved that there is no plan; the engine was not asked."""
+    """Grounding proved that there is no plan; the engine did not run."""
     UNSUPPORTED = auto()
     MISTAKE = auto()
     UNKNOWN_ENGINE = auto()
@@ -42,11 +42,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a job; `tree` are the tasks that the steps came of, if any.
+    """The answer to a job; `tree` is the decomposition tree of the steps of a hierarchical plan.
 
-    `sees_costs`: the engine was told the costs. `proves`: it says of itself that its plans are optimal.
-    `engines` are those installed (for an unknown engine) or those that take the problem (for an unsupported one), and
-    `package` is what would have to be installed.
+    `sees_costs` says that the engine got the costs, `proves` that it guarantees optimal plans. `engines` are the
+    installed ones (for an unknown engine) or those that take the problem (for an unsupported one), and `package` is the
+    one to install for an unknown engine.
     """
 
     outcome: EngineOutcome
@@ -60,8 +60,8 @@ class Answer:
     package: str = ""
 
 
-def bare(problem: Problem) -> Problem:
-    """Return `problem` without what planning does not read and another process could not be sent: Python values."""
+def without_python_values(problem: Problem) -> Problem:
+    """Return `problem` without Python values, which planning does not read and pickle cannot send."""
     domain = problem.domain
     actions = {
         name: replace(action, creates=dict(action.creates), data=(), outcomes=(), risk=Decimal(0), cases=())

@@ -1,11 +1,9 @@
-"""What unified-planning calls the features of a problem: those that we take, and words for all of them.
+"""Features of problems in unified-planning: those that classical problems have here, and words for messages.
 
-Kinds of problems that other packages convert, found by the entry point group `forethought.unified_planning`.
-
-The name of an entry point is what unified-planning calls the class of problems, such as `HIERARCHICAL`; it leads to a
-module with `FEATURES`, the names of the features that it takes besides those of classical problems, and
-`from_unified_planning(source)`. The way out is a method of the problems themselves: see
-`planner.problem_kinds.OtherProblem`.
+Other packages convert other kinds of problems. The name of an entry point in the group `forethought.unified_planning`
+is the feature that marks the kind, such as `HIERARCHICAL`. It names a module with `FEATURES`, the features that the
+kind has besides classical ones, and with `from_unified_planning(source)`. `planner.problem_kinds.ProblemKind` has the
+conversion in the other direction.
 """
 
 from __future__ import annotations
@@ -104,20 +102,20 @@ _WORDS: Final = {
 }
 
 
-def in_words(features: Iterable[str]) -> str:
-    """Return the names of `features` as people say them, sorted."""
-    return ", ".join(sorted({_WORDS.get(name, name.lower().replace("_", " ")) for name in features}))
+def describe_features(other_features: Iterable[str]) -> str:
+    """Return words for `other_features`, sorted."""
+    return ", ".join(sorted({_WORDS.get(name, name.lower().replace("_", " ")) for name in other_features}))
 
 
 GROUP: Final = "forethought.unified_planning"
 
 
 class OtherIncoming(Protocol):
-    """A problem of another kind than the classical one, made from `source`, with plans mapped both ways."""
+    """A problem of another kind, read from `source`, that maps plans both ways."""
 
     @property
     def problem(self) -> OtherProblem:
-        """The problem as one of ours."""
+        """The problem in the model."""
 
     @property
     def source(self) -> up.Problem:
@@ -143,7 +141,7 @@ class OtherOutgoing(Protocol):
 
 @cache
 def converters() -> dict[str, Any]:
-    """Return the modules that convert other kinds of problems, by unified-planning's names of these."""
+    """Return the modules that convert other kinds of problems, by the feature that marks the kind."""
     found: dict[str, Any] = {}
     for entry in entry_points(group=GROUP):
         try:
@@ -155,11 +153,11 @@ def converters() -> dict[str, Any]:
     return found
 
 
-def converter(features: frozenset[str]) -> Any:
-    """Return the module that converts problems with `features`, which name their class; None where none does."""
-    return next((module for name, module in converters().items() if name in features), None)
+def converter(other_features: frozenset[str]) -> Any:
+    """Return the module that converts problems with `other_features`; None for classical problems."""
+    return next((module for name, module in converters().items() if name in other_features), None)
 
 
-def features() -> frozenset[str]:
-    """Return the features that the other kinds of problems have besides those of classical ones."""
+def other_features() -> frozenset[str]:
+    """Return the features that other kinds of problems have besides classical ones."""
     return frozenset().union(*(module.FEATURES for module in converters().values()))

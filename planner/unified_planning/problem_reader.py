@@ -26,7 +26,7 @@ from planner.model.formulas import Atom, Formula, Number, Object, Variable, conj
 from planner.model.problem import Goal, Metric, Problem, seal
 from planner.plan import Plan, Step
 from planner.unified_planning.formula_reader import FormulaReader, Vocabulary, read_effects
-from planner.unified_planning.problem_features import SUPPORTED, OtherIncoming, converter, in_words
+from planner.unified_planning.problem_features import SUPPORTED, OtherIncoming, converter, describe_features
 from planner.validation.validate import validate
 from planner.validation.verdict import Verdict
 
@@ -44,34 +44,34 @@ class Incoming:
     vocabulary: Vocabulary
 
     def plan(self, plan: Plan | Iterable[Step]) -> SequentialPlan:
-        """Return a plan of ours, or its steps, as a plan for `source`."""
+        """Return `plan`, or its steps, as a plan for `source`."""
         steps = plan.steps if isinstance(plan, Plan) else plan
         return SequentialPlan([self.instance(step) for step in steps], self.source.environment)
 
     def steps(self, plan: ForeignPlan) -> tuple[Step, ...]:
-        """Return a sequential plan for `source` as steps, without costs."""
+        """Return a sequential plan for `source` as steps without costs."""
         return tuple([self.step(instance) for instance in plan.actions])
 
     def verdict(self, plan: ForeignPlan) -> Verdict:
-        """Return whether a sequential plan for `source` works."""
+        """Check a sequential plan for `source`."""
         return validate(self.problem, self.steps(plan))
 
     def instance(self, step: Step) -> ActionInstance:
-        """Return one step of ours as one of a plan for `source`."""
+        """Return `step` as an action of a plan for `source`."""
         return ActionInstance(self.vocabulary.actions.key(step.action), self.arguments(step.arguments))
 
     def arguments(self, names: Iterable[str]) -> tuple[up.FNode, ...]:
-        """Return the objects called `names` in the model as arguments in `source`."""
+        """Return the objects with these `names` in the model as arguments in `source`."""
         manager = self.source.environment.expression_manager
         return tuple([manager.ObjectExp(self.vocabulary.objects.key(name)) for name in names])
 
     def step(self, instance: ActionInstance) -> Step:
-        """Return one step of a plan for `source` as one of ours, without cost."""
+        """Return an action of a plan for `source` as a step without cost."""
         action = self.vocabulary.actions.of(instance.action, instance.action.name)
         return Step(action, self.names(instance.actual_parameters))
 
     def names(self, arguments: Iterable[up.FNode]) -> tuple[str, ...]:
-        """Return what the objects that are `arguments` in `source` are called in the model."""
+        """Return the names in the model of the objects `arguments`."""
         objects = [argument.object() for argument in arguments]
         return tuple([self.vocabulary.objects.of(item, item.name) for item in objects])
 
@@ -82,8 +82,8 @@ AnyIncoming = Incoming | OtherIncoming
 def from_unified_planning(source: up.Problem) -> AnyIncoming:
     """Return `source` as a problem of the model, with plans mapped both ways.
 
-    A hierarchical problem becomes an `HtnProblem`, by what `planner.unified_planning.problem_features` finds. Raises
-    `UnsupportedError`, naming what it is, for numeric fluents outside costs, time, soft goals, several agents,
+    A hierarchical problem becomes an `HtnProblem` (see `planner.unified_planning.problem_features`). Raises
+    `UnsupportedError`, which names the construct, for numeric fluents outside costs, time, soft goals, several agents,
     trajectory constraints other than invariants, and undefined initial values.
     """
     features = frozenset(source.kind.features)
@@ -95,12 +95,12 @@ def from_unified_planning(source: up.Problem) -> AnyIncoming:
 
 
 class Reading:
-    """One problem being read; raises `UnsupportedError` for `features` that are none of classical problems."""
+    """Reads one problem. Raises `UnsupportedError` for `features` that classical problems do not have."""
 
     def __init__(self, source: up.Problem, features: Iterable[str]) -> None:
         missing = set(features) - SUPPORTED
         if missing:
-            raise UnsupportedError(in_words(missing), "another unified-planning engine may take it")
+            raise UnsupportedError(describe_features(missing), "another unified-planning engine may take it")
         self._source = source
         self._vocabulary = Vocabulary(source.user_types)
         self.reader = FormulaReader(self._vocabulary)
@@ -109,7 +109,7 @@ class Reading:
         self._always = [part for item in source.state_invariants for part in conjuncts(self.reader.formula(item))]
 
     def result(self) -> Incoming:
-        """Return the problem: of a hierarchical one, what is classical."""
+        """Return the problem; of a hierarchical one, the classical part."""
         actions = [self._action(action) for action in self._source.actions]
         symbolic = [fluent for fluent in self._source.fluents if _is_symbolic(fluent)]
         domain = DomainModel(
@@ -168,7 +168,7 @@ class Reading:
         )
 
     def _all(self, conditions: Iterable[up.FNode], more: Iterable[Formula] = ()) -> Formula:
-        """Return `conditions`, `more`, and what must always hold: before each action, and at the end."""
+        """Return the conjunction of `conditions`, `more`, and the invariants of the problem."""
         parts = [part for condition in conditions for part in conjuncts(self.reader.formula(condition))]
         return conjunction(dict.fromkeys((*parts, *more, *self._always)))
 
@@ -179,7 +179,7 @@ def _is_symbolic(fluent: up.Fluent) -> bool:
 
 
 class InitialValues:
-    """Looks up initial values by fluent: those given for some arguments, and the default for all others."""
+    """The initial values of fluents: those given for some arguments, and the default for all others."""
 
     def __init__(self, source: up.Problem) -> None:
         self._source = source
@@ -206,7 +206,7 @@ class InitialValues:
 
 
 LARGEST_WRITTEN: Final = 2**32
-"""Fractions with larger denominators, powers of two, nobody writes: they were floats."""
+"""Fractions with larger denominators are taken for floats, since nobody writes them."""
 
 
 class CostReader:
@@ -222,11 +222,11 @@ class CostReader:
 
     @property
     def metric(self) -> Metric:
-        """What a plan's cost is; without a metric, its length."""
+        """The metric of the problem; without one, the length of plans."""
         return Metric.LENGTH if self._costs is None else Metric.COST
 
     def cost(self, action: Any) -> tuple[CostTerm, ...]:
-        """Return the cost of `action`; raise `UnsupportedError` where it is negative or changes with the state."""
+        """Return the cost of `action`. Raises `UnsupportedError` if it is negative or depends on the state."""
         if self._costs is None:
             return (1,)
         expression = self._costs.get_action_cost(action)
@@ -255,7 +255,7 @@ class CostReader:
             yield Atom(name, tuple([objects.of(item, item.name) for item in arguments])), _number(value)
 
     def _computed(self, action: Any, expression: up.FNode) -> Callable[..., Number]:
-        """Return the function that computes an `expression` that is no sum, from the names of the arguments."""
+        """Return the function that computes the cost `expression` from the names of the arguments."""
         evaluator, objects = _Evaluator(self._initial), self._reader.vocabulary.objects
 
         def cost(*names: str) -> Number:
@@ -267,7 +267,7 @@ class CostReader:
 
 
 def _may_occur(action: Any, source: Any) -> bool:
-    """Return whether plans may have `action`: those of tasks have only what methods and the first network name."""
+    """Return whether plans may contain `action`; in a hierarchical problem, a task network must name it."""
     if not isinstance(source, HierarchicalProblem):
         return True
     networks = [*source.methods, source.task_network]
@@ -347,7 +347,7 @@ def _parameters(fluent: up.Fluent, reader: FormulaReader) -> tuple[Variable, ...
 
 
 def _fraction(constant: up.FNode) -> Fraction:
-    """Return an exact number, where a fraction that only a float can be is what that float prints as."""
+    """Return an exact number; a fraction that was a float becomes the decimal that the float prints as."""
     value = Fraction(constant.constant_value())
     is_float = value.denominator > LARGEST_WRITTEN and value == Fraction(float(value))
     return Fraction(repr(float(value))) if is_float else value
@@ -358,7 +358,7 @@ def _number(constant: up.FNode) -> Number:
 
 
 def _as_number(value: Fraction) -> Number:
-    """Return an exact number; raise `UnsupportedError` where it is negative or no decimal."""
+    """Return an exact number. Raises `UnsupportedError` if it is negative or no decimal."""
     if value < 0:
         raise UnsupportedError(f"the negative cost {value}")
     decimal = Decimal(value.numerator) / Decimal(value.denominator)

@@ -1,20 +1,15 @@
-"""A problem of the model as one of unified-planning, and plans back.
+"""Problems of the model as problems of unified-planning: `to_unified_planning` writes them, and maps plans back.
 
-How wide the parameters of predicates and functions have to be, so that every use fits their types.
-
-What no form for other planners has words for.
-
-Costs in the form that other planners take: one number, or one value of a static function.
+The written problem is plain ADL with legal names, a tree of types, and one integral cost term for each action. Its
+predicates and functions have parameters of the lowest types that fit every use, since unified-planning checks types.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import product
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any
 
 import unified_planning.model as up
 from unified_planning.environment import get_environment
@@ -27,12 +22,12 @@ from planner.errors import UnsupportedError
 from planner.language.pddl.legal_names import Names, rename_problem
 from planner.limits import Limits
 from planner.model.actions import Action, CostTerm, When, negated_atoms, positive_atoms
-from planner.model.domain import Function, Predicate, TypeHierarchy
+from planner.model.domain import Function, Predicate
 from planner.model.formulas import TRUE, And, Atom, Formula, Number, Term, Variable, conjuncts, is_variable
 from planner.model.problem import Metric, Problem
-from planner.plan import Step, exact_sum
-from planner.problem_kinds import AnyProblem, OtherProblem, service_of
-from planner.unified_planning.formula_writer import FormulaWriter, Scope, Types, bottom_up
+from planner.plan import Step
+from planner.problem_kinds import AnyProblem, service_of
+from planner.unified_planning.formula_writer import FormulaWriter, Scope, Types, walk_bottom_up
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment
@@ -44,7 +39,7 @@ if TYPE_CHECKING:
 TypeScope = Mapping[Term, str]
 
 
-def signatures(problem: Problem, types: Types) -> dict[str, tuple[str, ...]]:
+def find_signatures(problem: Problem, types: Types) -> dict[str, tuple[str, ...]]:
     """Return, for each predicate and function, the lowest type of each parameter that takes all arguments in use.
 
     In the model, the declared types of a predicate keep nothing out; in unified-planning they do.
@@ -52,36 +47,36 @@ def signatures(problem: Problem, types: Types) -> dict[str, tuple[str, ...]]:
     declared: list[Predicate | Function] = [*problem.domain.predicates.values(), *problem.domain.functions.values()]
     widths = {item.name: [variable.types[0] for variable in item.parameters] for item in declared}
     objects = {item.name: item.types[0] for item in problem.all_objects}
-    for atom, scope in _uses(problem):
+    for atom, scope in _atoms_in_use(problem):
         found = [scope[term] if is_variable(term) else objects[term] for term in atom.args]
         known = widths.setdefault(atom.predicate, found)
         widths[atom.predicate] = [types.lowest(pair) for pair in zip(known, found, strict=True)]
     return {name: tuple(parameters) for name, parameters in widths.items()}
 
 
-def _uses(problem: Problem) -> Iterator[tuple[Atom, TypeScope]]:
+def _atoms_in_use(problem: Problem) -> Iterator[tuple[Atom, TypeScope]]:
     """Yield every atom, with the types of the variables around it."""
     yield from ((fact, {}) for fact in (*problem.initial, *problem.values))
-    yield from _inside(problem.goal.hard, {})
+    yield from _atoms_inside(problem.goal.hard, {})
     for action in problem.domain.actions.values():
-        outer = _scoped(action.parameters)
-        yield from _inside(action.requires, outer)
+        outer = _types_of(action.parameters)
+        yield from _atoms_inside(action.requires, outer)
         yield from ((term, outer) for term in action.cost if isinstance(term, Atom))
         for effect in action.effects:
-            yield from _inside(And((effect.requires, *effect.provides)), {**outer, **_scoped(effect.variables)})
+            yield from _atoms_inside(And((effect.requires, *effect.provides)), {**outer, **_types_of(effect.variables)})
 
 
-def _inside(formula: Formula, scope: TypeScope) -> Iterator[tuple[Atom, TypeScope]]:
-    parts = bottom_up(formula, scope, lambda variable: variable.types[0])
+def _atoms_inside(formula: Formula, scope: TypeScope) -> Iterator[tuple[Atom, TypeScope]]:
+    parts = walk_bottom_up(formula, scope, lambda variable: variable.types[0])
     return ((part, inner) for part, inner in parts if isinstance(part, Atom))
 
 
-def _scoped(variables: Iterable[Variable]) -> dict[Term, str]:
+def _types_of(variables: Iterable[Variable]) -> dict[Term, str]:
     return {variable.name: variable.types[0] for variable in variables}
 
 
 def refuse(problem: Problem) -> None:
-    """Raise `UnsupportedError`, naming it, where `problem` has what classical planning has no words for."""
+    """Raise `UnsupportedError` for the first construct of `problem` that unified-planning cannot express."""
     actions = problem.domain.actions
     constructs = [
         *(f"created objects (in {name})" for name, action in actions.items() if action.creates),
@@ -96,94 +91,32 @@ def refuse(problem: Problem) -> None:
         raise UnsupportedError(constructs[0])
 
 
-TABLE_LIMIT: Final = 200_000
-"""The most combinations of arguments for which costs that are sums are written out."""
-
-
-def tabulate(problem: Problem) -> Problem:
-    """Return `problem`, whose costs Python does not compute, with each as a number or one function term.
-
-    Sums become tables.
-
-    Raises `UnsupportedError` where a table would be longer than `TABLE_LIMIT`.
-    """
+def with_single_costs(problem: Problem) -> Problem:
+    """Give each action of `problem`, which `with_tables` has treated, exactly one cost term."""
     if problem.metric is Metric.LENGTH:
         actions = {name: replace(action, cost=(1,)) for name, action in problem.domain.actions.items()}
         return replace(problem, domain=replace(problem.domain, actions=actions, functions={}), values={})
-    tables = _Tables(problem)
-    actions = {name: replace(action, cost=tables.cost(action)) for name, action in problem.domain.actions.items()}
-    domain = replace(problem.domain, actions=actions, functions={**problem.domain.functions, **tables.functions})
-    return replace(problem, domain=domain, values={**problem.values, **tables.values})
+    actions = {name: replace(action, cost=action.cost or (0,)) for name, action in problem.domain.actions.items()}
+    return replace(problem, domain=replace(problem.domain, actions=actions))
 
 
 def uniform_cost(actions: Iterable[Action]) -> Number | None:
-    """Return what each of `actions`, of a tabulated problem, costs, where that is one number; else None."""
+    """Return what each of `actions`, of a problem with single costs, costs, where that is one number; else None."""
     costs = {action.cost[0] for action in actions}
     only = next(iter(costs), 1)
     return only if len(costs) <= 1 and isinstance(only, int | Decimal) else None
 
 
-class _Tables:
-    """The functions and values that costs of several terms become."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
-        self.functions: dict[str, Function] = {}
-        self.values: dict[Atom, Number] = {}
-
-    def cost(self, action: Action) -> tuple[CostTerm, ...]:
-        """Return the cost of `action` as one term."""
-        number = exact_sum(term for term in action.cost if isinstance(term, int | Decimal))
-        parts = [term for term in action.cost if not isinstance(term, int | Decimal)]
-        if not parts:
-            return (number,)
-        return (parts[0],) if len(parts) == 1 and not number else (self._table(action),)
-
-    def _table(self, action: Action) -> Atom:
-        name = f"cost-of-{action.name}"
-        while name in self._problem.domain.functions or name in self.functions:
-            name += "-"
-        used = _used(action)
-        self.functions[name] = Function(name, used)
-        domains = [self._range(variable) for variable in used]
-        if math.prod(map(len, domains)) > TABLE_LIMIT:
-            raise UnsupportedError(
-                f"the cost of {action.name}, a table of {math.prod(map(len, domains)):,} entries",
-                "make it one function",
-            )
-        for arguments in product(*domains):
-            binding = dict(zip([variable.name for variable in used], arguments, strict=True))
-            numbers = [self._number(term, binding) for term in action.cost]
-            if None not in numbers:
-                self.values[Atom(name, arguments)] = exact_sum(number for number in numbers if number is not None)
-        return Atom(name, tuple([variable.name for variable in used]))
-
-    def _range(self, variable: Variable) -> list[str]:
-        return list(dict.fromkeys(item for name in variable.types for item in self._members.get(name, ())))
-
-    def _number(self, term: CostTerm, binding: Mapping[Term, Term]) -> Number | None:
-        if isinstance(term, Atom):
-            return self._problem.values.get(term.substitute(binding))
-        return term if isinstance(term, int | Decimal) else None
-
-
-def _used(action: Action) -> tuple[Variable, ...]:
-    """Return the parameters on which the cost of `action` depends."""
-    terms = {arg for term in action.cost if isinstance(term, Atom) for arg in term.args if is_variable(arg)}
-    return tuple([parameter for parameter in action.parameters if parameter.name in terms])
-
-
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A problem of unified-planning, with the way back for plans: what its actions and objects are called in ours."""
+    """A problem of unified-planning; `actions` and `objects` map its names to those of the source."""
 
     problem: up.Problem
     actions: Mapping[str, str]
     objects: Mapping[str, str]
 
     def steps(self, plan: ForeignPlan) -> tuple[Step, ...]:
-        """Return a sequential plan for `problem` as steps of the source, without costs."""
+        """Return a sequential plan for `problem` as steps of the source without costs."""
         return tuple([self._step(instance) for instance in plan.actions])
 
     def _step(self, instance: Any) -> Step:
@@ -191,58 +124,50 @@ class Outgoing:
         return Step(self.actions[instance.action.name], tuple(arguments))
 
 
-@overload
-def to_unified_planning(
-    problem: Problem, environment: Environment | None = None, limits: Limits | None = None
-) -> Outgoing: ...
-
-
-@overload
-def to_unified_planning(
-    problem: OtherProblem, environment: Environment | None = None, limits: Limits | None = None
-) -> OtherOutgoing: ...
-
-
 def to_unified_planning(
     problem: AnyProblem, environment: Environment | None = None, limits: Limits | None = None
 ) -> Outgoing | OtherOutgoing:
     """Return `problem` as one of unified-planning, in the given or the global environment, with the way back for plans.
 
-    Names are made legal for all planners, and costs integers. A hierarchical problem becomes a `HierarchicalProblem`.
+    Names become legal for all planners, and costs integers. A hierarchical problem becomes a `HierarchicalProblem`.
     Raises `UnsupportedError` for derived predicates, soft goals, facts declared unknown, created objects and uncertain
-    outcomes, which have no words there, and `LimitReached` where `limits` does not suffice to compute the costs.
+    outcomes, which unified-planning cannot express, and `LimitReached` where `limits` end the computation of costs.
     """
-    limits = limits or Limits()
-    if not isinstance(problem, Problem):
-        found: OtherOutgoing = service_of(problem).to_unified_planning(problem, environment, limits)
-        return found
-    source, names = prepared(problem, limits)
+    if isinstance(problem, Problem):
+        return write_problem(problem, environment, limits or Limits())
+    found: OtherOutgoing = service_of(problem).to_unified_planning(problem, environment, limits or Limits())
+    return found
+
+
+def write_problem(problem: Problem, environment: Environment | None, limits: Limits) -> Outgoing:
+    """Return a classical `problem` as one of unified-planning; raises as `to_unified_planning` does."""
+    source, names = prepare(problem, limits)
     return Outgoing(
-        Writing(source, up.Problem(source.name, get_environment(environment))).result(),
+        ProblemWriter(source, up.Problem(source.name, get_environment(environment))).result(),
         {word: name for name, word in names.actions.items()},
         {word: name for name, word in names.objects.items()},
     )
 
 
-def prepared(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
-    """Return `problem` as plain ADL with legal names, types in a tree and costs of one integral term; and the names.
+def prepare(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
+    """Compile `problem` to plain ADL with legal names, a tree of types and single integral costs, and return the names.
 
     Raises as `to_unified_planning` does.
     """
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
     refuse(problem)
-    costed = tabulate(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
+    costed = with_single_costs(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
     plain, _ = in_integers(with_plain_types(costed))
     names = Names.of(plain)
     return rename_problem(plain, names), names
 
 
-class Writing:
-    """A prepared problem being written into `target`, which is empty.
+class ProblemWriter:
+    """Writes a prepared problem into `target`, which is empty.
 
-    `actions` are the names of those to be written, with exactly their costs: by default, all that can do something, and
-    costs that are all the same count as length, which more planners know.
+    `actions` names the actions to write, with their exact costs. By default, all actions with an effect are written,
+    and costs that are all the same become plan length, which more planners take.
     """
 
     def __init__(self, source: Problem, target: up.Problem, actions: Collection[str] | None = None) -> None:
@@ -255,7 +180,7 @@ class Writing:
         self.writer = FormulaWriter(target.environment, self._types)
 
     def result(self) -> up.Problem:
-        """Write all parts, in the order in which they need each other."""
+        """Write all parts, in the order of their dependencies, and return the target."""
         for item in self._source.all_objects:
             entity = self._target.add_object(item.name, self._types.of(item.types[0]))
             self.writer.add_object(item.name, self._manager.ObjectExp(entity))
@@ -274,11 +199,11 @@ class Writing:
         ]
 
     def scope(self, parameters: Iterable[up.Parameter]) -> Scope:
-        """Return what variables stand for where these are the `parameters`."""
+        """Return the expressions of the variables of `parameters`."""
         return {f"?{each.name}": self._manager.ParameterExp(each) for each in parameters}
 
     def _add_fluents(self) -> None:
-        widths = signatures(self._source, self._types)
+        widths = find_signatures(self._source, self._types)
         for name in (*self._source.domain.predicates, *self._source.domain.functions):
             kind = up.types.BOOL if name in self._source.domain.predicates else self._environment.type_manager.IntType()
             signature = {f"x{place}": self._types.of(width) for place, width in enumerate(widths[name], start=1)}
@@ -298,7 +223,7 @@ class Writing:
         wanted = [actions[name] for name in (actions if self._actions is None else self._actions)]
         for action in wanted:
             schema, cost = self._action(action)
-            if self._actions is not None or _is_of_use(schema):
+            if self._actions is not None or _is_useful(schema):
                 self._target.add_action(schema)
                 costs[schema] = cost
         cost = uniform_cost(wanted)
@@ -323,7 +248,7 @@ class Writing:
         return self.writer.atom(cost, scope) if isinstance(cost, Atom) else self._manager.Int(int(cost))  # type: ignore[arg-type]  # computed costs are tables by now
 
     def _add_effect(self, action: up.InstantaneousAction, effect: When, outer: Scope, always: Collection[Atom]) -> None:
-        """Add `effect`; what the action `always` adds stays added, and some engines take no delete beside it."""
+        """Add `effect`, without deletes of what the action `always` adds: some engines reject these."""
         bound = {variable.name: self.writer.variable(variable) for variable in effect.variables}
         scope = {**outer, **bound}
         condition = self.writer.formula(effect.requires, scope)
@@ -337,7 +262,7 @@ class Writing:
             action.add_effect(self.writer.atom(atom, scope), value, condition, forall=forall)
 
     def _never(self) -> FNode:
-        """Return a fluent that nothing makes true: the goal that cannot be reached."""
+        """Return a fluent that nothing makes true, as an unreachable goal."""
         fluent = up.Fluent("never" if not self._target.has_name("never") else "never-2", environment=self._environment)
         self._target.add_fluent(fluent, default_initial_value=False)
         return self._manager.FluentExp(fluent)
@@ -348,6 +273,6 @@ def _is_plain(effect: When) -> bool:
     return effect.requires == TRUE and not effect.variables
 
 
-def _is_of_use(action: up.InstantaneousAction) -> bool:
-    """Return whether `action` does something somewhere."""
+def _is_useful(action: up.InstantaneousAction) -> bool:
+    """Return whether `action` has effects and may be applicable."""
     return bool(action.effects) and not any(condition.is_false() for condition in action.preconditions)

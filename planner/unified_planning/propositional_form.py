@@ -1,14 +1,12 @@
 """A ground task as a problem without parameters, for planners that take little more than STRIPS.
 
-Every fact becomes a predicate without arguments, every ground action an action without parameters; quantifiers,
-disjunctions, negations, types and computed costs are gone. Conditional effects may stay. Where they may not, and where
-derived facts occur, an action becomes one action for each way in which its conditions can hold or fail.
+Every fact becomes a predicate without arguments, and every ground action an action without parameters. Conditional
+effects may stay. If they may not, or if there are derived facts, an action is split into one action for each case in
+which its conditions hold or fail, in terms of basic facts.
 
-The ways in which conditions of a ground task can hold or fail, in terms of facts that no rule derives.
-
-A derived fact holds where the body of one of its rules does; it fails where in each body something fails. A
-conjunction fails where one of its facts is the first to fail. Facts of one variable exclude each other, so most ways
-cannot be, and most failures follow from what holds.
+A derived fact holds if the body of one of its rules does, and fails if a fact fails in each body. A conjunction fails
+in the cases in which one of its facts is the first to fail. Facts of one finite-domain variable exclude each other, so
+that most combinations of cases cannot occur.
 """
 
 from __future__ import annotations
@@ -27,12 +25,12 @@ from planner.plan import Step
 from planner.task.ground_task import ConditionalEffect, GroundAction, Task
 
 CASE_LIMIT: Final = 50_000
-"""The most cases that one condition is split into."""
+"""Most cases into which one condition is split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One way: all of `needs` and none of `lacks` holds."""
+    """The case in which all facts of `needs` hold and all facts of `lacks` fail."""
 
     needs: frozenset[int] = frozenset()
     lacks: frozenset[int] = frozenset()
@@ -60,7 +58,7 @@ class Cases:
         """Return the cases, within `cases`, in which all of `facts` hold."""
         found = list(cases)
         for fact in facts:
-            found = limited(inner for case in found for inner in self._holds(case, fact))
+            found = limit_cases(inner for case in found for inner in self._holds(case, fact))
         return found
 
     def some_fail(self, cases: Iterable[Case], facts: Iterable[int]) -> list[Case]:
@@ -68,8 +66,8 @@ class Cases:
         found: list[Case] = []
         before = list(cases)
         for fact in facts:
-            found += limited(inner for case in before for inner in self._fails(case, fact))
-            before = limited(inner for case in before for inner in self._holds(case, fact))
+            found += limit_cases(inner for case in before for inner in self._fails(case, fact))
+            before = limit_cases(inner for case in before for inner in self._holds(case, fact))
         return found
 
     def _holds(self, case: Case, fact: int) -> Iterator[Case]:
@@ -97,11 +95,11 @@ class Cases:
             yield from cases
 
     def _excluded(self, case: Case, fact: int) -> bool:
-        """Return whether another fact of the same variable holds."""
+        """Return whether another fact of the variable of `fact` holds in `case`."""
         return any(other != fact and other in case.needs for other in self._members[self._variable[fact]])
 
 
-def limited(cases: Iterable[Case]) -> list[Case]:
+def limit_cases(cases: Iterable[Case]) -> list[Case]:
     """Return `cases`, each once; raise `UnsupportedError` where there are too many."""
     found: dict[Case, None] = {}
     for case in cases:
@@ -112,7 +110,7 @@ def limited(cases: Iterable[Case]) -> list[Case]:
 
 
 ACTION_LIMIT: Final = 200_000
-"""The most actions that those of a task are split into."""
+"""Most actions into which those of a task are split."""
 
 REACHED: Final = Atom("goal-reached")
 
@@ -121,7 +119,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Propositional:
-    """`problem` without parameters; by name, the steps that its actions stand for, and their numbers in the task."""
+    """A `problem` without parameters; by action, the steps of the source, and the numbers of their ground actions."""
 
     problem: Problem
     sources: dict[str, Step]
@@ -139,7 +137,7 @@ class Propositional:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An action over basic facts: the ground action of this number, or one of the cases that it is split into."""
+    """An action over basic facts: a ground action, or one of the cases into which it is split."""
 
     source: GroundAction | None
     case: Case
@@ -149,28 +147,28 @@ class Row:
     number: int = -1
 
 
-def propositional(task: Task, *, conditional: bool = True, asked: Iterable[Case] = ()) -> Propositional:
-    """Return `task` as a problem without parameters, with conditional effects only where `conditional`.
+def to_propositional(task: Task, *, conditional: bool = True, asked: Iterable[Case] = ()) -> Propositional:
+    """Return `task` as a problem without parameters, with conditional effects only if `conditional`.
 
-    What holds or not in the cases that are `asked` for can be told by facts. Raises `UnsupportedError` where derived
-    facts depend on themselves, and where there would be too many actions.
+    Facts also express the cases `asked`. Raises `UnsupportedError` where derived facts depend on themselves, and where
+    there would be too many actions.
     """
     if task.has_axioms:
         cases = Cases(task)
-        rows = [*_limited(_split(task.actions, cases)), *_finishing(task, cases)]
+        rows = [*_limit_actions(_split_into_cases(task.actions, cases)), *_reach_goal(task, cases)]
     elif conditional:
-        rows = list(starmap(_kept, enumerate(task.actions)))
+        rows = list(starmap(_make_row, enumerate(task.actions)))
     else:
-        rows = _limited(_split(task.actions, Cases(task)))
-    return _written(rows, task, asked)
+        rows = _limit_actions(_split_into_cases(task.actions, Cases(task)))
+    return _write_rows(rows, task, asked)
 
 
-def _kept(number: int, action: GroundAction) -> Row:
+def _make_row(number: int, action: GroundAction) -> Row:
     needs, adds, deletes = map(frozenset, (action.precondition, action.adds, action.deletes))
     return Row(action, Case(needs), adds, deletes, action.conditional, number)
 
 
-def _split(actions: Iterable[GroundAction], cases: Cases) -> Iterator[Row]:
+def _split_into_cases(actions: Iterable[GroundAction], cases: Cases) -> Iterator[Row]:
     for number, action in enumerate(actions):
         rows = [(case, action.adds, action.deletes) for case in cases.all_hold([Case()], action.precondition)]
         for effect in action.conditional:
@@ -184,31 +182,31 @@ def _split(actions: Iterable[GroundAction], cases: Cases) -> Iterator[Row]:
                 for before, adds, deletes in rows
                 for case in cases.some_fail([before], effect.condition)
             ]
-            rows = _limited([*fired, *spared])
+            rows = _limit_actions([*fired, *spared])
         for case, adds, deletes in rows:
             yield Row(action, case, frozenset(adds), frozenset(deletes), number=number)
 
 
-def _finishing(task: Task, cases: Cases) -> Iterator[Row]:
-    """Yield the actions that say that the goal is reached, one for each way to reach it."""
+def _reach_goal(task: Task, cases: Cases) -> Iterator[Row]:
+    """Yield an action that reaches the goal for each case in which the goal holds."""
     for case in cases.all_hold([Case()], task.goal):
         yield Row(None, case, frozenset(), frozenset())
 
 
-def _limited(items: Iterable[Item]) -> list[Item]:
+def _limit_actions(items: Iterable[Item]) -> list[Item]:
     found = list(islice(items, ACTION_LIMIT + 1))
     if len(found) > ACTION_LIMIT:
         raise UnsupportedError(f"conditions that split the actions into more than {ACTION_LIMIT:,}")
     return found
 
 
-def _written(rows: list[Row], task: Task, asked: Iterable[Case]) -> Propositional:
+def _write_rows(rows: list[Row], task: Task, asked: Iterable[Case]) -> Propositional:
     negated = frozenset(chain.from_iterable(case.lacks for case in (*asked, *(row.case for row in rows))))
-    final = _uniform(rows)
+    final = _goal_cost(rows)
     actions = {f"step-{number}": _action(f"step-{number}", row, negated, final) for number, row in enumerate(rows)}
-    absences = [_absence(fact) for fact in sorted(negated)]
+    absences = [_negated_fact(fact) for fact in sorted(negated)]
     facts = [*map(_fact, range(len(task.facts))), *absences, REACHED]
-    initial = [*map(_fact, task.initial), *map(_absence, sorted(negated.difference(task.initial)))]
+    initial = [*map(_fact, task.initial), *map(_negated_fact, sorted(negated.difference(task.initial)))]
     goal: list[Formula] = [REACHED] if any(row.source is None for row in rows) else [*map(_fact, task.goal)]
     predicates = {fact.predicate: Predicate(fact.predicate) for fact in facts}
     domain = DomainModel("ground", predicates=predicates, actions=actions)
@@ -219,8 +217,8 @@ def _written(rows: list[Row], task: Task, asked: Iterable[Case]) -> Propositiona
     )
 
 
-def _uniform(rows: Iterable[Row]) -> Number:
-    """Return what reaching the goal costs: as much as every action where they cost the same, so that length decides."""
+def _goal_cost(rows: Iterable[Row]) -> Number:
+    """Return the cost of the action that reaches the goal: that of the others if it is the same, to keep it uniform."""
     costs = {row.source.step.cost for row in rows if row.source is not None}
     return costs.pop() if len(costs) == 1 else 0
 
@@ -240,15 +238,15 @@ def _action(name: str, row: Row, negated: frozenset[int], final: Number) -> Acti
 
 
 def condition_of(case: Case) -> Formula:
-    """Return the condition that `case` is, over the facts of the propositional problem."""
-    return conjunction([*map(_fact, sorted(case.needs)), *map(_absence, sorted(case.lacks))])
+    """Return `case` as a condition of the propositional problem."""
+    return conjunction([*map(_fact, sorted(case.needs)), *map(_negated_fact, sorted(case.lacks))])
 
 
 def _changes(adds: Iterable[int], deletes: Iterable[int], negated: frozenset[int]) -> tuple[Literal, ...]:
     """Return the effects on the facts, and on the absences of those in `negated`."""
     adds, deletes = sorted(adds), sorted(deletes)
-    positive = [*map(_fact, adds), *[_absence(fact) for fact in deletes if fact in negated]]
-    negative = [*map(_fact, deletes), *[_absence(fact) for fact in adds if fact in negated]]
+    positive = [*map(_fact, adds), *[_negated_fact(fact) for fact in deletes if fact in negated]]
+    negative = [*map(_fact, deletes), *[_negated_fact(fact) for fact in adds if fact in negated]]
     return (*positive, *map(Not, negative))
 
 
@@ -256,5 +254,5 @@ def _fact(fact: int) -> Atom:
     return Atom(f"fact-{fact}")
 
 
-def _absence(fact: int) -> Atom:
+def _negated_fact(fact: int) -> Atom:
     return Atom(f"no-fact-{fact}")

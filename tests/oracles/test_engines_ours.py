@@ -30,11 +30,11 @@ from unified_planning.shortcuts import (
 from unified_planning.test.examples import get_example_problems
 
 from planner.unified_planning import NAMES, register
-from planner.unified_planning.problem_features import SUPPORTED, features
+from planner.unified_planning.problem_features import SUPPORTED, other_features
 
 EXAMPLES = get_example_problems()
 TAKEN = sorted(name for name, case in EXAMPLES.items() if set(case.problem.kind.features) <= SUPPORTED)
-KNOWN = SUPPORTED | features()
+KNOWN = SUPPORTED | other_features()
 REFUSED = sorted(name for name, case in EXAMPLES.items() if not set(case.problem.kind.features) <= KNOWN)
 
 

@@ -7,7 +7,7 @@ import pytest
 from planner.errors import EngineError
 from planner.model import Action, Atom, DomainModel, Goal, Metric, Predicate, Problem
 from planner.plan import Statistics, Status, Step, StoppedBy
-from planner.unified_planning.foreign_engines import judged, unknown_engine
+from planner.unified_planning.foreign_engines import check_answer, unknown_engine_error
 from planner.unified_planning.jobs import Answer, EngineOutcome
 
 PLAN = (Step("dear"),)
@@ -38,7 +38,7 @@ def answer(status: str, steps: tuple[Step, ...] | None = None, **traits: bool) -
     ],
 )
 def test_optimal_needs_a_guarantee_and_the_costs(source: Problem, traits: dict[str, bool], status: Status) -> None:
-    result = judged(source, "somebody", answer("SOLVED_OPTIMALLY", PLAN, **traits), Statistics())
+    result = check_answer(source, "somebody", answer("SOLVED_OPTIMALLY", PLAN, **traits), Statistics())
     assert result.status is status
     assert result.cost == (1 if source.metric is Metric.LENGTH else source.domain.actions["dear"].cost[0])
     assert result.lower_bound == (result.cost if status is Status.OPTIMAL else None)
@@ -46,7 +46,9 @@ def test_optimal_needs_a_guarantee_and_the_costs(source: Problem, traits: dict[s
 
 
 def test_a_satisficing_plan_is_no_more() -> None:
-    result = judged(problem(), "x", answer("SOLVED_SATISFICING", PLAN, proves=True, sees_costs=True), Statistics())
+    result = check_answer(
+        problem(), "x", answer("SOLVED_SATISFICING", PLAN, proves=True, sees_costs=True), Statistics()
+    )
     assert (result.status, result.lower_bound) == (Status.SOLVED, None)
 
 
@@ -62,12 +64,12 @@ def test_a_satisficing_plan_is_no_more() -> None:
     ],
 )
 def test_no_plan(engine: str, status: str, expected: Status, stopped_by: StoppedBy) -> None:
-    result = judged(problem(), engine, answer(status), Statistics())
+    result = check_answer(problem(), engine, answer(status), Statistics())
     assert (result.status, result.stopped_by, result.plan) == (expected, stopped_by, None)
 
 
 def test_a_plan_that_a_limit_left_over_counts() -> None:
-    result = judged(problem(), "x", answer("TIMEOUT", PLAN, proves=True, sees_costs=True), Statistics())
+    result = check_answer(problem(), "x", answer("TIMEOUT", PLAN, proves=True, sees_costs=True), Statistics())
     assert (result.status, result.stopped_by, result.cost) == (Status.SOLVED, StoppedBy.TIME, 5)
 
 
@@ -82,10 +84,10 @@ def test_a_plan_that_a_limit_left_over_counts() -> None:
 )
 def test_what_cannot_be_is_an_error(given: Answer, message: str) -> None:
     with pytest.raises(EngineError, match=message):
-        judged(problem(), "liar", given, Statistics())
+        check_answer(problem(), "liar", given, Statistics())
 
 
 def test_unknown_names() -> None:
-    assert str(unknown_engine("symk", (), "up-symk")) == "the engine 'symk' is not installed; pip install up-symk"
-    assert str(unknown_engine("xyz", ("b", "a"), "")) == "there is no engine 'xyz'; installed are: b, a"
-    assert str(unknown_engine("xyz", (), "")) == "there is no engine 'xyz'; installed are: none"
+    assert str(unknown_engine_error("symk", (), "up-symk")) == "the engine 'symk' is not installed; pip install up-symk"
+    assert str(unknown_engine_error("xyz", ("b", "a"), "")) == "there is no engine 'xyz'; installed are: b, a"
+    assert str(unknown_engine_error("xyz", (), "")) == "there is no engine 'xyz'; installed are: none"

@@ -35,7 +35,7 @@ from planner.model import OPEN, Atom, CostFunction, Equals, Exists, Metric, When
 from planner.model import Not as Negation
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
-from planner.unified_planning.problem_features import SUPPORTED, in_words
+from planner.unified_planning.problem_features import SUPPORTED, describe_features
 from planner.unified_planning.problem_reader import Incoming, from_unified_planning
 
 
@@ -234,8 +234,8 @@ def test_a_quantified_variable_that_is_not_mentioned_is_kept() -> None:
 
 
 def test_all_features_have_words() -> None:
-    assert in_words(["INT_FLUENTS", "SIMPLE_NUMERIC_PLANNING"]) == "numeric fluents"
-    assert in_words(["TASK_ORDER_TOTAL", "HIERARCHICAL", "STATE_INVARIANTS"]) == (
+    assert describe_features(["INT_FLUENTS", "SIMPLE_NUMERIC_PLANNING"]) == "numeric fluents"
+    assert describe_features(["TASK_ORDER_TOTAL", "HIERARCHICAL", "STATE_INVARIANTS"]) == (
         "hierarchical task networks, state invariants"
     )
-    assert "_" not in in_words(SUPPORTED)
+    assert "_" not in describe_features(SUPPORTED)

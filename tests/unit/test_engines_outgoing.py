@@ -18,8 +18,8 @@ from planner.plan import Step
 from planner.semantics.simulation import Simulation
 from planner.unified_planning.engine_forms import width
 from planner.unified_planning.problem_reader import from_unified_planning
-from planner.unified_planning.problem_writer import tabulate, to_unified_planning
-from planner.unified_planning.propositional_form import propositional
+from planner.unified_planning.problem_writer import to_unified_planning
+from planner.unified_planning.propositional_form import to_propositional
 from planner.validation.validate import validate
 
 
@@ -72,7 +72,7 @@ def test_without_parameters_the_optimum_is_the_same(seed: int) -> None:
         assert expected is None
         return
     for conditional in (True, False):
-        plain = propositional(task, conditional=conditional)
+        plain = to_propositional(task, conditional=conditional)
         actions = plain.problem.domain.actions.values()
         assert not any(action.parameters or (action.when and not conditional) for action in actions)
         image = states(plain.problem, 1000)
@@ -219,7 +219,7 @@ def test_derived_predicates_that_depend_on_themselves_cannot_be_split() -> None:
     objects = tuple(Object(name) for name in "abc")
     task = ground(Problem("p", domain, objects, goal=Goal(Atom("far", ("a", "c")))), Limits())
     with pytest.raises(UnsupportedError, match="depend on themselves"):
-        propositional(task)
+        to_propositional(task)
 
 
 @pytest.mark.parametrize(
@@ -235,9 +235,3 @@ def test_derived_predicates_that_depend_on_themselves_cannot_be_split() -> None:
 )
 def test_width_counts_what_is_multiplied_out(formula, conjunctions) -> None:
     assert width(formula) == conjunctions
-
-
-def test_long_tables_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr("planner.unified_planning.problem_writer.TABLE_LIMIT", 1)
-    with pytest.raises(UnsupportedError, match="a table of 2 entries"):
-        tabulate(errand(cost=(Atom("toll", ("?from",)), 1)))

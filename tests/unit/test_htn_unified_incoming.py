@@ -49,7 +49,7 @@ from planner.model import Or as Either
 from planner.plan import Status, StoppedBy
 from planner.solve import solve
 from planner.unified_planning import problem_features, register
-from planner.unified_planning.engine import validated
+from planner.unified_planning.engine import convert_verdict
 from planner.unified_planning.problem_reader import from_unified_planning
 from planner.validation.verdict import Verdict
 
@@ -452,7 +452,7 @@ def test_a_verdict_that_a_limit_kept_from_being_reached_is_unknown() -> None:
     errands = Errands()
     errands.network.add_subtask(errands.go, errands.shop)
     verdict = Verdict(valid=False, cost=7, reason="too long", stopped_by=StoppedBy.TIME)
-    found = validated(verdict, errands.plan(), errands.read(), "forethought")
+    found = convert_verdict(verdict, errands.plan(), errands.read(), "forethought")
     assert (found.status.name, found.log_messages[0].message) == ("UNKNOWN", "too long")
 
 

@@ -19,7 +19,7 @@ from planner.model.actions import Action, Case, Constraint, ConstraintKind, Outc
 from planner.model.domain import DomainModel, Predicate
 from planner.model.formulas import TRUE, Atom, Not, Object, Variable
 from planner.model.problem import Goal, Problem
-from planner.unified_planning.jobs import bare
+from planner.unified_planning.jobs import without_python_values
 
 ROBOT, ROOM = Variable("?r", ("robot",)), ("room",)
 AT, LOST = Predicate("at", (Variable("?r", ("robot",)), Variable("?x", ROOM))), Predicate("lost", (ROBOT,))
@@ -152,7 +152,8 @@ def test_hierarchies_keep_their_outcomes() -> None:
 
 
 def test_engines_plan_on_what_is_intended() -> None:
-    (move,) = bare(errand(risk=Decimal("0.5"), cases=(Case(("_", "a", "_"), Decimal("0.5")),))).domain.actions.values()
+    problem = errand(risk=Decimal("0.5"), cases=(Case(("_", "a", "_"), Decimal("0.5")),))
+    (move,) = without_python_values(problem).domain.actions.values()
     assert not move.is_uncertain
     assert move.requires != TRUE
 
