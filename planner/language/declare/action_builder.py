@@ -1,6 +1,7 @@
-"""From what an author says about an action to the immutable `Action`, checked field by field.
+"""Build the immutable `Action` from its fields as authors write them, each checked at its place.
 
-That includes costs and uses (numbers, static functions, Python functions), and cases: odds for certain arguments.
+The fields include costs and uses (numbers, static functions, Python functions) and cases (probabilities for certain
+arguments).
 """
 
 from __future__ import annotations
@@ -45,20 +46,20 @@ from planner.model.formulas import Atom, Formula, Object, Variable, conjuncts
 from planner.model.problem import COST
 
 _NUMERIC: Final = re.compile(r"\s*[-+.]?\d[^()]*\Z")
-"""A text that is a number, or a mistake in one; `1()` is a function all the same."""
+"""Texts that are numbers, or mistakes in numbers; `1()` is a function."""
 _TRUTHS: Final = frozenset({"yes", "no", "on", "off", "true", "false"})
-"""Words that no function is named: who writes them means something else."""
+"""Words that are no names of functions: authors who write them mean something else."""
 
 
 TIME: Final = frozenset({"duration", "seconds"})
-"""What answers call the time that a plan takes."""
+"""Names of the time that a plan takes, in answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """Reads the amounts of one action; `scope` has its parameters, and collects the functions that occur.
+    """Reads the amounts of one action; `scope` has its parameters, and records uses of functions.
 
-    `exact` where names without `?` never mean parameters, as in finished models.
+    Where `exact`, names without `?` never mean parameters, as in finished models.
     """
 
     scope: Scope
@@ -66,7 +67,7 @@ class Amounts:
     exact: bool
 
     def resources(self, value: Any, place: Place) -> dict[str, tuple[CostTerm, ...]]:
-        """Return how much is used of each resource."""
+        """Read the amounts of each resource that a step uses."""
         found = {}
         for name, amount in check_mapping(value, "uses", place).items():
             here = place.within(name)
@@ -81,7 +82,7 @@ class Amounts:
         return found
 
     def terms(self, value: Any, what: str, place: Place) -> tuple[CostTerm, ...]:
-        """Return the terms whose sum is `value`; `what` is the name of the amount in messages."""
+        """Read the terms whose sum is `value`; messages call the amount `what`."""
         if isinstance(value, list | tuple):
             return tuple([self._term(item, what, place.within(index)) for index, item in enumerate(value)])
         return (self._term(value, what, place),)
@@ -112,7 +113,7 @@ class Amounts:
             raise place.error(f"{what} {mistake.problem}", mistake.hint) from None
 
     def _function(self, function: Callable[..., Any], what: str, place: Place) -> Callable[..., Any]:
-        """Return `function` as one of all planning parameters; it may name those that it needs, in any order."""
+        """Adapt `function`, which may name the planning parameters that it needs in any order, to take all of them."""
         try:
             wanted = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError):
@@ -133,16 +134,12 @@ class Amounts:
 
 
 def cases_of(value: Any, parameters: Collection[Any], outcomes: Collection[Any], place: Place) -> tuple[Case, ...]:
-    """Return the cases of an action with these `parameters` and `outcomes`; raises an error at `place`."""
-    return tuple(
-        [
-            _case(item, len(parameters), len(outcomes), place.within(index))
-            for index, item in enumerate(check_list(value, "cases", place))
-        ]
-    )
+    """Read the cases of an action with these `parameters` and `outcomes`; raises an error at `place`."""
+    items = enumerate(check_list(value, "cases", place))
+    return tuple([_read_case(item, len(parameters), len(outcomes), place.within(index)) for index, item in items])
 
 
-def _case(item: Any, parameters: int, outcomes: int, place: Place) -> Case:
+def _read_case(item: Any, parameters: int, outcomes: int, place: Place) -> Case:
     if not isinstance(item, Case):
         message = f"{abbreviate(item)} is no case"
         raise place.error(message, "write Case(arguments, risk), where '_' stands for any object")
@@ -165,7 +162,7 @@ _USUAL = frozenset({"requires", "provides", "modifies", "cost", "creates", "reso
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An action, and the patterns of its `after`, which name other actions."""
+    """An action and its place; `after` are patterns that name other actions."""
 
     action: Action
     place: Place
@@ -173,9 +170,9 @@ class Declared:
 
 
 class ActionBuilder:
-    """Builds one action; `exact` where names without `?` never mean parameters, as in finished models.
+    """Builds one action; where `exact`, names without `?` never mean parameters, as in finished models.
 
-    `known` are the texts that actions with the same parameters have used before.
+    `known` maps texts that other actions with the same parameters have used to formulas.
     """
 
     def __init__(
@@ -209,7 +206,7 @@ class ActionBuilder:
         self._after: list[Use] = []
 
     def build(self, fields: ActionFields, default_resolution: Decimal | None) -> Declared:
-        """Return the action that `fields` describe."""
+        """Build the action that `fields` describe."""
         place = self._place
         if not _FIELDS.issuperset(fields):
             field = next(field for field in fields if field not in _FIELDS)
@@ -226,19 +223,16 @@ class ActionBuilder:
             parameters=self._parameters.planning,
             requires=requires,
             provides=self._inside.literals(fields.get("provides"), place.within("provides")),
-            modifies=self._outside.patterns(fields["modifies"], place.within("modifies"))
-            if "modifies" in fields
-            else (),
+            modifies=self._outside.patterns(fields.get("modifies"), place.within("modifies")),
             cost=self._cost(fields.get("cost", 1), resolution, place.within("cost")),
             creates=creates,
-            data=self._data(requires) if self._parameters.data else (),
+            data=tuple([self._with_source(parameter, requires) for parameter in self._parameters.data]),
             uses=self._amounts(resolution).resources(fields["uses"], place.within("uses")) if "uses" in fields else {},
-            **({} if _USUAL.issuperset(fields) else self._others(fields)),
+            **({} if _USUAL.issuperset(fields) else self._read_rare_fields(fields)),
         )
         return Declared(action, place, self._after or ())
 
-    def _others(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the fields that few actions have."""
+    def _read_rare_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         place = self._place
         found: dict[str, Any] = {
             field: read(self, fields[field], place.within(field)) for field, read in self._READERS if field in fields
@@ -253,7 +247,7 @@ class ActionBuilder:
 
     @property
     def fresh(self) -> Mapping[str, Formula]:
-        """The texts that were read where nothing but parameters and constants has a name."""
+        """The texts that this action reads first, where only parameters and constants have names."""
         return self._outside.fresh
 
     def _creates(self, creates: Mapping[str, Any]) -> dict[str, str]:
@@ -275,9 +269,8 @@ class ActionBuilder:
             return ()
         if isinstance(value, When | ModelWhen):
             return (self._one_when(value, place),)
-        return tuple(
-            [self._one_when(item, place.within(index)) for index, item in enumerate(check_list(value, "when", place))]
-        )
+        items = enumerate(check_list(value, "when", place))
+        return tuple([self._one_when(item, place.within(index)) for index, item in items])
 
     def _one_when(self, when: Any, place: Place) -> ModelWhen:
         if not isinstance(when, When | ModelWhen):
@@ -304,7 +297,7 @@ class ActionBuilder:
         return found
 
     def _cost(self, value: Any, resolution: Decimal | None, place: Place) -> tuple[CostTerm, ...]:
-        if type(value) is int and value >= 0 and resolution is None:
+        if type(value) is int and value >= 0 and resolution is None:  # most actions: no need for a reader of amounts
             return (check_number(value, "the cost", place),)
         return self._amounts(resolution).terms(value, "the cost", place)
 
@@ -313,9 +306,6 @@ class ActionBuilder:
 
     def _after_patterns(self, value: Any, place: Place) -> tuple[Atom, ...]:
         return self._conditions(replace(self._scope, uses=self._after)).patterns(value, place) if value else ()
-
-    def _data(self, requires: Formula) -> tuple[DataParameter, ...]:
-        return tuple([self._with_source(parameter, requires) for parameter in self._parameters.data])
 
     def _with_source(self, parameter: DataParameter, requires: Formula) -> DataParameter:
         source = (self._parameters.sources or {}).get(parameter.name)
@@ -344,14 +334,10 @@ class ActionBuilder:
                 raise place.within(index).error(message, "write Outcome(probability, provides=…)")
             here = place.within(index)
             probability = check_decimal(item.probability, "the probability of an outcome", here.within("probability"))
-            found.append(
-                ModelOutcome(
-                    probability,
-                    inside.literals(item.provides, here.within("provides")),
-                    inside.patterns(item.modifies, here.within("modifies")),
-                    check_text(item.name, "an outcome's name", here.within("name")),
-                )
-            )
+            provides = inside.literals(item.provides, here.within("provides"))
+            modifies = inside.patterns(item.modifies, here.within("modifies"))
+            name = check_text(item.name, "an outcome's name", here.within("name"))
+            found.append(ModelOutcome(probability, provides, modifies, name))
         check_distribution([outcome.probability for outcome in found], place)
         return tuple(found)
 
@@ -367,4 +353,4 @@ class ActionBuilder:
         ("similes", lambda _, value, place: check_texts(value, "similes", place)),
         ("examples", lambda _, value, place: check_texts(value, "examples", place)),
     )
-    """What reads the other fields, in order."""
+    """The readers of the fields that few actions have, in order."""

@@ -1,6 +1,7 @@
-"""The parameters of actions: those of planning types, which search binds, and data parameters with their types.
+"""Read the parameters of actions: planning parameters, which search binds, and data parameters with Python types.
 
-A Python function can carry out a declared action if its parameters are those of the action.
+They come from a mapping or from the signature of a Python function. A function can carry out a declared action if it
+takes the parameters of the action.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ NAMED: Final[Mapping[str, Any]] = {
 }
 _NAMES: Final = {value: name for name, value in NAMED.items()}
 _LONGEST: Final = 200
-"""Characters in a type's text: more than any hand writes, and little enough to recurse over."""
+"""Most characters in the text of a type: more than anybody writes, and few enough to recurse over."""
 
 
 def parse_data_type(text: str) -> Any | None:
-    """Return the Python type that `text` names: a name, `list[type]`, `dict[str, type]`, `type | None`; else None."""
+    """Parse the Python type `text`: a name, `list[type]`, `dict[str, type]` or `type | None`; None for other texts."""
     text = text.strip()
     if len(text) > _LONGEST:
         return None
@@ -62,7 +63,7 @@ def parse_data_type(text: str) -> Any | None:
 
 
 def data_type_name(annotation: Any) -> str | None:
-    """Return the text for which `parse_data_type` gives `annotation`, or None where there is none."""
+    """Return the text from which `parse_data_type` makes `annotation`; None where there is none."""
     origin, members = get_origin(annotation), get_args(annotation)
     if origin is None:
         return _NAMES.get(annotation) if annotation.__hash__ else None
@@ -83,7 +84,7 @@ _CONTEXT: Final = re.compile(r"(^|\.)Context(\[.*\])?$")
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Planning parameters and data parameters, each in the order declared; sources of data are still as written."""
+    """Planning parameters and data parameters in the order of declaration; `sources` of data are not resolved yet."""
 
     planning: tuple[Variable, ...] = ()
     data: tuple[DataParameter, ...] = ()
@@ -94,14 +95,14 @@ NONE: Final = Parameters()
 
 
 def read_parameters(value: Mapping[str, Any] | Iterable[Any], types_: Types, place: Place) -> Parameters:
-    """Return the parameters that `value` gives: name → planning type, data type, or `DataParameter`.
+    """Read parameters from a mapping (name → planning type, data type, or `DataParameter`).
 
-    A sequence of `Variable` and `DataParameter` is taken as well.
+    `value` may also be a sequence of `Variable` and `DataParameter`.
     """
     if not value and isinstance(value, list | tuple | dict):
         return NONE
     if isinstance(value, list | tuple):
-        value = {_own_name(item, place): item for item in value}
+        value = {_name_of(item, place): item for item in value}
     reader = _Reader(types_)
     for name, annotation in check_mapping(value, "parameters", place).items():
         reader.add(name.removeprefix("?"), annotation, inspect.Parameter.empty, place.within(name))
@@ -109,13 +110,13 @@ def read_parameters(value: Mapping[str, Any] | Iterable[Any], types_: Types, pla
 
 
 def read_signature(function: Callable[..., Any], types_: Types, place: Place, names: Mapping[str, Any]) -> Parameters:
-    """Return the parameters of `function` by its annotations; `names` are visible where it is defined."""
+    """Read the parameters of `function` from its annotations; `names` are visible where it is defined."""
     reader = _Reader(types_)
     for parameter in inspect_signature(function, place).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise place.error(f"an action's function has no *{parameter.name}: its parameters must be known")
         if not is_context(parameter):
-            annotation = _evaluated(parameter, function, types_, place, names)
+            annotation = _evaluate_annotation(parameter, function, types_, place, names)
             reader.add(parameter.name, annotation, parameter.default, place)
     return reader.result()
 
@@ -162,7 +163,7 @@ class _Reader:
                 raise place.error(f"parameter {name!r} has a default, but search binds it")
             self._planning[name] = Variable(f"?{name}", found)
         else:
-            self._add_data(name, _data_parameter(name, annotation, default, place), place)
+            self._add_data(name, _make_data_parameter(name, annotation, default, place), place)
 
     def _add_data(self, name: str, parameter: DataParameter, place: Place) -> None:
         source: Any = parameter.source
@@ -171,7 +172,10 @@ class _Reader:
         elif source is not None:
             self._sources[name] = Source(source.fact, source.path, source.approved)
         if isinstance(parameter.annotation, str):
-            parameter = replace(parameter, annotation=_named_type(parameter.annotation, self._types, place))
+            found = parse_data_type(parameter.annotation)
+            if found is None:
+                raise self._types.unknown(parameter.annotation, place)
+            parameter = replace(parameter, annotation=found)
         self._data[name] = replace(parameter, source=None)
 
     def result(self) -> Parameters:
@@ -180,12 +184,12 @@ class _Reader:
 
 @lru_cache(maxsize=16384)
 def _variable(name: str, type_: str) -> Variable:
-    """Return a variable; domains of many actions have few different ones."""
+    """Make a variable; domains with many actions have few different ones."""
     return Variable(f"?{name}", (type_,))
 
 
 def planning_types(annotation: Any, types_: Types, place: Place) -> tuple[str, ...] | None:
-    """Return the planning types that `annotation` gives, or None where it is the type of data."""
+    """Return the planning types that `annotation` names, or None where it is the type of data."""
     if isinstance(annotation, str):
         if all(name.strip() in types_ for name in annotation.split("|")):
             return types_.resolve(annotation, place)
@@ -207,21 +211,14 @@ def planning_types(annotation: Any, types_: Types, place: Place) -> tuple[str, .
     return None
 
 
-def _named_type(name: str, types_: Types, place: Place) -> Any:
-    found = parse_data_type(name)
-    if found is None:
-        raise types_.unknown(name, place)
-    return found
-
-
-def _own_name(item: Any, place: Place) -> str:
+def _name_of(item: Any, place: Place) -> str:
     if isinstance(item, Variable | DataParameter):
         return item.name
     raise place.error(f"{abbreviate(item)} is no parameter", "give a mapping: {'name': type}")
 
 
-def _data_parameter(name: str, annotation: Any, default: Any, place: Place) -> DataParameter:
-    """Return a data parameter whose source, if any, is still a `Source`."""
+def _make_data_parameter(name: str, annotation: Any, default: Any, place: Place) -> DataParameter:
+    """Make a data parameter; its source, if any, is still a `Source`."""
     marks: list[Any] = []
     if get_origin(annotation) is Annotated:
         annotation, *marks = get_args(annotation)
@@ -237,7 +234,7 @@ def _data_parameter(name: str, annotation: Any, default: Any, place: Place) -> D
         default = _field_default(field, default, name, place)
     return DataParameter(
         name,
-        _annotated(annotation, rest),
+        _annotate(annotation, rest),
         default,
         next((mark for mark in marks if isinstance(mark, Source)), None),  # type: ignore[arg-type]  # resolved later
         any(isinstance(mark, Fixed) for mark in marks),
@@ -245,8 +242,8 @@ def _data_parameter(name: str, annotation: Any, default: Any, place: Place) -> D
     )
 
 
-def _annotated(annotation: Any, marks: list[Any]) -> Any:
-    """Return `annotation` with the marks that are not ours: limits that handlers check with pydantic."""
+def _annotate(annotation: Any, marks: list[Any]) -> Any:
+    """Add foreign marks to `annotation`: limits that handlers check with pydantic."""
     if isinstance(annotation, str):
         annotation = parse_data_type(annotation) or annotation
     for mark in marks:
@@ -265,10 +262,10 @@ def _field_default(field: Any, default: Any, name: str, place: Place) -> Any:
     return default if field.is_required() else field.default
 
 
-def _evaluated(
+def _evaluate_annotation(
     parameter: inspect.Parameter, function: Callable[..., Any], types_: Types, place: Place, names: Mapping[str, Any]
 ) -> Any:
-    """Return the annotation of `parameter` as a value, whether or not annotations are kept as text."""
+    """Evaluate the annotation of `parameter`, unless it is a value already."""
     text = parameter.annotation
     if text is parameter.empty:
         message = f"parameter {parameter.name!r} has no annotation"
@@ -288,7 +285,7 @@ def _evaluated(
 
 
 def check_handler(action: Action, handler: Callable[..., Any], types: Types, place: Place) -> None:
-    """Raise an error unless `handler` takes exactly the parameters of `action` (and, if it likes, a context)."""
+    """Raise an error unless `handler` takes exactly the parameters of `action`, and perhaps a context."""
     planning = {variable.name.removeprefix("?"): variable for variable in action.parameters}
     wanted = [*planning, *[parameter.name for parameter in action.data]]
     taken = list(inspect_signature(handler, place).parameters.values())
@@ -296,7 +293,7 @@ def check_handler(action: Action, handler: Callable[..., Any], types: Types, pla
     named = {each.name: each for each in taken if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
     what = f"the function bound to {action.signature}"
     for parameter in named.values():
-        _check_parameter(parameter, wanted, what, place)
+        _check_parameter(parameter, wanted, what, "handlers", place)
         variable = planning.get(parameter.name)
         annotation = parameter.annotation
         if variable and isinstance(annotation, type) and issubclass(annotation, Entity):
@@ -310,22 +307,18 @@ def check_handler(action: Action, handler: Callable[..., Any], types: Types, pla
 
 
 def check_takes_some(action: Action, function: Callable[..., Any], place: Place) -> None:
-    """Raise an error unless `function` takes only a context, and parameters of `action`: all or some of them."""
+    """Raise an error unless `function` takes only parameters of `action`, perhaps not all, and perhaps a context."""
     wanted = [variable.name.removeprefix("?") for variable in action.parameters]
     wanted += [parameter.name for parameter in action.data]
     what = f"the check of {action.signature}"
     for parameter in inspect_signature(function, place).parameters.values():
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise place.error(f"{what} takes {parameter.name!r} by position only; checks are called by name")
-        anything = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-        if parameter.default is parameter.empty and not (anything or parameter.name in wanted or is_context(parameter)):
-            near = did_you_mean(parameter.name, wanted) or f"the parameters are {', '.join(wanted) or 'none'}"
-            raise place.error(f"{what} takes {parameter.name!r}, which the action does not have", near)
+        if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            _check_parameter(parameter, wanted, what, "checks", place)
 
 
-def _check_parameter(parameter: inspect.Parameter, wanted: list[str], what: str, place: Place) -> None:
+def _check_parameter(parameter: inspect.Parameter, wanted: list[str], what: str, kind: str, place: Place) -> None:
     if parameter.kind is parameter.POSITIONAL_ONLY:
-        raise place.error(f"{what} takes {parameter.name!r} by position only; handlers are called by name")
+        raise place.error(f"{what} takes {parameter.name!r} by position only; {kind} are called by name")
     if parameter.name not in wanted and not is_context(parameter) and parameter.default is parameter.empty:
         near = did_you_mean(parameter.name, wanted) or f"the parameters are {', '.join(wanted) or 'none'}"
         raise place.error(f"{what} takes {parameter.name!r}, which the action does not have", near)

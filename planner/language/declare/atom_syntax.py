@@ -1,4 +1,4 @@
-"""The text of atoms: `name(arg, …)`, `name`, `not atom`, `a == b`, `a != b`. Nothing is resolved here.
+"""Parse the text of atoms: `name(arg, …)`, `name`, `not atom`, `a == b`, `a != b`. Names are not resolved here.
 
 A name is any run of characters without spaces and without the signs that the notation itself uses.
 """
@@ -19,11 +19,11 @@ _NEGATION: Final = re.compile(r"\s*not\s+(?=\S)")
 _WHOLE_NAME: Final = re.compile(rf"{_NAME}\Z")
 _SHOWN: Final = 60
 _EXAMINED: Final = 2000
-"""Characters that are looked at for what is wrong with a text."""
+"""Most characters of a text that diagnoses examine."""
 
 
 class NotationError(ValueError):
-    """A text that is no atom: `problem`, and how to mend it."""
+    """A text is no atom; `problem` says why, and `hint` how to mend it."""
 
     def __init__(self, problem: str, hint: str | None = None) -> None:
         super().__init__(problem, hint)
@@ -41,7 +41,7 @@ def is_name(text: object) -> bool:
 
 
 def is_atom_name(text: object) -> bool:
-    """Return whether `text` may name a predicate, function or action: what stands before parentheses."""
+    """Return whether `text` may name a predicate, function or action, which stand before parentheses."""
     return isinstance(text, str) and _is_atom_name(text)
 
 
@@ -51,7 +51,7 @@ def _is_atom_name(text: str) -> bool:
 
 
 def explain_bad_name(text: object, what: str) -> tuple[str, str]:
-    """Return the message and the rule for `text`, which breaks it, as the name of `what`."""
+    """Return the message that `text` cannot be the name of `what`, and the rule that it breaks."""
     if isinstance(text, str) and text.lower() in KEYWORDS:
         rule = "PDDL expressions begin with this word, so that nothing else may"
     elif text in ("_", "-"):
@@ -62,7 +62,7 @@ def explain_bad_name(text: object, what: str) -> tuple[str, str]:
 
 
 def parse_atom(text: str) -> Atom:
-    """Return the atom that `text` writes, with its terms as written; raises `NotationError`."""
+    """Parse the atom `text`; its terms stay as written. Raises `NotationError`."""
     match = _ATOM.match(text)
     if match is None or match[1] == "_" or match[1].lower() in KEYWORDS:
         raise _diagnose(text)
@@ -76,7 +76,7 @@ def parse_atom(text: str) -> Atom:
 
 @lru_cache(maxsize=16384)
 def parse_literal(text: str) -> Atom | Equals | Not:
-    """Return the atom, equality or negation that `text` writes; raises `NotationError`."""
+    """Parse the atom, equality or negation `text`; raises `NotationError`."""
     negated = _NEGATION.match(text)
     body = text[negated.end() :] if negated else text
     equality = _EQUALITY.match(body) if "=" in body else None
@@ -90,7 +90,7 @@ def parse_literal(text: str) -> Atom | Equals | Not:
 
 
 def abbreviate(text: object) -> str:
-    """Return `text` in quotes, or what else it is, shortened for a message."""
+    """Shorten a text, in quotes, or any other value for a message."""
     what = text if isinstance(text, str) else repr(text)
     cut = what if len(what) <= _SHOWN else what[: _SHOWN - 1] + "…"
     return repr(cut) if isinstance(text, str) else cut
@@ -110,7 +110,7 @@ _DIAGNOSES: Final[tuple[tuple[str, str, str | None], ...]] = (
     (r",\s*[,)]|\(\s*,", "lacks an argument at a comma", None),
     (r"\([^()]*[^\s,(]\s+[^\s,()]", "is no atom", "arguments are separated by commas"),
 )
-"""What is likely wrong with a text: a sign of it, the complaint, and how to mend it; the first that fits is told."""
+"""Likely mistakes in a text: a pattern, the complaint, and how to mend it; the first match counts."""
 
 
 def _diagnose(text: str) -> NotationError:

@@ -1,7 +1,7 @@
-"""From what authors write (texts, atoms, formulas, lists of these) to resolved formulas, literals and constraints.
+"""Read conditions, effects and constraints that authors write as texts, atoms, formulas, and lists of these.
 
-Constraints (`always`, `sometime`, `at_most`, `before`, `never` and their like) take a condition, or `done(…)`: a step.
-With a `utility` a constraint is a wish.
+Constraints (`always`, `sometime`, `at_most`, `before`, `never` and their like) take a condition, or a step `done(…)`.
+With a `utility` a constraint is soft.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from planner.model.formulas import (
 )
 
 DEEPEST: Final = 90
-"""How deep a formula may nest; PDDL text has a similar bound."""
+"""Deepest nesting of a formula, in levels; PDDL text has a similar bound."""
 NOTHING: Final[Mapping[str, Formula]] = {}
 _SINGLE: Final = str | PredicateRef | Formula
 
 
 class Conditions:
-    """Reads the conditions of one declaration, whose names `scope` gives.
+    """Reads the conditions of one declaration and resolves their names in `scope`.
 
-    `known` are texts that were read in an equal scope before, and noted; `fresh` are those that are read here.
+    `known` maps texts that another declaration with an equal scope has read to formulas; `fresh` collects further ones.
     """
 
     def __init__(
@@ -63,36 +63,35 @@ class Conditions:
         self._known = known
 
     def formula(self, value: Any, place: Place) -> Formula:
-        """Return the conjunction of what `value` says; `TRUE` for nothing."""
-        parts = self._parts(*_listed(value, place), place)
+        """Read `value` as a conjunction; nothing gives `TRUE`."""
+        parts = self._read_parts(*_list_items(value, place), place)
         return conjunction(parts) if parts else TRUE
 
     def literals(self, value: Any, place: Place) -> tuple[Literal, ...]:
-        """Return atoms and negated atoms; an error for anything else."""
-        items, single = _listed(value, place)
-        parts = self._parts(items, single, place)
+        """Read atoms and negated atoms; raise an error for anything else."""
+        items, single = _list_items(value, place)
+        parts = self._read_parts(items, single, place)
         if {part.__class__ for part in parts} <= {Atom}:
             return tuple(parts)  # type: ignore[arg-type]  # atoms, all of them
-        return tuple(
-            [
-                _literal(each, place if single else place.within(index))
-                for index, part in enumerate(parts)
-                for each in conjuncts(part)
-            ]
-        )
+        found = [
+            (place if single else place.within(index), each)
+            for index, part in enumerate(parts)
+            for each in conjuncts(part)
+        ]
+        return tuple([_check_literal(each, here) for here, each in found])
 
-    def _parts(self, items: Sequence[Any], single: bool, place: Place) -> list[Formula]:
+    def _read_parts(self, items: Sequence[Any], single: bool, place: Place) -> list[Formula]:
         known = self._known
         parts = []
         for index, item in enumerate(items):
             part = known.get(item) if item.__class__ is str else None
-            parts.append(self._resolved(item, place if single else place.within(index)) if part is None else part)
+            parts.append(self._read(item, place if single else place.within(index)) if part is None else part)
         return parts
 
     def patterns(self, value: Any, place: Place, *, record: bool = True) -> tuple[Atom, ...]:
-        """Return atoms whose arguments may be open; an error for anything else."""
+        """Read atoms whose arguments may be open; raise an error for anything else."""
         found = []
-        items, single = _listed(value, place)
+        items, single = _list_items(value, place)
         for index, item in enumerate(items):
             item_place = place if single else place.within(index)
             formula, bare = read_item(item, item_place)
@@ -103,7 +102,7 @@ class Conditions:
             found.append(self.scope.atom(formula, item_place, bare=bare, may_open=True, record=record))
         return tuple(found)
 
-    def _resolved(self, item: Any, place: Place) -> Formula:
+    def _read(self, item: Any, place: Place) -> Formula:
         formula, bare = read_item(item, place)
         resolved = self._resolve(formula, place, self.scope, bare and self._bare, 0)
         if bare and item.__class__ is str:
@@ -145,8 +144,8 @@ class Conditions:
                     raise place.error(f"the variable {variable.name} is of the unknown type {name!r}", near)
 
 
-def _listed(value: Any, place: Place) -> tuple[Sequence[Any], bool]:
-    """Return the single conditions that `value` holds, and whether it is one itself: then it has the place of all."""
+def _list_items(value: Any, place: Place) -> tuple[Sequence[Any], bool]:
+    """Return the single conditions in `value`, and whether `value` is a single condition itself, with one place."""
     if value.__class__ is list or value.__class__ is tuple:
         return value, False
     if value is None:
@@ -158,7 +157,7 @@ def _listed(value: Any, place: Place) -> tuple[Sequence[Any], bool]:
     raise place.error(f"{abbreviate(value)} is no condition", "write an atom as text, or a list of them")
 
 
-def _literal(part: Formula, place: Place) -> Literal:
+def _check_literal(part: Formula, place: Place) -> Literal:
     if isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom)):
         return part
     message = f"an effect is an atom or a negated atom, not {abbreviate(str(part))}"
@@ -166,10 +165,10 @@ def _literal(part: Formula, place: Place) -> Literal:
 
 
 def read_item(item: Any, place: Place) -> tuple[Formula, bool]:
-    """Return the formula of one item, unresolved, and whether bare names in it may mean parameters."""
+    """Parse one item; return the formula, unresolved, and whether names without `?` in it may mean parameters."""
     if isinstance(item, str):
         if item.lstrip().startswith("("):
-            return _pddl(item, place), False
+            return _parse_pddl(item, place), False
         try:
             return parse_literal(item), True
         except NotationError as mistake:
@@ -181,7 +180,7 @@ def read_item(item: Any, place: Place) -> tuple[Formula, bool]:
     raise place.error(f"{abbreviate(item)} is no condition", "write an atom as text: 'name(arg, …)'")
 
 
-def _pddl(text: str, place: Place) -> Formula:
+def _parse_pddl(text: str, place: Place) -> Formula:
     from planner.language.pddl import parse_condition
 
     try:
@@ -198,7 +197,7 @@ Utility = Number | float | str | None
 
 
 class PlacedValue(NamedTuple):
-    """A condition or step as it was written, and where."""
+    """A condition or step as an author writes it, and where."""
 
     value: Any
     place: Place
@@ -206,7 +205,7 @@ class PlacedValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A constraint as it was written at `place`; its names have no meaning before a problem is declared with it."""
+    """A constraint as an author writes it at `place`; the declaration of a problem resolves its names."""
 
     kind: ConstraintKind
     what: PlacedValue
@@ -222,69 +221,72 @@ Constraints = ConstraintLike | Iterable[ConstraintLike]
 
 def always(condition: Condition, *, utility: Utility = None) -> Demand:
     """Return the constraint that `condition` holds in every state, from the initial one to the last."""
-    return _demand(ConstraintKind.ALWAYS, condition, utility)
+    return _make_demand(ConstraintKind.ALWAYS, condition, utility)
 
 
 def sometime(happening: HappeningLike, *, utility: Utility = None) -> Demand:
     """Return the constraint that `happening` holds in some state, or is done."""
-    return _demand(ConstraintKind.SOMETIME, happening, utility)
+    return _make_demand(ConstraintKind.SOMETIME, happening, utility)
 
 
 def at_most(times: int, happening: HappeningLike, *, utility: Utility = None) -> Demand:
     """Return the constraint that `happening` begins to hold, or is done, at most so many times."""
-    return _demand(ConstraintKind.AT_MOST, happening, utility, times=times)
+    return _make_demand(ConstraintKind.AT_MOST, happening, utility, times=times)
 
 
 def never(happening: HappeningLike, *, utility: Utility = None) -> Demand:
     """Return the constraint that `happening` holds in no state, or is not done at all."""
-    return _demand(ConstraintKind.AT_MOST, happening, utility, times=0)
+    return _make_demand(ConstraintKind.AT_MOST, happening, utility, times=0)
 
 
 def before(first: HappeningLike, then: HappeningLike, *, utility: Utility = None) -> Demand:
     """Return the constraint that whenever `then` happens, `first` has happened before, in an earlier state."""
-    return _demand(ConstraintKind.BEFORE, first, utility, other=PlacedValue(then, find_caller()))
+    return _make_demand(ConstraintKind.BEFORE, first, utility, other=PlacedValue(then, find_caller()))
 
 
 def never_after(what: HappeningLike, after: HappeningLike, *, utility: Utility = None) -> Demand:
     """Return the constraint that `what` happens in no state after one in which `after` has happened."""
-    return _demand(ConstraintKind.NEVER_AFTER, what, utility, other=PlacedValue(after, find_caller()))
+    return _make_demand(ConstraintKind.NEVER_AFTER, what, utility, other=PlacedValue(after, find_caller()))
 
 
 def forbidden(action: str | Atom, *, utility: Utility = None) -> Demand:
     """Return the constraint that no step is `action`, a pattern `action(args…)` whose arguments may be `_`."""
-    return _demand(ConstraintKind.AT_MOST, _step(action), utility, times=0)
+    return _make_demand(ConstraintKind.AT_MOST, _make_step(action), utility, times=0)
 
 
 def mandatory(action: str | Atom, *, utility: Utility = None) -> Demand:
     """Return the constraint that some step is `action`, a pattern `action(args…)` whose arguments may be `_`."""
-    return _demand(ConstraintKind.SOMETIME, _step(action), utility)
+    return _make_demand(ConstraintKind.SOMETIME, _make_step(action), utility)
 
 
 def done(action: str | Atom) -> Done:
     """Return what happens at every step that `action` covers: `action(args…)` with `_` for any object, or its name."""
-    return _step(action)
+    return _make_step(action)
 
 
-def _step(action: Any) -> Done:
+def _make_step(action: Any) -> Done:
     place = find_caller()
-    if isinstance(action, Done):
-        return action
-    return Done(parse_step_pattern(action, place))
+    return action if isinstance(action, Done) else Done(parse_step_pattern(action, place))
 
 
 def parse_step_pattern(action: Any, place: Place) -> Atom:
-    """Return the pattern of steps that `action` writes, with its arguments as written."""
-    if isinstance(action, Atom):
-        return action
-    if not isinstance(action, str):
-        raise place.error(f"{abbreviate(action)} is no step", "write 'action(arg, …)', with '_' for any object")
+    """Parse the pattern of steps `action`; its arguments stay as they are."""
+    return read_atom(action, place, "step", "'action(arg, …)', with '_' for any object")
+
+
+def read_atom(given: Any, place: Place, kind: str, form: str) -> Atom:
+    """Return the atom that `given` is, or writes as a text; messages call it `kind` and show its `form`."""
+    if isinstance(given, Atom):
+        return given
+    if not isinstance(given, str):
+        raise place.error(f"{abbreviate(given)} is no {kind}", f"write {form}")
     try:
-        return parse_atom(action)
+        return parse_atom(given)
     except NotationError as mistake:
         raise place.error(mistake.problem, mistake.hint) from None
 
 
-def _demand(
+def _make_demand(
     kind: ConstraintKind, what: Any, utility: Any, *, other: PlacedValue | None = None, times: Any = 1
 ) -> Demand:
     place = find_caller()
@@ -292,17 +294,17 @@ def _demand(
 
 
 class Reader(Protocol):
-    """What knows the objects, predicates and actions of a problem."""
+    """Resolves conditions and patterns of steps with the objects, predicates and actions of a problem."""
 
     def condition(self, value: Condition, place: Place) -> Formula:
-        """Return a condition; raises an error at `place` for a mistake."""
+        """Resolve a condition; raises an error at `place` for a mistake."""
 
     def step(self, pattern: Atom, place: Place) -> Atom:
-        """Return a pattern of steps, whose arguments may be open; raises an error at `place` for a mistake."""
+        """Resolve a pattern of steps, whose arguments may be open; raises an error at `place` for a mistake."""
 
 
 def split_constraints(value: Any) -> tuple[tuple[ConstraintLike, ...], Any]:
-    """Return the constraints in `value`, and all else that is in it."""
+    """Split `value` into its constraints and all else."""
     if isinstance(value, ConstraintLike):
         return (value,), ()
     if not isinstance(value, list | tuple):
@@ -314,19 +316,19 @@ def split_constraints(value: Any) -> tuple[tuple[ConstraintLike, ...], Any]:
 
 
 def constraints_of(value: Any, reader: Reader, place: Place) -> tuple[Constraint, ...]:
-    """Return the constraints that `value` lists, whose names mean what `reader` knows."""
+    """Read the constraints that `value` lists; `reader` resolves their names."""
     if isinstance(value, ConstraintLike):
         value = [value]
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise place.error(f"{abbreviate(value)} are no constraints", _EXAMPLES)
-    return tuple([_constraint(each, reader, place.within(at)) for at, each in enumerate(value)])
+    return tuple([_read_constraint(each, reader, place.within(at)) for at, each in enumerate(value)])
 
 
 _RELATING: Final = frozenset({ConstraintKind.BEFORE, ConstraintKind.NEVER_AFTER})
 _EXAMPLES: Final = "give a list of always(…), sometime(…), never(…), at_most(…), before(…), forbidden(…) and the like"
 
 
-def _constraint(demand: Any, reader: Reader, place: Place) -> Constraint:
+def _read_constraint(demand: Any, reader: Reader, place: Place) -> Constraint:
     if isinstance(demand, Constraint):
         second = None if demand.other is None else PlacedValue(demand.other, place)
         demand = Demand(demand.kind, PlacedValue(demand.what, place), place, second, demand.times, demand.utility)
@@ -340,16 +342,23 @@ def _constraint(demand: Any, reader: Reader, place: Place) -> Constraint:
         raise place.error(f"{abbreviate(kind)} is no kind of constraint", hint)
     if (demand.other is None) == (demand.kind in _RELATING):
         raise place.error(f"{demand.kind.name} relates two happenings, and no other kind does")
-    times = _times(demand)
-    other = None if demand.other is None else _happening(demand.other, reader)
-    what = _happening(demand.what, reader)
+    times = demand.times
+    if isinstance(times, bool) or not isinstance(times, int):
+        raise demand.place.error(f"{abbreviate(str(times))} is no number of times", "it is 0, 1, 2 …")
+    if times < 0:
+        raise demand.place.error(f"at most {times} times is less than never", "0 means never")
+    other = None if demand.other is None else _read_happening(demand.other, reader)
+    what = _read_happening(demand.what, reader)
     if demand.kind is ConstraintKind.ALWAYS and isinstance(what, Done):
         hint = "say what holds in each; mandatory(…) is for steps that have to be done"
         raise demand.what.place.error(f"'always' is about states, and {what.action} is a step", hint)
-    return Constraint(demand.kind, what, other, times, _utility(demand))
+    gain = None if demand.utility is None else check_number(demand.utility, "the utility of a constraint", demand.place)
+    if gain == 0:
+        raise demand.place.error("the utility of a constraint is 0; it must be above 0", "without one, it is no wish")
+    return Constraint(demand.kind, what, other, times, gain)
 
 
-def _happening(said: PlacedValue, reader: Reader) -> Formula | Done:
+def _read_happening(said: PlacedValue, reader: Reader) -> Formula | Done:
     value, place = said
     if value is None:
         raise place.error("a constraint is on None", "give a condition that may hold, or done(…) for a step")
@@ -361,21 +370,3 @@ def _happening(said: PlacedValue, reader: Reader) -> Formula | Done:
         hint = 'a step is written done("action(arg, …)"), and in documents {done: "action(arg, …)"}'
         raise place.error(f"{abbreviate(value)} is no condition", hint)
     return reader.condition(value, place)
-
-
-def _times(demand: Demand) -> int:
-    times = demand.times
-    if isinstance(times, bool) or not isinstance(times, int):
-        raise demand.place.error(f"{abbreviate(str(times))} is no number of times", "it is 0, 1, 2 …")
-    if times < 0:
-        raise demand.place.error(f"at most {times} times is less than never", "0 means never")
-    return times
-
-
-def _utility(demand: Demand) -> Number | None:
-    if demand.utility is None:
-        return None
-    gain = check_number(demand.utility, "the utility of a constraint", demand.place)
-    if gain == 0:
-        raise demand.place.error("the utility of a constraint is 0; it must be above 0", "without one, it is no wish")
-    return gain

@@ -5,7 +5,7 @@ What a predicate takes is declared, or what its uses agree on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -291,11 +291,6 @@ class Scope:
         return place.error(f"'{term}' in {inside} is {what} of {self.owner}", near)
 
 
-def no_names(owner: str, objects: Mapping[str, Object]) -> Scope:
-    """Return a scope with objects only: that of facts and goals."""
-    return Scope(owner, {}, objects)
-
-
 Kind = TypeVar("Kind")
 
 
@@ -313,12 +308,6 @@ class Signatures(Generic[Kind]):
         """The names that were declared or used in a new way since `inferred` was called."""
         self._types = 0
         """How many types there were then."""
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._arities
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arities)
 
     def declare(self, name: str, parameters: tuple[Variable, ...], place: Place) -> None:
         """Add a declared signature; an error where it was declared before, or used with another arity."""

@@ -1,4 +1,4 @@
-"""`Domain`: what authors write into. It finds the place of each declaration and hands it on."""
+"""`Domain` collects the declarations that authors write in Python, each with its place in their code."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any, TypeVar, Unpack, overload
 
 from planner.language.declare.action_parameters import Parameters, read_parameters, read_signature
-from planner.language.declare.atom_syntax import NotationError, abbreviate, parse_atom
-from planner.language.declare.condition_reader import Constraints
+from planner.language.declare.atom_syntax import abbreviate
+from planner.language.declare.condition_reader import Constraints, read_atom
 from planner.language.declare.declared_names import name_parameters
 from planner.language.declare.fields import (
     Place,
@@ -191,7 +191,7 @@ class Domain:
         `parameters` gives the types of the head's arguments, and of further variables: some object must fit those.
         """
         place = find_caller()
-        self._changed().derive(_atom(head, place), parameters, condition, place)
+        self._changed().derive(_read_head(head, place), parameters, condition, place)
 
     def problem(
         self,
@@ -256,13 +256,17 @@ class Domain:
             return head, self._declarations.variables(parameters, place)
         if "(" not in check_text(head, "a name", place):
             return head, name_parameters([self._declarations.types.resolve(each, place) for each in types])
-        atom = _atom(head, place)
+        atom = _read_head(head, place)
         if len(atom.args) != len(types):
             raise place.error(f"{head} names {len(atom.args)} parameters, but {len(types)} types are given")
         pairs = [(each.removeprefix("?"), type_) for each, type_ in zip(atom.args, types, strict=True)]
         if len(dict(pairs)) < len(pairs):
             raise place.error(f"{head} has two parameters of one name")
         return atom.predicate, self._declarations.variables(dict(pairs), place)
+
+
+def _read_head(head: str, place: Place) -> Atom:
+    return read_atom(check_text(head, "what is declared", place), place, "atom", "name(arg, …)")
 
 
 def _parents(types: Any, place: Place) -> dict[str, tuple[str, ...]]:
@@ -276,13 +280,6 @@ def _parents(types: Any, place: Place) -> dict[str, tuple[str, ...]]:
         if names.count(name) > 1:
             raise place.error(f"type {name!r} is declared twice")
     return dict.fromkeys(names, ("object",))
-
-
-def _atom(head: str, place: Place) -> Atom:
-    try:
-        return parse_atom(check_text(head, "what is declared", place))
-    except NotationError as mistake:
-        raise place.error(mistake.problem, mistake.hint) from None
 
 
 def declare_model(declarations: Declarations, model: DomainModel, place: Place) -> None:

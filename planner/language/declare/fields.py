@@ -1,4 +1,7 @@
-"""Read fields of declarations (texts, lists, mappings, tags, numbers), with errors at the place of the declaration."""
+"""Check fields of declarations (texts, lists, mappings, tags, numbers); errors have the place of the declaration.
+
+A function `check_…` returns the value in its exact form, or raises the error of the place.
+"""
 
 from __future__ import annotations
 
@@ -26,24 +29,24 @@ def format_count(number: int) -> str:
 
 
 def name_types(names: Iterable[str]) -> str:
-    """Return type names for a message: `'robot' or 'truck'`."""
+    """Join names of types for a message: `'robot' or 'truck'`."""
     return " or ".join(repr(name) for name in names)
 
 
 class Place(Protocol):
-    """A place of declaration: in Python, or in a document."""
+    """A place where something is declared, in Python or in a document."""
 
     @property
     def location(self) -> Location:
-        """Where it is."""
+        """The file, with line and column where known."""
         ...
 
     def error(self, message: str, hint: str | None = None) -> InputError:
-        """Return the error to raise for a mistake made here."""
+        """Make the error to raise for a mistake at this place."""
         ...
 
     def within(self, *path: str | int) -> Place:
-        """Return the place of a part, where parts have places of their own."""
+        """Return the place of a part, if parts have places of their own."""
         ...
 
 
@@ -60,16 +63,16 @@ class CodePlace:
         return Location(self.source, self.line)
 
     def error(self, message: str, hint: str | None = None) -> DeclarationError:
-        """Return a `DeclarationError` at this line."""
+        """Make a `DeclarationError` at this line."""
         return DeclarationError(message, self.location, hint)
 
     def within(self, *path: str | int) -> CodePlace:  # noqa: ARG002 - all parts of a call share its line
-        """Return this place: one line is all that Python tells."""
+        """Return this place: Python knows only the line of a call."""
         return self
 
 
 def find_caller() -> CodePlace:
-    """Return the line outside this package from which the declaration was called."""
+    """Return the line outside this package that calls a declaring function."""
     frame = sys._getframe(1)  # noqa: SLF001 - the documented way to a caller's line, at a hundredth of inspect's price
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("planner.language.declare"):
         frame = frame.f_back
@@ -77,7 +80,7 @@ def find_caller() -> CodePlace:
 
 
 def find_caller_names() -> Mapping[str, Any]:
-    """Return the local names where the declaration was called: annotations may name classes made in a function."""
+    """Return the local names of the caller: annotations may name classes that a function makes."""
     frame = sys._getframe(1)  # noqa: SLF001 - see `find_caller`
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("planner.language.declare"):
         frame = frame.f_back
@@ -85,7 +88,7 @@ def find_caller_names() -> Mapping[str, Any]:
 
 
 def find_definition(function: Callable[..., Any]) -> CodePlace:
-    """Return the line where `function` is defined, or that of the call where it has no code of its own."""
+    """Return the line of the definition of `function`, or of the call where it has no code of its own."""
     code = getattr(function, "__code__", None)
     if code is None:
         return find_caller()
@@ -93,7 +96,7 @@ def find_definition(function: Callable[..., Any]) -> CodePlace:
 
 
 ALIKE: Final = 0.7
-"""How much a domain's own tag may be like one with a meaning, from 0 to 1."""
+"""Least similarity, from 0 to 1, at which a domain's own tag counts as a misspelling of a tag with a meaning."""
 SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -110,7 +113,7 @@ def check_tags(value: str | Iterable[str] | None, known: Iterable[str], owner: s
 def check_action_tags(value: str | Iterable[str] | None, place: Place) -> frozenset[str]:
     """Return `value` as a set of tags of an action: those with a meaning, and the domain's own.
 
-    A tag that is nearly one with a meaning is taken for a misspelling: raises `DeclarationError`.
+    Raises the error of `place` for a tag that looks like a misspelling of one with a meaning.
     """
     found = check_texts(value, "tags", place)
     for tag in found:
@@ -135,7 +138,7 @@ def check_texts(value: str | Iterable[str] | None, what: str, place: Place) -> t
 
 
 def check_text(value: Any, what: str, place: Place) -> str:
-    """Return `value`, which has to be a text."""
+    """Return `value`, which must be a text."""
     if not isinstance(value, str):
         raise place.error(f"{what} is a text, not {abbreviate(value)}")
     if not value.isascii() and SURROGATE.search(value):
@@ -144,30 +147,26 @@ def check_text(value: Any, what: str, place: Place) -> str:
 
 
 def check_mapping(value: Any, what: str, place: Place) -> Mapping[str, Any]:
-    """Return `value`, which has to map texts."""
-    if not isinstance(value, Mapping) or not all(map(_is_text, value)):
+    """Return `value`, which must be a mapping from texts."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise place.error(f"{what} is a mapping from names, not {abbreviate(value)}")
     return value
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def check_list(value: Any, what: str, place: Place) -> Iterable[Any]:
-    """Return `value`, which has to be a list or tuple."""
+    """Return `value`, which must be a list or tuple."""
     if not isinstance(value, list | tuple):
         raise place.error(f"{what} is a list, not {abbreviate(value)}")
     return value
 
 
 _ROUNDING: Final = Decimal("1e-9")
-"""How far the sum of probabilities written as floats may be from 1."""
+"""Tolerance for the sum of probabilities written as floats."""
 _NEVER: Final = Decimal(0)
 
 
 def check_number(value: Any, what: str, place: Place, resolution: Decimal | None = None) -> Number:
-    """Return `value` exactly, and never negative."""
+    """Return the non-negative number `value` exactly."""
     try:
         found = exact_number(value, resolution)
     except ValueError as error:
@@ -178,7 +177,7 @@ def check_number(value: Any, what: str, place: Place, resolution: Decimal | None
 
 
 def resolution_of(value: Any, place: Place) -> Decimal | None:
-    """Return a resolution as a decimal; None stays None."""
+    """Read a resolution as a decimal; None stays None."""
     try:
         return None if value is None else exact_resolution(value)
     except ValueError as error:
@@ -186,7 +185,7 @@ def resolution_of(value: Any, place: Place) -> Decimal | None:
 
 
 def check_decimal(value: Any, what: str, place: Place) -> Decimal:
-    """Return `value` as a decimal that is not negative; floats are taken as they print."""
+    """Return the non-negative number `value` as a decimal; floats count as they print."""
     try:
         found = exact_decimal(value)
     except ValueError as error:

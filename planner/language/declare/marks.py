@@ -1,4 +1,4 @@
-"""What authors write in declarations: `When`, `Outcome`, `From`, `FIXED`, entity classes, and predicates as callables.
+"""Values that authors write in declarations: `When`, `Outcome`, `From`, `FIXED`, entities, and callable predicates.
 
 A subclass of `Entity` is a planning type; `at(r2, hall)` of a declared predicate is an atom.
 """
@@ -70,7 +70,7 @@ TypeLike = str | type[Entity] | Iterable[str | type[Entity]]
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """An effect under a condition; `variables` (name → type) makes it one for all objects of these types."""
+    """A conditional effect, for all objects of `variables` (name → type)."""
 
     requires: Condition = ()
     provides: Condition = ()
@@ -80,7 +80,7 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One of the results that an action may have, and its probability (0 < probability ≤ 1)."""
+    """A possible result of an action, with its probability (0 < probability ≤ 1)."""
 
     probability: Number | float | str
     provides: Condition = ()
@@ -90,7 +90,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What `From` makes: the result of the step that provides `fact`, at `path`."""
+    """The source of a data parameter, as `From` makes it: the result at `path` of the step that provides `fact`."""
 
     fact: str | Atom
     path: str = ""
@@ -98,10 +98,10 @@ class Source:
 
 
 def From(fact: str | Atom, path: str = "", *, approved: bool = False) -> Any:  # noqa: N802 - reads as the marker that it is, as pydantic's Field
-    """Return a marker for a data parameter filled from the result of the step that provides the required `fact`.
+    """Mark a data parameter that takes its value from the result of the step that provides the required `fact`.
 
-    `path` leads to a field of that result. It stands as the parameter's default or inside `Annotated`. An agent has
-    somebody approve an irreversible step that gets text from there, unless that is `approved` by this declaration.
+    The mark is the default of the parameter, or stands inside `Annotated`. `path` leads to a field of the result. An
+    agent asks for approval of an irreversible step that gets text from there, unless it is `approved` here.
     """
     return Source(fact, path, approved)
 
@@ -118,7 +118,7 @@ FIXED: Final = Fixed()
 
 
 class ActionFields(TypedDict, total=False):
-    """What can be said about an action besides its name and parameters."""
+    """The fields of an action besides its name and parameters."""
 
     requires: Condition
     provides: Condition
@@ -141,7 +141,7 @@ class ActionFields(TypedDict, total=False):
 
 
 class ObjectName(str):
-    """The name of a Python entity inside an atom: it means that object, also where a parameter has the same name."""
+    """The name of a Python entity inside an atom; it means that object even where a parameter has the same name."""
 
     __slots__ = ("entity",)
     entity: Entity
@@ -186,7 +186,7 @@ class PredicateRef:
         raise find_caller().error(f"an argument of {self.name} is an entity or a name, not {abbreviate(argument)}")
 
     def _check_type(self, argument: Entity | Object, given: tuple[str, ...], wanted: tuple[str, ...]) -> None:
-        """Refuse an argument that can be of none of the `wanted` types."""
+        """Raise an error for an argument that can have none of the `wanted` types."""
         known = self._declared
         if known is not None and not any(known.hierarchy.is_a((name,), wanted) for name in given if name in known):
             raise find_caller().error(

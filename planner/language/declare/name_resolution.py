@@ -1,4 +1,4 @@
-"""Looks up the names of problems that no reader made: `Problem(…)` did, or fields of another one were replaced."""
+"""Resolve the names of problems that `Problem(…)` made, or `replace` from another problem, and no reader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planner.model.problem import SEALED
 
 @dataclass(frozen=True, slots=True)
 class ProblemPlace:
-    """A part of a problem that stands in no file and in no line of Python that is known."""
+    """A part of a problem that has no known place in a file or in Python."""
 
     path: str
 
@@ -29,17 +29,17 @@ class ProblemPlace:
         return Location(self.path)
 
     def error(self, message: str, hint: str | None = None) -> InputError:
-        """Return an `InputError` for this part."""
+        """Make an `InputError` for this part."""
         return InputError(message, self.location, hint)
 
     def within(self, *path: str | int) -> ProblemPlace:
-        """Return the place of a part by its name; the number of an item says no more than a message that quotes it."""
+        """Return the place of a part by its name; numbers of items are left out, since messages quote the items."""
         names = [each for each in path if isinstance(each, str)]
         return ProblemPlace(", ".join([self.path, *names])) if names else self
 
 
 def resolve_names(problem: Problem) -> Problem:
-    """Return `problem` with texts read and all names looked up; raises `InputError` for the first mistake."""
+    """Read the texts and resolve the names of `problem`; raises `InputError` for the first mistake."""
     place, fields = ProblemPlace(f"problem {abbreviate(problem.name)}"), problem.unsealed
     if not isinstance(problem.domain, DomainModel):
         raise place.error(f"the domain is {kind_of(problem.domain)}", "give a DomainModel, such as domain.model")
@@ -47,7 +47,7 @@ def resolve_names(problem: Problem) -> Problem:
     _check_parts(problem.domain)
     objects = _objects(problem, place.within("objects"))
     if "domain" in fields:
-        _check(problem.domain, objects)
+        _check_domain(problem.domain, objects)
     whole = "domain" in fields or "objects" in fields
     builder = ProblemBuilder(problem.domain, objects, place)
     found = builder.read_again(problem, SEALED if whole else fields)
@@ -55,7 +55,7 @@ def resolve_names(problem: Problem) -> Problem:
 
 
 def _check_values(problem: Problem, place: Place) -> None:
-    """Raise `InputError` for a name that cannot be shown, and for values of objects that are no mapping."""
+    """Raise `InputError` for a name that cannot be printed, and for entities that are no mapping."""
     name: Any = problem.name
     entities: Any = problem.entities
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
@@ -77,8 +77,8 @@ def _check_parts(domain: DomainModel) -> None:
             raise here.error(f"{abbreviate(wrong[0])} is none of the {field}", f"each is {with_article(kind.__name__)}")
 
 
-def _check(domain: DomainModel, objects: Mapping[str, Object]) -> None:
-    """Raise `InputError` for the first mistake in a domain that was made without a reader; it may name `objects`."""
+def _check_domain(domain: DomainModel, objects: Mapping[str, Object]) -> None:
+    """Raise `InputError` for the first mistake in a domain that no reader made; it may name `objects`."""
     known = {each.name for each in domain.constants}
     constants = (*domain.constants, *[each for name, each in objects.items() if name not in known])
     place = ProblemPlace(f"domain {abbreviate(domain.name)}")
@@ -88,7 +88,7 @@ def _check(domain: DomainModel, objects: Mapping[str, Object]) -> None:
 
 
 def _objects(problem: Problem, place: Place) -> dict[str, Object]:
-    """Return the objects of `problem` by name; raises `InputError` for what is none."""
+    """Return the objects of `problem` by name; raises `InputError` for values that are no objects."""
     given: Any = problem.objects
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise place.error(f"{abbreviate(given)} are no objects", "give a tuple of Object(name, types)")

@@ -1,7 +1,4 @@
-"""From objects, facts and goals as authors write them to the immutable `Problem`, checked against its domain.
-
-That includes budgets, a deadline, and how likely unknown facts are.
-"""
+"""Build the immutable `Problem` from objects, facts, goals and limits as authors write them, checked by its domain."""
 
 from __future__ import annotations
 
@@ -9,12 +6,12 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from planner.errors import InputError, did_you_mean
 from planner.garbage_collection import collector_paused
 from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
-from planner.language.declare.condition_reader import Conditions, Constraints, constraints_of
+from planner.language.declare.condition_reader import Conditions, Constraints, constraints_of, read_atom
 from planner.language.declare.declared_names import Scope, Use
 from planner.language.declare.fields import Place, check_decimal, check_number, format_count, name_types
 from planner.language.declare.marks import Condition, ObjectName, Patterns
@@ -28,7 +25,7 @@ from planner.model.unknown_facts import ROUNDING, find_hidden_variables
 
 
 def budgets_of(value: Any, domain: DomainModel, place: Place) -> dict[str, Number]:
-    """Return how much a plan may cost, and use of each resource that actions of `domain` use."""
+    """Read budgets for the cost of a plan, and for its use of the resources that actions of `domain` use."""
     if not isinstance(value, Mapping):
         raise place.error(f"budgets are a mapping from resources to numbers, not {abbreviate(value)}")
     known = (COST, *resources_of(domain))
@@ -43,66 +40,13 @@ def budgets_of(value: Any, domain: DomainModel, place: Place) -> dict[str, Numbe
 
 
 def deadline_of(value: Any, place: Place) -> Number | None:
-    """Return a time in seconds, above 0."""
+    """Read a positive time in seconds; None stays None."""
     if value is None:
         return None
     seconds = check_decimal(value, "the deadline", place)
     if seconds == 0:
         raise place.error("the deadline is 0; it must be above 0", "it is in seconds")
     return exact_number(seconds)
-
-
-class LikelyFacts(Protocol):
-    """What knows the facts of a problem."""
-
-    def pattern(self, value: Any, place: Place) -> Atom:
-        """Return a fact whose arguments may be open; raises an error at `place` for a mistake."""
-
-    def instances(self, pattern: Atom) -> Iterable[Atom]:
-        """Return the facts that `pattern` covers."""
-
-
-def likely_of(
-    value: Any, unknown: Iterable[Atom], stated: Container[Atom], facts: LikelyFacts, place: Place
-) -> dict[Atom, Decimal]:
-    """Return the probabilities of facts that a pattern of `unknown` covers.
-
-    In `value`, a pattern stands for all facts that it covers, but for those that are `stated`, or named themselves.
-    """
-    if not isinstance(value, Mapping):
-        raise place.error(f"'likely' is a mapping from unknown facts to probabilities, not {abbreviate(value)}")
-    by_pattern: dict[Atom, Decimal] = {}
-    by_name: dict[Atom, Decimal] = {}
-    for key, chance in value.items():
-        here = place.within(key) if isinstance(key, str) else place
-        pattern = facts.pattern(key, here)
-        probability = _probability(chance, pattern, here)
-        if not any(_covers(each, pattern) for each in unknown):
-            cover = Atom(pattern.predicate, (OPEN,) * len(pattern.args))
-            hint = f"add it, or a pattern that covers it, to unknown: '{cover}'"
-            raise here.error(f"{pattern} is said to be likely, but is not declared unknown", hint)
-        found = by_pattern if has_open_argument(pattern) else by_name
-        for fact in facts.instances(pattern):
-            if fact in found:
-                raise here.error(f"{fact} has two probabilities")
-            if fact not in stated:
-                found[fact] = probability
-            elif found is by_name:
-                raise here.error(f"{fact} is said to be likely, but is stated to hold", "leave out one of them")
-    return by_pattern | by_name
-
-
-def check_likely(problem: Problem, value: Mapping[Any, Any], facts: LikelyFacts, place: Place) -> None:
-    """Raise an error where facts of which only one can hold are said in `value` to be likelier than that, together."""
-    for variable in find_hidden_variables(problem):
-        stated = [fact for fact in variable.facts if fact in problem.likely]
-        total = sum([Fraction(problem.likely[fact]) for fact in stated], Fraction(0))
-        if total > 1 + ROUNDING:
-            keys = [key for key in value if any(facts.pattern(key, place).matches(fact) for fact in stated)]
-            here = place.within(keys[-1]) if isinstance(keys[-1], str) else place
-            listed = ", ".join(map(str, stated))
-            message = f"only one of {listed} can hold, and their probabilities sum to {float(total):g}"
-            raise here.error(message, "let them sum to 1 at most")
 
 
 def _covers(pattern: Atom, other: Atom) -> bool:
@@ -112,7 +56,7 @@ def _covers(pattern: Atom, other: Atom) -> bool:
     )
 
 
-def _probability(value: Any, fact: Atom, place: Place) -> Decimal:
+def _read_probability(value: Any, fact: Atom, place: Place) -> Decimal:
     probability = check_decimal(value, f"the probability of {fact}", place)
     if not 0 < probability < 1:
         hint = "state what holds, and leave out what does not"
@@ -127,7 +71,7 @@ Facts = str | Atom | Iterable[str | Atom]
 
 
 class ProblemBuilder:
-    """Checks one problem against `domain`."""
+    """Reads one problem and checks it against `domain`."""
 
     def __init__(self, domain: DomainModel, objects: Mapping[str, Object], place: Place) -> None:
         self._domain = domain
@@ -198,7 +142,7 @@ class ProblemBuilder:
             values=self._values(values, resolution, place.within("values")),
             metric=_metric(metric, place.within("metric")),
             unknown=hidden,
-            likely=likely_of(likely, hidden, frozenset(facts), self, place.within("likely")) if likely else {},
+            likely=self._likely(likely, hidden, frozenset(facts), place.within("likely")) if likely else {},
             constraints=constraints_of(constraints, self, place.within("constraints")) if constraints else (),
             budgets=budgets_of(budgets, self._domain, place.within("budgets")) if budgets else {},
             deadline=deadline_of(deadline, place.within("deadline")),
@@ -207,13 +151,13 @@ class ProblemBuilder:
             unmentioned=tuple(self._unmentioned),
         )
         if likely:
-            check_likely(found, likely, self, place.within("likely"))
+            self._check_likely(found, likely, place.within("likely"))
         return seal(found)
 
     def read_again(self, problem: Problem, fields: Collection[str]) -> Problem:
-        """Return `problem`, which was made without a reader, with texts in `fields` read and all their names looked up.
+        """Read the texts in `fields` of `problem`, which no reader made, and look their names up.
 
-        Raises `InputError` for what means nothing.
+        Raises `InputError` for a mistake.
         """
         found: dict[str, Any] = {}
         readers: dict[str, Callable[[Any, Place], Any]] = {
@@ -235,20 +179,20 @@ class ProblemBuilder:
         known = replace(problem, **found)
         if "likely" in fields and problem.likely:
             place = self._place.within("likely")
-            likely = likely_of(problem.likely, known.unknown, frozenset(known.initial), self, place)
+            likely = self._likely(problem.likely, known.unknown, frozenset(known.initial), place)
             known = replace(known, likely=likely)
-            check_likely(known, likely, self, place)
+            self._check_likely(known, likely, place)
         return seal(known)
 
     def condition(self, value: Condition, place: Place) -> Formula:
-        """Return a condition on the objects of the problem; raises an error at `place` for a mistake."""
+        """Read a condition on the objects of the problem; raises an error at `place` for a mistake."""
         before = len(self._scope.uses)
         found = self._conditions.formula(value, place)
         self._check_uses(before)
         return found
 
     def pattern(self, value: Any, place: Place) -> Atom:
-        """Return a fact whose arguments may be open; raises an error at `place` for a mistake."""
+        """Read a fact whose arguments may be open; raises an error at `place` for a mistake."""
         (found,) = self._unknown((value,), place)
         return found
 
@@ -258,8 +202,50 @@ class ProblemBuilder:
         values = [sorted(column) if arg == OPEN else (arg,) for arg, column in zip(pattern.args, columns, strict=True)]
         return (Atom(pattern.predicate, row) for row in product(*values))
 
+    def _likely(
+        self, value: Any, unknown: Iterable[Atom], stated: Container[Atom], place: Place
+    ) -> dict[Atom, Decimal]:
+        """Read the probabilities of facts that a pattern of `unknown` covers.
+
+        In `value`, a pattern gives the probability of all facts that it covers, except those that are `stated` or have
+        a probability of their own.
+        """
+        if not isinstance(value, Mapping):
+            raise place.error(f"'likely' is a mapping from unknown facts to probabilities, not {abbreviate(value)}")
+        by_pattern: dict[Atom, Decimal] = {}
+        by_name: dict[Atom, Decimal] = {}
+        for key, chance in value.items():
+            here = place.within(key) if isinstance(key, str) else place
+            pattern = self.pattern(key, here)
+            probability = _read_probability(chance, pattern, here)
+            if not any(_covers(each, pattern) for each in unknown):
+                cover = Atom(pattern.predicate, (OPEN,) * len(pattern.args))
+                hint = f"add it, or a pattern that covers it, to unknown: '{cover}'"
+                raise here.error(f"{pattern} is said to be likely, but is not declared unknown", hint)
+            found = by_pattern if has_open_argument(pattern) else by_name
+            for fact in self.instances(pattern):
+                if fact in found:
+                    raise here.error(f"{fact} has two probabilities")
+                if fact not in stated:
+                    found[fact] = probability
+                elif found is by_name:
+                    raise here.error(f"{fact} is said to be likely, but is stated to hold", "leave out one of them")
+        return by_pattern | by_name
+
+    def _check_likely(self, problem: Problem, value: Mapping[Any, Any], place: Place) -> None:
+        """Raise an error where the probabilities in `value` of facts of which only one can hold sum to more than 1."""
+        for variable in find_hidden_variables(problem):
+            stated = [fact for fact in variable.facts if fact in problem.likely]
+            total = sum([Fraction(problem.likely[fact]) for fact in stated], Fraction(0))
+            if total > 1 + ROUNDING:
+                keys = [key for key in value if any(self.pattern(key, place).matches(fact) for fact in stated)]
+                here = place.within(keys[-1]) if isinstance(keys[-1], str) else place
+                listed = ", ".join(map(str, stated))
+                message = f"only one of {listed} can hold, and their probabilities sum to {float(total):g}"
+                raise here.error(message, "let them sum to 1 at most")
+
     def step(self, pattern: Atom, place: Place) -> Atom:
-        """Return a pattern of steps: an action with objects, or `_` for any; its name alone leaves all open."""
+        """Resolve a pattern of steps: an action with objects, or `_` for any; its name alone leaves all open."""
         action = self._domain.actions.get(pattern.predicate)
         if action is not None and not pattern.args:
             return open_all_arguments(pattern, self._domain.actions)
@@ -288,7 +274,7 @@ class ProblemBuilder:
         return tuple(found)
 
     def _is_unmentioned(self, item: Any) -> bool:
-        """Return whether the domain knows nothing of the predicate of a fact, and no name near it; keep it then."""
+        """Return whether the domain has no predicate with the name of a fact, or a similar one; keep the fact then."""
         try:
             fact = parse_atom(item) if isinstance(item, str) else item
         except NotationError:
@@ -315,7 +301,7 @@ class ProblemBuilder:
         return self._members[types]
 
     def _fact(self, item: Any, place: Place) -> Atom:
-        """Return a fact that the fast path did not take: one in PDDL notation, or a mistake."""
+        """Read a fact that the fast path refused: one in PDDL notation, or a mistake."""
         formula = self._conditions.formula((item,), place)
         if isinstance(formula, Not):
             message = f"{abbreviate(str(formula))} is stated as a fact"
@@ -391,7 +377,8 @@ class ProblemBuilder:
         found = {}
         for key, value in values.items():
             here = place.within(key) if isinstance(key, str) else place
-            term = self._term(_function_term(key, here), self._domain.functions, "function", here)
+            written = read_atom(key, here, "function term", "name(object, …)")
+            term = self._term(written, self._domain.functions, "function", here)
             if term in found:
                 raise here.error(f"{term} has two values")
             found[term] = check_number(value, f"the value of {term}", here, resolution)
@@ -407,21 +394,11 @@ class ProblemBuilder:
         return found
 
     def _ran(self, value: Any, place: Place) -> tuple[Atom, ...]:
-        """Return the ground actions that have run."""
         if isinstance(value, str | Atom) or not isinstance(value, Iterable):
             message = f"{abbreviate(value)} is no list of actions"
             raise place.error(message, "give those that have run: ['name(object, …)', …]")
-        return tuple([self._action(each, place) for each in value])
-
-    def _action(self, text: Any, place: Place) -> Atom:
-        """Return the ground action that `text` writes, or is."""
-        if not isinstance(text, str | Atom):
-            raise place.error(f"{abbreviate(text)} is no action", "write 'name(object, …)'")
-        try:
-            action = text if isinstance(text, Atom) else parse_atom(text)
-        except NotationError as mistake:
-            raise place.error(mistake.problem, mistake.hint) from None
-        return self._term(action, self._domain.actions, "action", place)
+        actions = [read_atom(each, place, "action", "'name(object, …)'") for each in value]
+        return tuple([self._term(each, self._domain.actions, "action", place) for each in actions])
 
     def _term(self, term: Atom, known: Mapping[str, Any], kind: str, place: Place, *, may_open: bool = False) -> Atom:
         """Return `term`, one of a function or action among those `known`, with objects that this takes."""
@@ -437,17 +414,8 @@ class ProblemBuilder:
 
 @cache_per_domain
 def _created(domain: DomainModel) -> dict[str, str]:
-    """Return what actions call the objects that they create, with the types."""
+    """Return the names that actions give to objects that they create, with the types."""
     return {name.removeprefix("?"): kind for action in domain.actions.values() for name, kind in action.creates.items()}
-
-
-def _function_term(key: Any, place: Place) -> Atom:
-    if not isinstance(key, str | Atom):
-        raise place.error(f"{abbreviate(key)} is no function term", "write name(object, …)")
-    try:
-        return parse_atom(key) if isinstance(key, str) else key
-    except NotationError as mistake:
-        raise place.error(mistake.problem, mistake.hint) from None
 
 
 def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any]]]:
@@ -455,7 +423,9 @@ def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any
     if value is None:
         raise place.error("None is no goal", "write a condition; one that always holds is ()")
     if isinstance(value, Goal):
-        return _hard_part(value, place), [(each.condition, each.utility) for each in _soft_parts(value, place)]
+        if value.hard is None:
+            raise place.error("the condition of the goal is None", "write a condition; one that always holds is TRUE")
+        return value.hard, [(each.condition, each.utility) for each in _check_soft_goals(value.soft, place)]
     if not isinstance(value, Mapping):
         return value, []
     for key in value:
@@ -468,17 +438,7 @@ def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any
     return value.get("hard"), pairs
 
 
-def _hard_part(goal: Goal, place: Place) -> Any:
-    """Return the condition of `goal` that has to hold."""
-    given: Any = goal.hard
-    if given is None:
-        raise place.error("the condition of the goal is None", "write a condition; one that always holds is TRUE")
-    return given
-
-
-def _soft_parts(goal: Goal, place: Place) -> tuple[SoftGoal, ...]:
-    """Return the soft goals of `goal`."""
-    given: Any = goal.soft
+def _check_soft_goals(given: Any, place: Place) -> tuple[SoftGoal, ...]:
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise place.error(f"{abbreviate(given)} is no tuple of soft goals", _SOFT)
     found = tuple(given)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from planner.errors import DocumentError, Location, did_you_mean
 from planner.garbage_collection import collector_paused
 from planner.language.declare.action_parameters import parse_data_type, read_parameters
-from planner.language.declare.atom_syntax import NotationError, parse_atom
+from planner.language.declare.condition_reader import read_atom
 from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import Place, resolution_of
 from planner.language.declare.marks import Outcome, Source, When
@@ -58,16 +58,10 @@ def declarations_of(document: DomainDocument, place: Place) -> Declarations:
     for name, action in document.actions.items():
         _declare_action(found, name, action, place.within("actions", name))
     for number, rule in enumerate(document.derived):
-        _declare_rule(found, rule, place.within("derived", number))
+        here = place.within("derived", number)
+        head = read_atom(rule.head, here.within("head"), "atom", "name(arg, …)")
+        found.derive(head, rule.parameters, rule.condition, here)
     return found
-
-
-def _declare_rule(found: Declarations, rule: Any, place: Place) -> None:
-    try:
-        head = parse_atom(rule.head)
-    except NotationError as mistake:
-        raise place.within("head").error(mistake.problem, mistake.hint) from None
-    found.derive(head, rule.parameters, rule.condition, place)
 
 
 def _declare_action(found: Declarations, name: str, action: ActionDocument, place: Place) -> None:
