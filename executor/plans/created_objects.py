@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, Final
 
 from executor.tools.containment import attempt, text_from
-from planner.compilations.object_creation import for_steps, with_placeholders_in_any_order
+from planner.compilations.object_creation import add_placeholders, for_steps
 from planner.errors import kind_of
 from planner.model import Atom, DomainModel, Problem
 from planner.model.domain import creates_objects
@@ -30,7 +30,7 @@ def expanded(problem: Problem, steps: Sequence[Step]) -> Problem:
     ]
     kinds = {kind for action in problem.domain.actions.values() for kind in action.creates.values()}
     counts = Counter(kind for _, kind in created)
-    found = with_placeholders_in_any_order(problem, {kind: counts[kind] + SPARE for kind in kinds})
+    found = add_placeholders(problem, {kind: counts[kind] + SPARE for kind in kinds})
     names = {each.name for each in found.objects}
     return found if all(name in names for name, _ in created) else for_steps(problem, steps)
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from htn.model import HtnProblem
-from planner.compilations.creation_rounds import Creation, Rounds, creations_by, rule_sizes
+from planner.compilations.creation_rounds import Creation, CreationRounds, creations_of, rule_sizes
 from planner.compilations.object_creation import (
     Guards,
+    add_placeholders,
     compile_object_creation,
     created_types,
+    expand_in_order,
     for_steps,
-    in_order,
-    with_placeholders_in_any_order,
 )
 from planner.lightweight import replace
 from planner.model import Atom, Problem, TypeHierarchy
@@ -40,12 +40,12 @@ def over(problem: HtnProblem, classical: Problem) -> HtnProblem:
     if not creates_objects(source.domain) or creates_objects(classical.domain):
         return replace(problem, classical=classical)
     types = TypeHierarchy(source.domain.types)
-    guards = Guards(in_order(source.domain).existing, created_types(source.domain.actions.values()), types)
+    guards = Guards(expand_in_order(source.domain).existing, created_types(source.domain.actions.values()), types)
     methods = {
         name: replace(each, precondition=guards.condition(each.precondition))
         for name, each in problem.domain.methods.items()
     }
-    existing = in_order(source.domain).existing
+    existing = expand_in_order(source.domain).existing
     facts = [Atom(existing, (each.name,)) for each in source.all_objects if types.is_a(each.types, guards.types)]
     classical = replace(classical, initial=tuple(dict.fromkeys((*classical.initial, *facts))))
     domain = replace(problem.domain, classical=classical.domain, methods=methods)
@@ -60,7 +60,7 @@ def named_by(problem: HtnProblem, steps: Iterable[Step]) -> HtnProblem:
 def with_enough(problem: HtnProblem) -> HtnProblem:
     """Return `problem` with placeholders enough for relaxed reachability; as it is if nothing creates.
 
-    See `planner.compilations.creation_rounds.with_enough`; methods are rules, too.
+    See `planner.compilations.creation_rounds.add_enough_placeholders`; methods are rules, too.
     """
     if not creates_objects(problem.classical.domain):
         return problem
@@ -70,7 +70,7 @@ def with_enough(problem: HtnProblem) -> HtnProblem:
         kind: max(size, *(sum(types.is_a((kind,), each.types) for each in scope) for scope in scopes))
         for kind, size in rule_sizes(problem.classical).items()
     }
-    return over(problem, with_placeholders_in_any_order(problem.classical, counts))
+    return over(problem, add_placeholders(problem.classical, counts))
 
 
 def solve_with_creation(problem: HtnProblem, options: SolveOptions, solve: Solve) -> Result:
@@ -78,26 +78,26 @@ def solve_with_creation(problem: HtnProblem, options: SolveOptions, solve: Solve
 
     OPTIMAL and UNSOLVABLE hold for any number of created objects.
     """
-    return _HtnRounds(problem, options, solve).within_limits()
+    return _HtnRounds(problem, options, solve).solve_within_limits()
 
 
-class _HtnRounds(Rounds):
+class _HtnRounds(CreationRounds):
     """Rounds for tasks."""
 
-    def creations(self) -> list[Creation]:
+    def find_creations(self) -> list[Creation]:
         """Return what the actions create that the tasks may lead to."""
         actions = self._problem.classical.domain.actions
-        return creations_by([actions[name] for name in _leads_to(self._problem)], self._problem.classical)
+        return creations_of([actions[name] for name in _leads_to(self._problem)], self._problem.classical)
 
-    def fewest(self) -> int:
+    def count_fewest_steps(self) -> int:
         """Return how many creating steps of one kind every plan has at least: tasks say nothing of that."""
         return 0
 
-    def compiled(self, counts: Mapping[str, int]) -> HtnProblem:
+    def add_placeholders(self, counts: Mapping[str, int]) -> HtnProblem:
         """Return the problem with so many placeholders of each type."""
         return over(self._problem, compile_object_creation(self._problem.classical, counts).problem)
 
-    def verdict(self, plan: Plan) -> Verdict:
+    def check_plan(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""
         from htn.verification.validate import validate
 

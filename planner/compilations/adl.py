@@ -9,23 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from planner.compilations import Compilation, reserve_name, same_steps
 from planner.lightweight import dataclass, replace
+from planner.model import formulas
 from planner.model.actions import Action, Literal, When, negated_atoms
 from planner.model.domain import DomainModel, Predicate, TypeHierarchy, cache_per_domain
-from planner.model.formulas import (
-    OPEN,
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Formula,
-    Not,
-    Term,
-    Variable,
-    conjunction,
-    conjuncts,
-    free_variables,
-    is_variable,
-)
+from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, Term, Variable
 from planner.model.problem import Problem
 
 Types = Mapping[str, tuple[str, ...]]
@@ -98,7 +85,7 @@ def _compile_action(action: Action, domain: DomainModel, rules: tuple[_StaleRule
     needs = history.required_by(action)
     return replace(
         action,
-        requires=conjunction([*conjuncts(action.requires), *needs]) if needs else action.requires,
+        requires=formulas.conjunction([*formulas.conjuncts(action.requires), *needs]) if needs else action.requires,
         provides=tuple(dict.fromkeys(provides)),
         modifies=(),
         when=tuple([effect for effect in effects if effect not in unconditional]),
@@ -147,10 +134,10 @@ def _match_rule(write: _Write, rule: _StaleRule) -> _Write | None:
     for mine, theirs in zip(write.pattern.args, rule.source.args, strict=True):
         if OPEN in (mine, theirs):
             continue
-        expected = binding.setdefault(theirs, mine) if is_variable(theirs) else theirs
+        expected = binding.setdefault(theirs, mine) if formulas.is_variable(theirs) else theirs
         if expected == mine:
             continue
-        if not is_variable(mine) and not is_variable(expected):
+        if not formulas.is_variable(mine) and not formulas.is_variable(expected):
             return None
         equalities.add(Equals(*sorted((mine, expected), reverse=True)))
     pattern = Atom(rule.dependant.predicate, tuple([binding.get(arg, OPEN) for arg in rule.dependant.args]))
@@ -161,7 +148,7 @@ def _may_match(write: _Write, domain: DomainModel, types: Types) -> bool:
     """Return whether facts that `write` covers can exist: its constants have the types that the predicate asks for."""
     parameters = domain.predicates[write.pattern.predicate].parameters
     return all(
-        is_variable(arg) or arg not in types or _hierarchy(domain).is_a(types[arg], parameter.types)
+        formulas.is_variable(arg) or arg not in types or _hierarchy(domain).is_a(types[arg], parameter.types)
         for arg, parameter in zip(write.pattern.args, parameters, strict=True)
     )
 
@@ -173,7 +160,9 @@ def _hierarchy(domain: DomainModel) -> TypeHierarchy:
 
 def _always_fits(term: Term, types: Types, parameter: Variable, hierarchy: TypeHierarchy) -> bool:
     """Return whether every object that `term` may be has a type of `parameter`."""
-    return not is_variable(term) or all(hierarchy.is_a([each], parameter.types) for each in types.get(term, ()))
+    return not formulas.is_variable(term) or all(
+        hierarchy.is_a([each], parameter.types) for each in types.get(term, ())
+    )
 
 
 def _make_delete(effect: When, write: _Write, domain: DomainModel, types: Types) -> When:
@@ -181,7 +170,11 @@ def _make_delete(effect: When, write: _Write, domain: DomainModel, types: Types)
 
     A term that may have another type than its place asks for is replaced by a variable of that type, equal to the term.
     """
-    taken = {variable.name for variable in effect.variables} | free_variables(effect.requires) | {*write.pattern.args}
+    taken = (
+        {variable.name for variable in effect.variables}
+        | formulas.free_variables(effect.requires)
+        | {*write.pattern.args}
+    )
     fresh: list[Variable] = []
     args: list[Term] = []
     equalities = sorted(write.equalities, key=str)
@@ -201,7 +194,7 @@ def _make_delete(effect: When, write: _Write, domain: DomainModel, types: Types)
 
 
 def _flatten(formula: Formula) -> Formula:
-    return conjunction(conjuncts(formula)) if isinstance(formula, And) else formula
+    return formulas.conjunction(formulas.conjuncts(formula)) if isinstance(formula, And) else formula
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Costs as files can say them: integers, and tables for what Python computes."""
+"""Costs that PDDL files can express: integers, and tables of static functions for costs that Python computes."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from planner.plan import exact_sum
 
 
 def without_needless_costs(problem: Problem) -> Problem:
-    """Return `problem` without costs where a plan costs its length anyway."""
+    """Remove the costs of `problem` where the cost of a plan is its length."""
     actions = problem.domain.actions.values()
     needless = problem.metric is Metric.LENGTH or all(action.cost == (1,) for action in actions)
     return without_costs(problem) if needless else problem
 
 
 def without_costs(problem: Problem) -> Problem:
-    """Return `problem` with all costs left out."""
+    """Remove all costs of `problem`."""
     actions = {name: replace(action, cost=()) for name, action in problem.domain.actions.items()}
     domain = replace(problem.domain, actions=actions, functions={})
     return replace(problem, domain=domain, values={}, metric=Metric.LENGTH)
 
 
 def with_tables(problem: Problem, limits: Limits) -> Problem:
-    """Return `problem` with one term to each cost: static functions stand for what Python computes, and for sums.
+    """Give each cost of `problem` one term: static functions replace sums and costs that Python computes.
 
-    A function that stands for Python has a value for each instance that can be reached, and a static condition leaves
-    out all others.
+    The function of a computed cost has a value for each reachable instance, and a static condition excludes the others.
     """
     for action in problem.domain.actions.values():
         if len(action.cost) > 1 and not _is_computed(action):
@@ -54,7 +53,7 @@ def with_tables(problem: Problem, limits: Limits) -> Problem:
 
 
 def _with_sum(problem: Problem, action: Action) -> Problem:
-    """Replace the cost of `action` by one term: Fast Downward takes only the last of several increases."""
+    """Replace the cost of `action` by one term, since Fast Downward takes only the last of several increases."""
     constant = exact_sum(term for term in action.cost if isinstance(term, int | Decimal))
     terms = [term for term in action.cost if isinstance(term, Atom)]
     if not terms or (constant == 0 and len(terms) == 1):
@@ -72,7 +71,7 @@ def _with_sum(problem: Problem, action: Action) -> Problem:
 
 
 def _sums(problem: Problem, terms: list[Atom], constant: Number) -> list[tuple[dict[Term, Term], Number]]:
-    """Return the sum of `terms` and `constant` for every binding of their variables that gives all of them a value."""
+    """Return the sum of `terms` and `constant` for every binding of their variables that has values for all terms."""
     sums: list[tuple[dict[Term, Term], Number]] = [({}, constant)]
     known: set[Term] = set()
     for term in terms:
@@ -82,7 +81,7 @@ def _sums(problem: Problem, terms: list[Atom], constant: Number) -> list[tuple[d
             if atom.predicate == term.predicate:
                 rows[tuple([atom.args[place] for place in fixed])].append((atom.args, value))
         found = [
-            (_bound(term, args, binding), cost + value)
+            (_extend_binding(term, args, binding), cost + value)
             for binding, cost in sums
             for args, value in rows.get(tuple([binding.get(term.args[x], term.args[x]) for x in fixed]), ())
         ]
@@ -96,8 +95,8 @@ def _with_cost(problem: Problem, action: Action, cost: CostTerm) -> Problem:
     return replace(problem, domain=replace(problem.domain, actions=actions))
 
 
-def _bound(term: Atom, args: tuple[Term, ...], binding: dict[Term, Term]) -> dict[Term, Term] | None:
-    """Return `binding` extended so that `term` has the arguments `args`; None where it cannot."""
+def _extend_binding(term: Atom, args: tuple[Term, ...], binding: dict[Term, Term]) -> dict[Term, Term] | None:
+    """Extend `binding` so that `term` has the arguments `args`; return None where that is impossible."""
     extended = dict(binding)
     for mine, value in zip(term.args, args, strict=True):
         if (extended.setdefault(mine, value) if is_variable(mine) else mine) != value:
@@ -127,9 +126,9 @@ def _with_table(problem: Problem, action: Action, rows: dict[tuple[str, ...], Nu
     return replace(problem, domain=domain, initial=initial, values=values)
 
 
-def in_integers(problem: Problem) -> tuple[Problem, int]:
-    """Return `problem` with all costs multiplied so that they are integers, and by what: a power of ten."""
-    factor = _resolution(_numbers(problem))
+def scale_to_integers(problem: Problem) -> tuple[Problem, int]:
+    """Multiply all costs of `problem` by a power of ten that makes them integers; return the problem and the factor."""
+    factor = _scaling_factor(_numbers(problem))
     if factor == 1:
         return problem, 1
     actions = {
@@ -146,7 +145,7 @@ def _numbers(problem: Problem) -> Iterator[Number]:
         yield from (term for term in action.cost if isinstance(term, int | Decimal))
 
 
-def _resolution(numbers: Iterable[Number]) -> int:
-    """Return the smallest power of ten that makes each of `numbers` integral when multiplied with it."""
+def _scaling_factor(numbers: Iterable[Number]) -> int:
+    """Return the smallest power of ten whose product with each of `numbers` is an integer."""
     places = [-int(number.normalize().as_tuple().exponent) for number in numbers if isinstance(number, Decimal)]
     return int(10 ** max([0, *places]))

@@ -1,8 +1,8 @@
-"""Search where actions create objects: in rounds with ever more placeholders, until more cannot give a better plan.
+"""Search where actions create objects: rounds with more and more placeholders, until more give no better plan.
 
-The answer of a round holds for plans that create no more objects than it has placeholders. What a plan costs at least
-that creates more follows from the costs of the creating steps, and how many of these every plan needs from the parts of
-the goal.
+The answer of a round holds for plans that create no more objects than the round has placeholders. The costs of creating
+steps bound the cost of all other plans from below. The parts of the goal tell how many creating steps every plan needs,
+and relaxed reachability with enough placeholders can prove that no number of created objects gives a plan.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.object_creation import (
+    add_placeholders,
     compile_object_creation,
     created_types,
-    declared_plan,
-    in_order,
-    with_placeholders_in_any_order,
+    expand_in_order,
+    map_plan_back,
 )
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import LimitReached, Limits
@@ -33,36 +33,33 @@ from planner.validation.validate import validate
 from planner.validation.verdict import Verdict
 
 LARGEST_RULE: Final = 4
-"""More placeholders than that would make too many instances of the rule that needs them."""
+"""Most placeholders of a type for the relaxed reachability test; more would give rules too many instances."""
 
 
-def with_enough(problem: Problem) -> Problem | None:
-    """Return `problem` with placeholders enough for relaxed reachability; None where they would be too many.
+def add_enough_placeholders(problem: Problem) -> Problem | None:
+    """Return `problem` with placeholders enough for relaxed reachability; None where there would be too many.
 
-    Placeholders that may be created in any order can be exchanged for each other, and so can relaxed derivations. A
-    step of one speaks of no more of them than the largest rule has variables: what is out of reach with so many is out
-    of reach with more.
+    Placeholders that are created in any order are interchangeable, and so are relaxed derivations with them. A step of
+    a derivation names at most as many as the largest rule has variables. So what is relaxed unreachable with that many
+    placeholders is unreachable with more.
     """
     if not creates_objects(problem.domain):
         return problem
     sizes = rule_sizes(problem)
     free = replace(problem, constraints=()) if problem.constraints else problem
-    return None if max(sizes.values()) > LARGEST_RULE else with_placeholders_in_any_order(free, sizes)
+    return None if max(sizes.values()) > LARGEST_RULE else add_placeholders(free, sizes)
 
 
-def out_of_reach(problem: Problem, limits: Limits) -> bool:
-    """Return whether the goal is out of reach, with deletes ignored, however many objects are created.
-
-    False where that is not known. Raises `LimitReached`.
-    """
+def is_relaxed_unreachable(problem: Problem, limits: Limits) -> bool:
+    """Return whether the goal is relaxed unreachable for any number of created objects. Raises `LimitReached`."""
     from planner.grounding.ground import ground
 
-    enough = with_enough(problem)
+    enough = add_enough_placeholders(problem)
     return enough is not None and ground(enough, limits).unreachable_goal is not None
 
 
 def rule_sizes(problem: Problem) -> dict[str, int]:
-    """Return, for each type that is created, how many variables of one rule may stand for such objects; at least 1."""
+    """Return, for each created type, the most variables of one rule that may stand for created objects; at least 1."""
     domain = problem.domain
     types = TypeHierarchy(domain.types)
     scopes = [(axiom.parameters, [axiom.condition]) for axiom in domain.axioms]
@@ -85,32 +82,34 @@ def _variables(variables: Iterable[Variable], conditions: Iterable[Formula]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """One type of objects that can help: a step creates at most `each` of it, and costs `least` or more."""
+    """A type of created objects: one step creates at most `each` of it, and costs at least `least`."""
 
     kind: str
     each: int
     least: Number
 
-    def beyond(self, count: int) -> Number:
-        """Return what a plan costs at least that creates more than `count` objects of this type."""
+    def bound_beyond(self, count: int) -> Number:
+        """Return a lower bound on the cost of plans that create more than `count` objects of this type."""
         return exact(EXACT.multiply(Decimal(self.least), count // self.each + 1))
 
     def enough(self, cost: Number) -> int | None:
-        """Return how many objects a plan that costs less than `cost` can create at most; None if that has no bound."""
+        """Return the most objects that a plan cheaper than `cost` can create; None if there is no bound."""
         if self.least == 0:
             return None
         steps, rest = divmod(cost, self.least)
         return max(int(steps) if rest else int(steps) - 1, 0) * self.each
 
 
-def creations(problem: Problem) -> list[Creation]:
-    """Return what can be created that may help to reach the goal of `problem`."""
+def find_creations(problem: Problem) -> list[Creation]:
+    """Return the creations of the actions of `problem` that are relevant to the goal."""
     expanded = compile_object_creation(problem, 1).problem
-    return creations_by([problem.domain.actions[name] for name in relevant_part(expanded).domain.actions], problem)
+    return creations_of(
+        [problem.domain.actions[name] for name in remove_irrelevant_actions(expanded).domain.actions], problem
+    )
 
 
-def creations_by(actions: Sequence[Action], problem: Problem) -> list[Creation]:
-    """Return what `actions` of `problem` can create."""
+def creations_of(actions: Sequence[Action], problem: Problem) -> list[Creation]:
+    """Return the creations of `actions` of `problem`."""
     return [
         Creation(kind, each, min(least_cost(action, problem) for action in actions if kind in action.creates.values()))
         for kind, each in created_types(actions).items()
@@ -118,7 +117,7 @@ def creations_by(actions: Sequence[Action], problem: Problem) -> list[Creation]:
 
 
 def least_cost(action: Action, problem: Problem) -> Number:
-    """Return a number that no instance of `action` costs less than."""
+    """Return a lower bound on the costs of the instances of `action`."""
     if problem.metric is Metric.LENGTH:
         return 1
     total: Number = 0
@@ -130,26 +129,26 @@ def least_cost(action: Action, problem: Problem) -> Number:
     return total
 
 
-def beyond(known: Iterable[Creation], counts: Mapping[str, int]) -> Number | None:
-    """Return what a plan costs at least that creates more of some type than `counts` says; None if nothing can."""
-    return min((each.beyond(counts[each.kind]) for each in known), default=None)
+def bound_beyond(known: Iterable[Creation], counts: Mapping[str, int]) -> Number | None:
+    """Return a lower bound on the cost of plans that create more of some type than `counts`; None if there are none."""
+    return min((each.bound_beyond(counts[each.kind]) for each in known), default=None)
 
 
-def fewest_creations(problem: Problem) -> int:
-    """Return a number of creating steps of one kind that every plan has at least; 0 where none is known to be needed.
+def count_needed_creations(problem: Problem) -> int:
+    """Return a lower bound on the creating steps of one kind that every plan has.
 
-    A part of the goal may ask for some object with a fact that only a creating step provides, about its new object and
-    other arguments: `some ?t: closed(?t) and about(?t, o1)`. Parts with other arguments need steps of their own, but
-    for as many as one step provides such facts.
+    A part of the goal may ask for an object with a fact that only a creating step provides, about its new object and
+    other arguments: `some ?t: closed(?t) and about(?t, o1)`. Parts with different arguments need different facts, and
+    one step provides only so many of them.
     """
     asked: dict[str, set[tuple[str, ...]]] = {}
-    for fact in _asked(problem):
+    for fact in _find_asked_facts(problem):
         asked.setdefault(fact.predicate, set()).add(fact.args)
-    return max((_needed(problem, predicate, rows) for predicate, rows in asked.items()), default=0)
+    return max((_count_needed_steps(problem, predicate, rows) for predicate, rows in asked.items()), default=0)
 
 
-def _asked(problem: Problem) -> Iterator[Atom]:
-    """Yield the facts with one open argument that the goal asks for about some object."""
+def _find_asked_facts(problem: Problem) -> Iterator[Atom]:
+    """Yield the facts that the goal asks for about some object, with `?` in its place."""
     for part in conjuncts(problem.goal.hard):
         if isinstance(part, Exists):
             names = {each.name for each in part.variables}
@@ -158,8 +157,8 @@ def _asked(problem: Problem) -> Iterator[Atom]:
                     yield Atom(atom.predicate, tuple(["?" if each in names else each for each in atom.args]))
 
 
-def _needed(problem: Problem, predicate: str, rows: set[tuple[str, ...]]) -> int:
-    """Return how many steps provide the facts of `rows` at least; 0 where others than creating steps may."""
+def _count_needed_steps(problem: Problem, predicate: str, rows: set[tuple[str, ...]]) -> int:
+    """Return how many creating steps the facts of `rows` need; 0 where other steps may provide them."""
     places = {row.index("?") for row in rows}
     stated = {fact.predicate for fact in (*problem.initial, *problem.unknown)}
     if len(places) > 1 or predicate in stated or predicate in problem.domain.derived:
@@ -167,7 +166,7 @@ def _needed(problem: Problem, predicate: str, rows: set[tuple[str, ...]]) -> int
     (place,) = places
     most = 0
     for action in problem.domain.actions.values():
-        facts = [fact for fact in _provided(action) if fact.predicate == predicate]
+        facts = [fact for fact in _provided_atoms(action) if fact.predicate == predicate]
         own = {each.name for each in action.parameters}
         if any(fact.args[place] not in action.creates for fact in facts):
             return 0
@@ -178,33 +177,30 @@ def _needed(problem: Problem, predicate: str, rows: set[tuple[str, ...]]) -> int
     return -(-len(rows) // most) if most else 0
 
 
-def _provided(action: Action) -> Iterable[Atom]:
+def _provided_atoms(action: Action) -> Iterable[Atom]:
     parts = [each.provides for each in action.effects] + [each.provides for each in action.outcomes]
     return (fact for provides in parts for fact in positive_atoms(provides))
 
 
 MOST_STEPS: Final = 64
-"""Plans with more steps that create objects of one type are not searched for."""
+"""Most creating steps of one type in the plans that the rounds search."""
 SECONDS: Final = 5.0
-"""Where time has no limit, a round without a plan lasts so long for each such step; the last one has no limit."""
+"""Time of a round without a plan, in seconds per creating step, where time has no limit; the last round has none."""
 
 
 def solve_with_creation(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Return the answer to `problem`, in which actions create objects; `solve` answers for problems without such.
+    """Solve `problem`, whose actions create objects; `solve` is called for problems with placeholders.
 
-    Plans name what they create by placeholders. UNSOLVABLE and OPTIMAL hold for any number of created objects. The
-    order in which search takes placeholders would keep steps waiting that need not: deadlines are UNSUPPORTED.
+    Plans name created objects by placeholders. UNSOLVABLE and OPTIMAL hold for any number of created objects. Deadlines
+    are UNSUPPORTED, since the order in which search takes placeholders would delay steps needlessly.
     """
     if problem.deadline is not None:
         return refusal("deadlines where actions create objects")
-    return Rounds(problem, options, solve).within_limits()
+    return CreationRounds(problem, options, solve).solve_within_limits()
 
 
-class Rounds:
-    """What is known after the rounds so far: the best plan, and what any plan costs at least.
-
-    Problems of another kind have another class, which says how they differ.
-    """
+class CreationRounds:
+    """The rounds so far, with the best plan and a lower bound; problems of another kind have a subclass."""
 
     def __init__(self, problem: Any, options: SolveOptions, solve: Solve) -> None:
         self._problem = problem
@@ -218,86 +214,86 @@ class Rounds:
         self._plan: Plan | None = None
         self._spent = Statistics()
         self._is_beyond_budgets: bool | None = None
-        """Whether there is a plan, with as many placeholders as in a round without one, if budgets are left out."""
+        """Whether a round without a plan has one without budgets; None if that is unknown."""
 
-    def within_limits(self) -> Result:
-        """Return the answer, or what is known when a limit ends the work."""
+    def solve_within_limits(self) -> Result:
+        """Search, and return the answer, or the best one when a limit ends the search."""
         try:
-            return self.result()
+            return self.run_rounds()
         except LimitReached as limit:
-            return self.answer(limit.stopped_by, self._blamed() if self._is_beyond_budgets else "")
+            return self.current_result(limit.stopped_by, self._blame_budgets() if self._is_beyond_budgets else "")
         except MemoryError:
-            return self.answer(StoppedBy.MEMORY)
+            return self.current_result(StoppedBy.MEMORY)
         except KeyboardInterrupt:
-            return self.answer(StoppedBy.CANCELLED)
+            return self.current_result(StoppedBy.CANCELLED)
 
-    def creations(self) -> list[Creation]:
-        """Return what can be created that may help."""
-        return creations(self._problem)
+    def find_creations(self) -> list[Creation]:
+        """Return the creations that are relevant to the goal."""
+        return find_creations(self._problem)
 
-    def fewest(self) -> int:
-        """Return how many creating steps of one kind every plan has at least."""
-        return fewest_creations(self._problem)
+    def count_fewest_steps(self) -> int:
+        """Return a lower bound on the creating steps of one kind in every plan."""
+        return count_needed_creations(self._problem)
 
-    def compiled(self, counts: Mapping[str, int]) -> Any:
-        """Return the problem with so many placeholders of each type."""
+    def add_placeholders(self, counts: Mapping[str, int]) -> Any:
+        """Return the problem with these numbers of placeholders."""
         return compile_object_creation(self._problem, counts).problem
 
-    def verdict(self, plan: Plan) -> Verdict:
-        """Return what the independent checker says about `plan`."""
+    def check_plan(self, plan: Plan) -> Verdict:
+        """Check `plan` with the independent plan checker."""
         return validate(self._problem, plan)
 
     def is_proved(self, steps: int) -> bool:
-        """Return whether there is no plan with more placeholders, either, where there is none with these."""
-        if not self._creations or (steps == 1 and out_of_reach(self._problem, self._limits)):
+        """Return whether unsolvability with the present placeholders is proved for any number of them."""
+        if not self._creations or (steps == 1 and is_relaxed_unreachable(self._problem, self._limits)):
             return True
         return all(self._is_spared(each, steps) for each in self._creations)
 
-    def result(self) -> Result:
-        """Search round after round; raises `LimitReached` between two."""
-        self._creations = self.creations()
-        steps: int | None = min(max(1, self.fewest()), MOST_STEPS)
+    def run_rounds(self) -> Result:
+        """Search in rounds, and return the answer. Raises `LimitReached` between two rounds."""
+        self._creations = self.find_creations()
+        steps: int | None = min(max(1, self.count_fewest_steps()), MOST_STEPS)
         while steps is not None:
-            found = self._round(steps)
+            found = self._run_round(steps)
             if found.status is Status.UNSUPPORTED:
                 return found
             if found.status is Status.UNSOLVABLE and self._plan is None and self.is_proved(steps):
                 return replace(found, lower_bound=None, statistics=self._spent)
             if self._is_final(found):
-                return self.answer(found.stopped_by, found.reason)
+                return self.current_result(found.stopped_by, found.reason)
             if found.status is Status.UNSOLVABLE and self._plan is None and self._is_beyond_budgets is None:
                 self._is_beyond_budgets = self._has_plan_without_budgets(steps)
             self._limits.check()
-            steps = self._more(steps)
+            steps = self._next_steps(steps)
         if self._is_beyond_budgets:
-            return self.answer(StoppedBy.INCOMPLETE, self._blamed())
+            return self.current_result(StoppedBy.INCOMPLETE, self._blame_budgets())
         kinds = " or ".join(f"'{each.kind}'" for each in self._creations)
         reason = f"plans with more than {MOST_STEPS} steps that create {kinds} were not searched for"
-        return self.answer(StoppedBy.INCOMPLETE, reason)
+        return self.current_result(StoppedBy.INCOMPLETE, reason)
 
     def _has_plan_without_budgets(self, steps: int) -> bool | None:
-        """Return whether a round without a plan would have one if budgets were left out; None where there are none."""
+        """Return whether the present round has a plan without budgets; None if unknown, or without budgets."""
         if not isinstance(self._problem, Problem) or not self._problem.budgets:
             return None
-        free = replace(self.compiled(self._counts), budgets={})
-        turn = _Turn(self._limits.cancel, self._share(steps))
+        free = replace(self.add_placeholders(self._counts), budgets={})
+        turn = _Turn(self._limits.cancel, self._time_share(steps))
         return self._search(free, ANY_PLAN, turn).has_plan or None
 
-    def _blamed(self) -> str:
-        """Return that budgets are in the way, where that is known and there is no plan."""
+    def _blame_budgets(self) -> str:
+        """Return the reason that budgets exclude all known plans, or "" where there is a plan."""
         if self._plan is not None:
             return ""
         names = " and ".join(self._problem.budgets)
         return f"no plan is known that keeps the budget of {names}; without it there is one"
 
     def _is_final(self, found: Result) -> bool:
-        """Return whether more placeholders would tell no more, or are not wanted."""
+        """Return whether further rounds cannot improve the answer, or are not wanted."""
         if self._is_optimal or not self._creations or found.stopped_by in (StoppedBy.MEMORY, StoppedBy.CANCELLED):
             return True
         return found.plan is not None and found.stopped_by in (StoppedBy.FIRST_PLAN, StoppedBy.INCOMPLETE)
 
-    def _more(self, steps: int) -> int | None:
-        """Return how many creating steps of each kind the next round allows; None if that would be no more."""
+    def _next_steps(self, steps: int) -> int | None:
+        """Return the creating steps of each kind that the next round allows; None if it would allow no more."""
         wanted = [self._enough(each) for each in self._creations]
         if self._plan is None or None in wanted:
             return 2 * steps if steps < MOST_STEPS else None
@@ -305,55 +301,55 @@ class Rounds:
         return min(most, MOST_STEPS) if most > steps and steps < MOST_STEPS else None
 
     def _enough(self, creation: Creation) -> int | None:
-        """Return how many placeholders are enough for better plans than the best one; None if that is not known."""
+        """Return the placeholders that suffice for plans better than the best one; None if there is no bound."""
         return None if self._plan is None else creation.enough(self._plan.charge)
 
-    def _round(self, steps: int) -> Result:
-        """Search with placeholders for so many creating steps of each kind, and note what that shows."""
+    def _run_round(self, steps: int) -> Result:
+        """Search with placeholders for `steps` creating steps of each kind, and update plan and bound."""
         for each in self._creations:
             enough, most = self._enough(each), steps * each.each
             number = most if enough is None else min(most, enough)
             self._counts[each.kind] = max(self._counts.get(each.kind, 0), number)
-        self._beyond = beyond(self._creations, self._counts)
-        turn = _Turn(self._limits.cancel, self._share(steps), goes_on=self._suffices)
+        self._beyond = bound_beyond(self._creations, self._counts)
+        turn = _Turn(self._limits.cancel, self._time_share(steps), goes_on=self._suffices)
 
         def report(progress: Progress) -> None:
-            self._note(progress.plan, progress.lower_bound)
+            self._update(progress.plan, progress.lower_bound)
             turn.goes_on = self._suffices
             if self._options.on_progress is not None:
                 self._options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
-        found = self._search(self.compiled(self._counts), replace(self._options, on_progress=report), turn)
+        found = self._search(self.add_placeholders(self._counts), replace(self._options, on_progress=report), turn)
         best = found.plan if found.status is Status.OPTIMAL else None
-        self._note(found.plan, found.lower_bound if best is None else best.charge)
+        self._update(found.plan, found.lower_bound if best is None else best.charge)
         if found.status is Status.UNSOLVABLE:
-            self._note(None, self._beyond)
+            self._update(None, self._beyond)
         late = turn.is_over and found.stopped_by is StoppedBy.CANCELLED
         return replace(found, stopped_by=StoppedBy.TIME) if late else found
 
     def _search(self, expanded: Any, options: SolveOptions, turn: _Turn) -> Result:
         found = self._solve(expanded, options.within(self._limits, cancel=turn))
-        self._spent = _sum(self._spent, found.statistics)
+        self._spent = _add_statistics(self._spent, found.statistics)
         return found
 
-    def _share(self, steps: int) -> float | None:
-        """Return how many seconds a round may take before there is a plan; None if there is nothing else to do."""
+    def _time_share(self, steps: int) -> float | None:
+        """Return the seconds that a round may take before there is a plan; None if it is the last."""
         rounds = (MOST_STEPS // steps).bit_length()
         if rounds == 1 or not self._creations:
             return None
         return SECONDS * steps if self._limits.remaining is None else self._limits.remaining / rounds
 
-    def _note(self, plan: Plan | None, bound: Number | None) -> None:
-        """Take in what a round has found: a plan, and what plans within its placeholders cost at least."""
+    def _update(self, plan: Plan | None, bound: Number | None) -> None:
+        """Update the best plan, and the lower bound by a `bound` on plans within the placeholders of the round."""
         if plan is not None and (self._plan is None or plan.charge < self._plan.charge):
-            self._plan = declared_plan(plan, self._problem)
+            self._plan = map_plan_back(plan, self._problem)
         if bound is not None:
             bound = bound if self._beyond is None else min(bound, self._beyond)
             self._bound = bound if self._bound is None else max(self._bound, bound)
 
     @property
     def _suffices(self) -> bool:
-        """Whether no plan that creates more than the present round allows is better than the one that is known."""
+        """Whether no plan beyond the present round is better than the best plan."""
         return self._plan is not None and (self._beyond is None or self._beyond >= self._plan.charge)
 
     @property
@@ -361,18 +357,18 @@ class Rounds:
         return self._plan is not None and self._bound is not None and self._bound >= self._plan.charge
 
     def _is_spared(self, creation: Creation, steps: int) -> bool:
-        """Return whether always so many placeholders of one type are left that one creating step more finds enough."""
+        """Return whether no reachable state has used so many placeholders that another creating step lacks one."""
         expanded = compile_object_creation(self._problem, self._counts).problem
         own = [each.name for each in expanded.objects[len(self._problem.objects) :] if each.types == (creation.kind,)]
-        born = Atom(in_order(self._problem.domain).existing, (own[-creation.each],))
-        turn = _Turn(self._limits.cancel, self._share(steps))
+        born = Atom(expand_in_order(self._problem.domain).existing, (own[-creation.each],))
+        turn = _Turn(self._limits.cancel, self._time_share(steps))
         found = self._search(replace(expanded, goal=Goal(born), constraints=()), ANY_PLAN, turn)
         return found.status is Status.UNSOLVABLE
 
-    def answer(self, stopped_by: StoppedBy, reason: str = "") -> Result:
-        """Return what is known now."""
+    def current_result(self, stopped_by: StoppedBy, reason: str = "") -> Result:
+        """Return the answer from the best plan and the bound; `stopped_by` says why the search ended."""
         if self._plan is not None:
-            verdict = self.verdict(self._plan)
+            verdict = self.check_plan(self._plan)
             if not verdict.valid:
                 raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
         if self._is_optimal:
@@ -382,7 +378,7 @@ class Rounds:
 
 
 class _Turn(threading.Event):
-    """Ends a round after its `seconds`, unless it `goes_on`, or when `outer` says so."""
+    """Cancels a round after its `seconds`, unless it `goes_on`, or when `outer` is set."""
 
     def __init__(self, outer: threading.Event | None, seconds: float | None, *, goes_on: bool = False) -> None:
         super().__init__()
@@ -400,7 +396,7 @@ class _Turn(threading.Event):
         return self.is_over or (self._outer is not None and self._outer.is_set())
 
 
-def _sum(before: Statistics, latest: Statistics) -> Statistics:
-    """Return the sizes of the latest task, and what all rounds took."""
+def _add_statistics(before: Statistics, latest: Statistics) -> Statistics:
+    """Return the statistics of the latest round with the counts and times of all rounds."""
     names = ("expanded", "evaluated", "generated", "ground_seconds", "search_seconds", "search_cpu_seconds")
     return replace(latest, **{name: getattr(before, name) + getattr(latest, name) for name in names})

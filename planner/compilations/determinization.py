@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 from planner.compilations import reserve_name
 from planner.compilations.adl import compile_adl
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.errors import PlanError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
@@ -76,7 +76,9 @@ def keep_relevant_actions(problem: Problem, used: Iterable[str] = ()) -> Problem
     """Remove the actions of which no outcome is relevant to the goal; the actions `used` stay."""
     actions = problem.domain.actions
     merged = {name: _merge_outcomes(action) for name, action in actions.items()}
-    kept = relevant_part(replace(problem, domain=replace(problem.domain, actions=merged)), used).domain.actions
+    kept = remove_irrelevant_actions(
+        replace(problem, domain=replace(problem.domain, actions=merged)), used
+    ).domain.actions
     if len(kept) == len(actions):
         return problem
     return replace(problem, domain=replace(problem.domain, actions={name: actions[name] for name in kept}))

@@ -13,26 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from planner.lightweight import dataclass
+from planner.model import formulas
 from planner.model.actions import Action, When, negated_atoms, positive_atoms
 from planner.model.domain import ROOT_TYPE, TypeHierarchy
-from planner.model.formulas import (
-    FALSE,
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Or,
-    Term,
-    Variable,
-    free_variables,
-    is_variable,
-    substitute,
-    walk,
-)
+from planner.model.formulas import FALSE, TRUE, And, Atom, Equals, Exists, Forall, Formula, Not, Or, Term, Variable
 from planner.model.problem import Problem
 
 Types = Mapping[Term, tuple[str, ...]]
@@ -58,7 +42,7 @@ class Objects:
 
     def may_be(self, term: Term, types: Sequence[str]) -> bool:
         """Return whether `term` may be an object of one of `types`; a variable always may."""
-        return is_variable(term) or self._hierarchy.is_a(self.types[term], types)
+        return formulas.is_variable(term) or self._hierarchy.is_a(self.types[term], types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +134,18 @@ class Regression:
                 binding[theirs] = mine
             else:
                 equal.append(Equals(theirs, mine))
-        equal = [substitute(part, binding) for part in equal]
+        equal = [formulas.substitute(part, binding) for part in equal]
         rest = tuple([each for each in effect.variables if each.name not in binding])
-        return self._exists(rest, conjoin([*equal, substitute(effect.requires, binding)]))
+        return self._exists(rest, conjoin([*equal, formulas.substitute(effect.requires, binding)]))
 
     def _may_be_same(self, mine: Term, theirs: Term, open_types: Types) -> bool:
-        if not is_variable(theirs):
-            return is_variable(mine)
+        if not formulas.is_variable(theirs):
+            return formulas.is_variable(mine)
         return self.objects.may_be(mine, open_types[theirs] if theirs in open_types else self.types[theirs])
 
     def _exists(self, variables: tuple[Variable, ...], part: Formula) -> Formula:
         """Quantify `part` existentially; a variable that it does not name only needs an object of its types."""
-        used = free_variables(part)
+        used = formulas.free_variables(part)
         if any(each.name not in used and not self.objects.of(each.types) for each in variables):
             return FALSE
         return quantify(Exists, tuple([each for each in variables if each.name in used]), part)
@@ -209,5 +193,5 @@ def quantify(kind: type[Exists | Forall], variables: tuple[Variable, ...], part:
 
 def bound_variables(formula: Formula) -> dict[Term, tuple[str, ...]]:
     """Return the types of the variables that quantifiers in `formula` bind."""
-    bound = [part.variables for part in walk(formula) if isinstance(part, Exists | Forall)]
+    bound = [part.variables for part in formulas.walk(formula) if isinstance(part, Exists | Forall)]
     return {each.name: each.types for variables in bound for each in variables}

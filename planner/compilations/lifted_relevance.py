@@ -1,13 +1,13 @@
-"""Lifted relevance: actions that can help no goal are left out before anything is ground.
+"""Lifted relevance: remove the actions that cannot contribute to the goal before grounding.
 
-An agent has ten thousand tools and a goal that twenty of them serve. Relevance follows the goal backwards through an
-index of the actions by the predicates, and the constants in them, that they write. So planning takes what the relevant
-part takes.
+A domain may have ten thousand actions, of which twenty are relevant to a goal. Relevance analysis (Nebel, Dimopoulos
+and Koehler, 1997) follows the goal backwards through an index of the actions by the predicates and constants that they
+write.
 
-A *want* is a kind of fact that had better hold, or had better not: what the goal says, what helps to keep the
-constraints, the conditions of every action that gives something wanted, and those of axioms. The condition of a
-conditional effect is wanted either way, since the effect may do harm. An action that gives nothing wanted can be left
-out of any plan. `planner.grounding.relevance` does the same for single facts.
+A *want* is a pattern of facts that should be true, or false. Wanted are the goal, the conditions that help to keep
+constraints, and the conditions of axioms and actions that give something wanted. The condition of a conditional effect
+is wanted true and false, since the effect may do harm. No plan needs an action that gives nothing wanted.
+`planner.grounding.relevance` does the same for ground facts.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from planner.model.formulas import literals_in
 Shape = tuple[Term, ...]
 """The arguments of an atom, `_` for each that may be anything."""
 Write = tuple[tuple[Term, ...], int]
-"""The arguments of what an action may write, and the action's number."""
+"""The arguments of an atom that an action may write, and the action's number."""
 
 
 class Writers:
-    """The actions of `domain` by what they write; actions are numbered in order of declaration."""
+    """An index of the actions of `domain` by what they write; actions are numbered in order of declaration."""
 
     def __init__(self, domain: DomainModel) -> None:
         self._domain = domain
-        self._adds = _additions(domain.actions.values())
+        self._adds = _collect_additions(domain.actions.values())
         self._patterns: dict[tuple[str, bool], _Patterns] = {}
 
     @cached_property
     def _deletes(self) -> dict[str, list[Write]]:
-        return _retractions(self._domain)
+        return _collect_retractions(self._domain)
 
     def of(self, predicate: str, shape: Shape, *, positive: bool) -> Iterator[int]:
         """Yield the numbers of the actions that may make a fact of this shape true (or false, if not `positive`)."""
@@ -55,8 +55,8 @@ def shape_of(atom: Atom) -> Shape:
     return tuple([OPEN if arg.startswith("?") else arg for arg in atom.args]) if atom.args else ()
 
 
-def _additions(actions: Iterable[Action]) -> dict[str, list[Write]]:
-    """Return, by predicate, what the actions may make true."""
+def _collect_additions(actions: Iterable[Action]) -> dict[str, list[Write]]:
+    """Return, by predicate, the writes that may make facts true."""
     found: dict[str, list[Write]] = defaultdict(list)
     for number, action in enumerate(actions):
         for literal in action.provides:
@@ -68,9 +68,9 @@ def _additions(actions: Iterable[Action]) -> dict[str, list[Write]]:
     return found
 
 
-def _retractions(domain: DomainModel) -> dict[str, list[Write]]:
-    """Return, by predicate, what the actions may make false: by deletes, `modifies`, and what is stale with a write."""
-    stale = _dependants(domain)
+def _collect_retractions(domain: DomainModel) -> dict[str, list[Write]]:
+    """Return, by predicate, the writes that may make facts false: deletes, `modifies`, and stale dependants."""
+    stale = _find_dependants(domain)
     found: dict[str, list[Write]] = defaultdict(list)
     for number, action in enumerate(domain.actions.values()):
         for effect in action.effects:
@@ -83,8 +83,8 @@ def _retractions(domain: DomainModel) -> dict[str, list[Write]]:
     return found
 
 
-def _dependants(domain: DomainModel) -> dict[str, set[str]]:
-    """Return, for each predicate, those that go stale when facts of it are written, directly or through others."""
+def _find_dependants(domain: DomainModel) -> dict[str, set[str]]:
+    """Return, for each predicate, those that become stale when it is written, directly or through others."""
     direct: dict[str, set[str]] = defaultdict(set)
     for predicate in domain.predicates.values():
         for source in predicate.stale_with:
@@ -101,7 +101,7 @@ def _dependants(domain: DomainModel) -> dict[str, set[str]]:
 
 
 class _Patterns:
-    """Patterns of one predicate, found by the constants that they share with another pattern."""
+    """An index of the patterns of one predicate by their constants."""
 
     def __init__(self, writes: Iterable[Write]) -> None:
         self._by_places: dict[tuple[int, ...], list[Write]] = defaultdict(list)
@@ -110,15 +110,15 @@ class _Patterns:
             self._by_places[_constants(args)].append((args, number))
 
     def matching(self, shape: Shape) -> Iterator[int]:
-        """Yield the numbers of the patterns that some fact of this shape fits."""
+        """Yield the numbers of the patterns that a fact of this shape may match."""
         known = set(_constants(shape))
         for places in self._by_places:
             common = tuple([place for place in places if place in known])
             if (places, common) not in self._indexes:
-                self._indexes[places, common] = self._indexed(places, common)
+                self._indexes[places, common] = self._build_index(places, common)
             yield from self._indexes[places, common].get(tuple([shape[place] for place in common]), ())
 
-    def _indexed(self, places: tuple[int, ...], common: tuple[int, ...]) -> dict[tuple[Term, ...], list[int]]:
+    def _build_index(self, places: tuple[int, ...], common: tuple[int, ...]) -> dict[tuple[Term, ...], list[int]]:
         index: dict[tuple[Term, ...], list[int]] = defaultdict(list)
         for args, number in self._by_places[places]:
             index[tuple([args[place] for place in common])].append(number)
@@ -126,32 +126,32 @@ class _Patterns:
 
 
 def _constants(args: tuple[Term, ...]) -> tuple[int, ...]:
-    """Return the places at which an object is named."""
+    """Return the places of constants in `args`."""
     return tuple([place for place, arg in enumerate(args) if arg != OPEN and not arg.startswith("?")])
 
 
 _ASKING: Final = frozenset({ConstraintKind.ALWAYS, ConstraintKind.SOMETIME, ConstraintKind.BEFORE})
-"""The kinds of constraints that ask for something to happen, and not only for something not to."""
+"""The kinds of constraints that ask for something to happen."""
 
 Want = tuple[str, Shape, bool]
 """A predicate, the arguments, and whether such facts shall be true."""
 
 
-def relevant_part(problem: Problem, used: Iterable[str] = ()) -> Problem:
-    """Return `problem` without the actions that no plan needs, nor the actions `used`, which stay; all else is kept.
+def remove_irrelevant_actions(problem: Problem, used: Iterable[str] = ()) -> Problem:
+    """Remove the actions that no plan needs from `problem`; the actions `used` stay.
 
-    What a cheapest plan costs stays as it is, as does whether there is one, and every plan of the result is one of
-    `problem`. Mistakes that only grounding finds, such as costs without a value, are found in what is kept.
+    Every plan of the result is a plan of `problem`, and the cost of a cheapest plan does not change. Mistakes that only
+    grounding finds, such as costs without a value, are found in the remaining actions only.
     """
     domain = problem.domain
-    backward = _Backward(domain)
+    backward = _RelevanceAnalysis(domain)
     backward.want(problem.goal.hard)
     for wish in problem.goal.soft:
         backward.want(wish.condition)
     for constraint in problem.constraints:
-        backward.keep(constraint)
-    backward.use(used)
-    kept = backward.finish()
+        backward.want_kept(constraint)
+    backward.add_actions(used)
+    kept = backward.relevant_actions()
     if len(kept) == len(domain.actions):
         return problem
     return replace(problem, domain=replace(domain, actions={action.name: action for action in kept}))
@@ -172,8 +172,8 @@ def _numbers(domain: DomainModel) -> dict[str, int]:
     return {name: number for number, name in enumerate(domain.actions)}
 
 
-class _Backward:
-    """Follows what is wanted backwards through the actions of one domain."""
+class _RelevanceAnalysis:
+    """Follows wants backwards through the actions of one domain."""
 
     def __init__(self, domain: DomainModel) -> None:
         self._domain = domain
@@ -182,19 +182,19 @@ class _Backward:
         self._used: set[int] = set()
 
     def want(self, formula: Formula, *, positive: bool = True) -> None:
-        """Want `formula` to hold; or not to, unless `positive`."""
+        """Want `formula` to be true, or false unless `positive`."""
         for atom, sign in literals_in(formula, positive=positive):
             want = (atom.predicate, shape_of(atom), sign)
             if want not in self._wanted:
                 self._wanted.add(want)
                 self._queue.append(want)
 
-    def keep(self, constraint: Constraint) -> None:
-        """Want all that helps to keep `constraint`; steps that may only break it are better left out."""
+    def want_kept(self, constraint: Constraint) -> None:
+        """Want the conditions that help to keep `constraint`."""
         kind, what, other = constraint.kind, constraint.what, constraint.other
         if isinstance(what, Done):
             if kind in _ASKING:
-                self.use([what.action.predicate])
+                self.add_actions([what.action.predicate])
         else:
             counts = kind is ConstraintKind.AT_MOST and constraint.times
             if kind in _ASKING or counts:
@@ -204,14 +204,14 @@ class _Backward:
         if other is not None and not isinstance(other, Done):
             self.want(other, positive=False)
 
-    def use(self, names: Iterable[str]) -> None:
-        """Take in the actions of these names, and want what they need."""
+    def add_actions(self, names: Iterable[str]) -> None:
+        """Add the actions with these names, and want their conditions."""
         for number in dict.fromkeys(_numbers(self._domain)[name] for name in names):
             if number not in self._used:
-                self._take(number, _actions(self._domain))
+                self._add(number, _actions(self._domain))
 
-    def finish(self) -> list[Action]:
-        """Return the actions that may help, in order of declaration."""
+    def relevant_actions(self) -> list[Action]:
+        """Follow all wants, and return the relevant actions in order of declaration."""
         writers, actions = _writers(self._domain), _actions(self._domain)
         definitions: dict[str, list[Formula]] = {}
         for axiom in self._domain.axioms:
@@ -222,11 +222,11 @@ class _Backward:
                 self.want(condition, positive=positive)
             for number in writers.of(predicate, shape, positive=positive):
                 if number not in self._used:
-                    self._take(number, actions)
+                    self._add(number, actions)
         return [actions[number] for number in sorted(self._used)]
 
-    def _take(self, number: int, actions: list[Action]) -> None:
-        """Take in an action, and those that have to run before it."""
+    def _add(self, number: int, actions: list[Action]) -> None:
+        """Add an action and those that must run before it, and want their conditions."""
         ready = [number]
         while ready:
             current = ready.pop()

@@ -21,27 +21,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from planner.compilations.adl import compile_adl
 from planner.lightweight import Final, TypeVar, dataclass, replace
+from planner.model import formulas
 from planner.model.actions import Action, Literal, When, negated_atoms, positive_atoms
 from planner.model.domain import ROOT_TYPE
-from planner.model.formulas import (
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Or,
-    Term,
-    Variable,
-    conjuncts,
-    free_variables,
-    is_variable,
-    substitute,
-    walk,
-)
+from planner.model.formulas import TRUE, And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Term, Variable
 from planner.model.problem import Problem
 
 SPLIT_LIMIT: Final = 12
@@ -84,7 +67,7 @@ def to_negation_normal_form(formula: Formula, fresh: Iterator[int], *, negate: b
         case Forall(variables, part) | Exists(variables, part):
             kind_of_quantifier = Forall if isinstance(formula, Forall) is not negate else Exists
             renamed = {variable.name: f"{variable.name}@{next(fresh)}" for variable in variables}
-            body = to_negation_normal_form(substitute(part, renamed), fresh, negate=negate)
+            body = to_negation_normal_form(formulas.substitute(part, renamed), fresh, negate=negate)
             new = tuple([Variable(renamed[variable.name], variable.types) for variable in variables])
             return _push_quantifier_in(kind_of_quantifier, new, body)
         case _:
@@ -108,7 +91,7 @@ def _push_quantifier_in(kind: type[Forall | Exists], variables: tuple[Variable, 
         return through(tuple([_push_quantifier_in(kind, variables, part) for part in body.parts]))
     names = {variable.name for variable in variables}
     parts = list(body.parts) if isinstance(body, across) else [body]
-    outside = [part for part in parts if _is_quantified(part) and not free_variables(part) & names]
+    outside = [part for part in parts if _is_quantified(part) and not formulas.free_variables(part) & names]
     if outside:
         inside = _join(across, [part for part in parts if part not in outside])
         return _join(across, [*outside, _push_quantifier_in(kind, variables, inside)])
@@ -118,7 +101,7 @@ def _push_quantifier_in(kind: type[Forall | Exists], variables: tuple[Variable, 
 
 
 def _is_quantified(formula: Formula) -> bool:
-    return any(isinstance(part, Forall | Exists) for part in walk(formula))
+    return any(isinstance(part, Forall | Exists) for part in formulas.walk(formula))
 
 
 def _split(formula: Formula, limit: int) -> list[list[Formula]]:
@@ -289,7 +272,7 @@ def _rename_apart(when: When, action: Action, fresh: Iterator[int]) -> When:
     if not renamed:
         return when
     return When(
-        substitute(when.requires, renamed),
+        formulas.substitute(when.requires, renamed),
         tuple([_rename_literal(literal, renamed) for literal in when.provides]),
         (),
         tuple([Variable(renamed.get(v.name, v.name), v.types) for v in when.variables]),
@@ -321,7 +304,7 @@ def _make_goal(goal: Formula) -> tuple[Conjunction, list[NormalAxiom], dict[Form
     residual: list[Formula] = []
     axioms: list[NormalAxiom] = []
     written: dict[Formula, Formula] = {}
-    for number, part in enumerate(conjuncts(goal)):
+    for number, part in enumerate(formulas.conjuncts(goal)):
         cases = split_disjuncts(part, RULE_LIMIT)
         if len(cases) == 1 and not cases[0].variables:
             atoms += cases[0].atoms
@@ -432,7 +415,8 @@ def _always_differ(one: tuple[Term, ...], other: tuple[Term, ...], schema: Schem
     """Return whether the two items always differ."""
     apart = {frozenset((test.left, test.right)) for test in schema.condition.unequal}
     return any(
-        frozenset((mine, theirs)) in apart or (mine != theirs and not is_variable(mine) and not is_variable(theirs))
+        frozenset((mine, theirs)) in apart
+        or (mine != theirs and not formulas.is_variable(mine) and not formulas.is_variable(theirs))
         for mine, theirs in zip(one, other, strict=True)
     )
 

@@ -1,19 +1,14 @@
-"""Problems in which what may be created has placeholders: objects that do not exist before an action creates them.
+"""Object creation: problems whose actions create objects, compiled to problems with placeholders for these objects.
 
-A creating action gets its created objects as further parameters, after the declared ones. It takes placeholders of
-exactly their types that no earlier step has taken. Guards say of everything else that a variable does not stand for
-what does not exist.
+An action with `creates={"ticket": Ticket}` gets the created ticket as one parameter more, behind the declared ones:
+`create_ticket(alice, new-ticket-1)`. The argument is a placeholder of exactly the declared type that no earlier step
+has taken. Guards restrict all other variables to objects that exist.
 
-No fact is about an object that does not exist: no initial fact is, effects write facts of objects that exist or that
-they create, and axioms are guarded. So a variable needs no guard where some fact about it must hold anyway.
+No fact is about an object that does not exist: initial facts are not, effects write facts of existing or created
+objects, and axioms are guarded. So a variable needs no guard where some fact about it must hold anyway.
 
-What can be reached with deletes ignored, however many objects are created.
-
-Objects that do not exist yet: planning with placeholders for what actions create.
-
-An action with `creates={"ticket": Ticket}` has the placeholder of the ticket as one argument more:
-`create_ticket(alice, new-ticket-1)`. What is here compiles a problem with such actions to one without, in the terms of
-the model alone, so that the plan checker, which shares nothing with grounding and search, can use it as search does.
+The compilation uses the terms of the model alone, so that the plan checker, which shares no code with grounding and
+search, can use it, too.
 """
 
 from __future__ import annotations
@@ -22,9 +17,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, islice, pairwise
 
-from planner.compilations import Compilation, same_steps
+from planner.compilations import Compilation, reserve_name, same_steps
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
+from planner.model import formulas
 from planner.model.actions import Action, CostFunction, CostTerm, Literal, When
 from planner.model.domain import Axiom, DomainModel, Predicate, TypeHierarchy, cache_per_domain, creates_objects
 from planner.model.formulas import (
@@ -41,10 +37,6 @@ from planner.model.formulas import (
     Or,
     Term,
     Variable,
-    children,
-    conjunction,
-    conjuncts,
-    with_children,
 )
 from planner.model.problem import Problem
 from planner.model.unknown_facts import instances_of
@@ -53,27 +45,27 @@ from planner.problem_kinds import check_classical, classical_of
 
 
 class Guards:
-    """Adds facts of `predicate`, "it exists", to conditions on variables that may be of a type in `created`."""
+    """Guards variables that may have a type in `created` with `predicate`, which says that an object exists."""
 
     def __init__(self, predicate: str, created: Iterable[str], types: TypeHierarchy) -> None:
         self._predicate = predicate
         self._created = list(created)
         self._types = types
         self.types: set[str] = set()
-        """The types of the variables that were guarded: their objects have to be said to exist."""
+        """The types of the guarded variables, whose objects need facts of `predicate`."""
 
     def condition(self, formula: Formula, variables: Iterable[Variable] = ()) -> Formula:
-        """Return `formula` for what exists: guarded inside, and where it says nothing of some of `variables`."""
-        needed = self._needed(variables, mentioned(formula))
+        """Return `formula` with guards inside, and for those of `variables` about which it requires no fact."""
+        needed = self._needed(variables, terms_with_facts(formula))
         inside = self._inside(formula)
-        return conjunction([*needed, *conjuncts(inside)]) if needed else inside
+        return formulas.conjunction([*needed, *formulas.conjuncts(inside)]) if needed else inside
 
     def effect(self, when: When) -> When:
-        """Return the conditional effect `when` for what exists."""
+        """Return the conditional effect `when` with guards."""
         return replace(when, requires=self.condition(when.requires, when.variables))
 
     def axiom(self, axiom: Axiom) -> Axiom:
-        """Return `axiom`, which derives nothing about what does not exist."""
+        """Return `axiom` with guards, so that it derives nothing about objects that do not exist."""
         return replace(axiom, condition=self.condition(axiom.condition, axiom.parameters))
 
     def _inside(self, formula: Formula) -> Formula:
@@ -81,11 +73,13 @@ class Guards:
             case Exists(variables, part):
                 return Exists(variables, self.condition(part, variables))
             case Forall(variables, part):
-                needed = self._needed(variables, mentioned(part, positive=False))
+                needed = self._needed(variables, terms_with_facts(part, positive=False))
                 inside = self._inside(part)
-                return Forall(variables, Imply(conjunction(needed), inside) if needed else inside)
+                return Forall(variables, Imply(formulas.conjunction(needed), inside) if needed else inside)
             case _:
-                return with_children(formula, tuple([self._inside(part) for part in children(formula)]))
+                return formulas.with_children(
+                    formula, tuple([self._inside(part) for part in formulas.children(formula)])
+                )
 
     def _needed(self, variables: Iterable[Variable], known: set[Term]) -> list[Formula]:
         found: list[Formula] = []
@@ -96,20 +90,20 @@ class Guards:
         return found
 
 
-def mentioned(formula: Formula, *, positive: bool = True) -> set[Term]:
-    """Return terms of which some fact must hold wherever `formula` does; or does not, unless `positive`."""
+def terms_with_facts(formula: Formula, *, positive: bool = True) -> set[Term]:
+    """Return terms about which some fact holds whenever `formula` is true (false, unless `positive`)."""
     match formula:
         case Atom(_, args):
             return set(args) if positive else set()
         case Not(part):
-            return mentioned(part, positive=not positive)
+            return terms_with_facts(part, positive=not positive)
         case And(parts) | Or(parts) if parts:
-            found = [mentioned(part, positive=positive) for part in parts]
+            found = [terms_with_facts(part, positive=positive) for part in parts]
             return set.union(*found) if isinstance(formula, And) is positive else set.intersection(*found)
         case Imply(premise, conclusion):
-            return mentioned(Or((Not(premise), conclusion)), positive=positive)
+            return terms_with_facts(Or((Not(premise), conclusion)), positive=positive)
         case Exists(variables, part) | Forall(variables, part) if isinstance(formula, Exists) is positive:
-            return mentioned(part, positive=positive) - {variable.name for variable in variables}
+            return terms_with_facts(part, positive=positive) - {variable.name for variable in variables}
         case _:
             return set()
 
@@ -121,7 +115,7 @@ UNBORN: Final = "unborn"
 
 
 def created_types(actions: Iterable[Action]) -> dict[str, int]:
-    """Return the types of what `actions` create, each with the most that one step creates."""
+    """Return the types that `actions` create, each with the largest number of objects in one step."""
     found: dict[str, int] = {}
     for action in actions:
         types = list(action.creates.values())
@@ -131,10 +125,10 @@ def created_types(actions: Iterable[Action]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A domain whose actions take placeholders; `fresh` has the predicate for those of each type that may be taken.
+    """A domain whose actions take placeholders; `fresh` maps each type to the predicate of its free placeholders.
 
-    `existing` says of an object that it exists, for variables of the types in `guarded`. Where placeholders are taken
-    in order, `follows` says which comes after which.
+    `existing` is the predicate of existing objects, needed for the types in `guarded`. `follows` relates each
+    placeholder to the next one where placeholders are taken in order.
     """
 
     domain: DomainModel
@@ -145,25 +139,25 @@ class Expansion:
 
 
 @cache_per_domain
-def in_order(domain: DomainModel) -> Expansion:
-    """Return `domain` with placeholders to be taken in a given order: search need not look at their permutations."""
-    return _expansion(domain, NEXT, follows=True)
+def expand_in_order(domain: DomainModel) -> Expansion:
+    """Compile `domain` for placeholders that are taken in order, so that search skips their permutations."""
+    return _expand_domain(domain, NEXT, follows=True)
 
 
 @cache_per_domain
-def in_any_order(domain: DomainModel) -> Expansion:
-    """Return `domain` with placeholders to be taken in whatever order."""
-    return _expansion(domain, UNBORN, follows=False)
+def expand_in_any_order(domain: DomainModel) -> Expansion:
+    """Compile `domain` for placeholders that are taken in any order."""
+    return _expand_domain(domain, UNBORN, follows=False)
 
 
-def _expansion(domain: DomainModel, prefix: str, *, follows: bool) -> Expansion:
+def _expand_domain(domain: DomainModel, prefix: str, *, follows: bool) -> Expansion:
     created = created_types(domain.actions.values())
     taken = set(domain.predicates)
-    existing = _free(EXISTING, taken)
-    fresh = {kind: _free(f"{prefix}-{kind}", taken) for kind in created}
-    order = _free(FOLLOWS, taken) if follows else None
+    existing = reserve_name(EXISTING, taken)
+    fresh = {kind: reserve_name(f"{prefix}-{kind}", taken) for kind in created}
+    order = reserve_name(FOLLOWS, taken) if follows else None
     guards = Guards(existing, created, TypeHierarchy(domain.types))
-    writer = _Writer(guards, domain.actions, existing, fresh, order)
+    writer = _ActionCompiler(guards, domain.actions, existing, fresh, order)
     predicates = [Predicate(existing, (Variable("?x"),))]
     predicates += [Predicate(name, (Variable("?x", (kind,)),)) for kind, name in fresh.items()]
     predicates += [Predicate(order, (Variable("?x"), Variable("?y")))] if order else []
@@ -176,16 +170,9 @@ def _expansion(domain: DomainModel, prefix: str, *, follows: bool) -> Expansion:
     return Expansion(expanded, existing, frozenset(guards.types), fresh, order)
 
 
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
-
-
 @dataclass(frozen=True, slots=True)
-class _Writer:
-    """Writes actions; `declared` has them all as they are declared."""
+class _ActionCompiler:
+    """Compiles actions; `declared` maps names to the declared actions."""
 
     guards: Guards
     declared: Mapping[str, Action]
@@ -194,27 +181,27 @@ class _Writer:
     follows: str | None
 
     def action(self, action: Action) -> Action:
-        """Return `action` with parameters for what it creates, guarded."""
+        """Return `action` with guards, and with parameters for the objects that it creates."""
         requires = self.guards.condition(action.requires, action.parameters)
         when = tuple([self.guards.effect(effect) for effect in action.when])
-        after = tuple([padded(pattern, self.declared[pattern.predicate]) for pattern in action.after])
+        after = tuple([pad_pattern(pattern, self.declared[pattern.predicate]) for pattern in action.after])
         if not action.creates:
             return replace(action, requires=requires, when=when, after=after)
         needs, provides, chains = self._birth(action)
         return replace(
             action,
             parameters=action.step_parameters,
-            requires=And((*conjuncts(requires), *needs)),
+            requires=And((*formulas.conjuncts(requires), *needs)),
             provides=(*action.provides, *provides),
             when=(*when, *chains),
             after=after,
-            cost=_declared_costs(action.cost, len(action.parameters)),
-            uses={name: _declared_costs(terms, len(action.parameters)) for name, terms in action.uses.items()},
+            cost=_costs_of_declared(action.cost, len(action.parameters)),
+            uses={name: _costs_of_declared(terms, len(action.parameters)) for name, terms in action.uses.items()},
             creates={},
         )
 
     def _birth(self, action: Action) -> tuple[list[Formula], list[Literal], list[When]]:
-        """Return what is needed for the created objects, what comes of them, and who may be created next."""
+        """Return conditions and effects on the created objects, and the effects that free the next placeholders."""
         needs: list[Formula] = []
         provides: list[Literal] = [Atom(self.existing, (name,)) for name in action.creates]
         chains: list[When] = []
@@ -230,28 +217,28 @@ class _Writer:
                 needs.append(Atom(fresh, (born[0],)))
                 needs += [Atom(self.follows, pair) for pair in pairwise(born)]
                 provides.append(Not(Atom(fresh, (born[0],))))
-                chains.append(_chain(born[-1], kind, fresh, self.follows))
+                chains.append(_free_next(born[-1], kind, fresh, self.follows))
         return needs, provides, chains
 
 
-def _chain(last: str, kind: str, fresh: str, follows: str) -> When:
-    """Return the effect that lets the placeholder after `last` be created next."""
+def _free_next(last: str, kind: str, fresh: str, follows: str) -> When:
+    """Return the effect that frees the placeholder after `last`."""
     then = f"{last}-next"
     return When(Atom(follows, (last, then)), (Atom(fresh, (then,)),), (), (Variable(then, (kind,)),))
 
 
-def padded(pattern: Atom, action: Action) -> Atom:
-    """Return `pattern`, of steps of `action`, with open arguments for what it creates."""
+def pad_pattern(pattern: Atom, action: Action) -> Atom:
+    """Append open arguments for the created objects to `pattern`, which covers steps of `action`."""
     missing = len(action.parameters) + len(action.creates) - len(pattern.args)
     return Atom(pattern.predicate, (*pattern.args, *[OPEN] * missing))
 
 
-def _declared_costs(terms: Iterable[CostTerm], arity: int) -> tuple[CostTerm, ...]:
-    return tuple([_declared_cost(term, arity) for term in terms])
+def _costs_of_declared(terms: Iterable[CostTerm], arity: int) -> tuple[CostTerm, ...]:
+    return tuple([_cost_of_declared(term, arity) for term in terms])
 
 
-def _declared_cost(term: CostTerm, arity: int) -> CostTerm:
-    """Return a cost that knows nothing of what is created."""
+def _cost_of_declared(term: CostTerm, arity: int) -> CostTerm:
+    """Return `term` as a function of the declared arguments alone."""
     if not isinstance(term, CostFunction):
         return term
     function = term.function
@@ -262,11 +249,11 @@ _NAME: Final = re.compile(r"[^\s(),;?]+")
 
 
 def compile_object_creation(problem: Problem, number: int | Mapping[str, int]) -> Compilation:
-    """Compile to a problem with `number` placeholders for each created type, or as many as it maps the type to.
+    """Compile to a problem with placeholders: `number` for each created type, or as many as it maps the type to.
 
-    The compiled problem creates nothing: its plans are the plans of `problem` that create no more than that,
-    placeholders taken in the order of their names. Raises `InputError` for a negative number, and for what is no
-    classical problem.
+    The compiled problem creates nothing. Its plans are the plans of `problem` that create no more objects, with
+    placeholders in the order of their names. Raises `InputError` for a negative number, and for a problem that is not
+    classical.
     """
     check_classical(problem, "compile_object_creation", "give its classical part: problem.classical")
     if not creates_objects(problem.domain):
@@ -275,29 +262,28 @@ def compile_object_creation(problem: Problem, number: int | Mapping[str, int]) -
     counts = dict.fromkeys(types, number) if isinstance(number, int) else number
     if min(counts.values(), default=0) < 0:
         raise InputError(f"{min(counts.values())} placeholders for a type", hint="give a number from 0 up")
-    compiled = _expanded(problem, in_order(problem.domain), _named(problem, counts))
-    return Compilation(compiled, lambda plan: declared_plan(plan, problem))
+    compiled = _expand_problem(problem, expand_in_order(problem.domain), _choose_names(problem, counts))
+    return Compilation(compiled, lambda plan: map_plan_back(plan, problem))
 
 
-def declared_plan(plan: Plan, problem: Any) -> Plan:
-    """Return `plan`, of a problem with placeholders, as one of `problem`; it forgoes the wishes as declared."""
+def map_plan_back(plan: Plan, problem: Any) -> Plan:
+    """Return `plan`, of a problem with placeholders, as a plan of `problem` that forgoes declared wishes."""
     if not plan.forgone:
         return replace(plan, problem=problem)
     pairs = zip(classical_of(problem).wishes, classical_of(plan.problem).wishes, strict=True)
     return replace(plan, problem=problem, forgone=tuple([wish for wish, guarded in pairs if guarded in plan.forgone]))
 
 
-def with_placeholders_in_any_order(problem: Problem, counts: Mapping[str, int]) -> Problem:
-    """Return the same with placeholders that may be taken in whatever order."""
-    return _expanded(problem, in_any_order(problem.domain), _named(problem, counts))
+def add_placeholders(problem: Problem, counts: Mapping[str, int]) -> Problem:
+    """Compile `problem` to one with these numbers of placeholders, taken in any order."""
+    return _expand_problem(problem, expand_in_any_order(problem.domain), _choose_names(problem, counts))
 
 
 def for_steps(problem: Problem, steps: Iterable[Step], *, spare: int = 0) -> Problem:
-    """Return `problem` with what the creating steps among `steps` name as placeholders, to be created in any order.
+    """Compile `problem` to one with placeholders for the objects that `steps` create, taken in any order.
 
-    Whatever name stands where something is created and is no object of `problem` becomes a placeholder. With `spare`,
-    there are so many more of each type, for steps that may come to these. A problem that creates nothing is returned
-    unchanged.
+    A name at the place of a created object becomes a placeholder, unless it is an object of `problem`. `spare` adds
+    placeholders of each type for further steps. A problem that creates nothing is returned unchanged.
     """
     if not creates_objects(problem.domain):
         return problem
@@ -311,13 +297,13 @@ def for_steps(problem: Problem, steps: Iterable[Step], *, spare: int = 0) -> Pro
                 if name not in known and name != OPEN and _NAME.fullmatch(name):
                     found.setdefault(name, kind)
     types = created_types(problem.domain.actions.values())
-    more = _named(problem, dict.fromkeys(types, spare), found)
+    more = _choose_names(problem, dict.fromkeys(types, spare), found)
     names = {each: [*(name for name, kind in found.items() if kind == each), *more[each]] for each in types}
-    return _expanded(problem, in_any_order(problem.domain), names)
+    return _expand_problem(problem, expand_in_any_order(problem.domain), names)
 
 
 def refuse_creation(domain: DomainModel, where: str) -> None:
-    """Raise `UnsupportedError` if an action of `domain` creates objects; `where` says where nothing stands for them."""
+    """Raise `UnsupportedError` if an action of `domain` creates objects; `where` completes the message."""
     name = next((name for name, action in domain.actions.items() if action.creates), None)
     if name is not None:
         hint = f"{__name__}.compile_object_creation(problem, number).problem has objects for them"
@@ -325,14 +311,14 @@ def refuse_creation(domain: DomainModel, where: str) -> None:
 
 
 def created_by(source: Problem | DomainModel, step: Step) -> dict[str, str]:
-    """Return what `step` creates: names of created objects, as declared, and the placeholders that stand for them."""
+    """Return what `step` creates: the declared names of the created objects, with their placeholders."""
     action = _action(source, step)
     names = [name.removeprefix("?") for name in action.creates]
     return dict(zip(names, step.arguments[len(action.parameters) :], strict=False))
 
 
 def declared_arguments(source: Problem | DomainModel, step: Step) -> tuple[str, ...]:
-    """Return the arguments of `step` without what it creates: those of the declared parameters."""
+    """Return the arguments of `step` for the declared parameters, without the created objects."""
     return step.arguments[: len(_action(source, step).parameters)]
 
 
@@ -343,8 +329,8 @@ def _action(source: Problem | DomainModel, step: Step) -> Action:
     return domain.actions[step.action]
 
 
-def _named(problem: Problem, counts: Mapping[str, int], others: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Return as many names for each type as `counts` says, none that an object has, or one of `others`, in any case."""
+def _choose_names(problem: Problem, counts: Mapping[str, int], others: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Return `counts` names for each type that, in any letter case, no object and none of `others` has."""
     taken = {name.casefold() for name in (*[each.name for each in problem.all_objects], *others)}
     found: dict[str, list[str]] = {}
     for kind in created_types(problem.domain.actions.values()):
@@ -354,15 +340,15 @@ def _named(problem: Problem, counts: Mapping[str, int], others: Iterable[str] = 
     return found
 
 
-def _of_old(pattern: Atom, problem: Problem, created: Iterable[str], types: TypeHierarchy) -> Iterable[Atom]:
-    """Return what `pattern` covers of the objects of `problem`: of what does not exist yet, nothing is unknown."""
+def _restrict_unknown(pattern: Atom, problem: Problem, created: Iterable[str], types: TypeHierarchy) -> Iterable[Atom]:
+    """Return `pattern`, or the facts of declared objects that it covers where it would cover placeholders, too."""
     parameters = problem.domain.predicates[pattern.predicate].parameters
     open_ = [each.types for arg, each in zip(pattern.args, parameters, strict=True) if arg == OPEN]
     return instances_of(problem, pattern) if any(types.is_a(created, each) for each in open_) else [pattern]
 
 
-def _expanded(problem: Problem, expansion: Expansion, placeholders: Mapping[str, Sequence[str]]) -> Problem:
-    """Return `problem` over the domain of `expansion`, with these placeholders for each type."""
+def _expand_problem(problem: Problem, expansion: Expansion, placeholders: Mapping[str, Sequence[str]]) -> Problem:
+    """Return `problem` over the domain of `expansion`, with `placeholders` for each type."""
     domain = problem.domain
     types = TypeHierarchy(domain.types)
     guards = Guards(expansion.existing, placeholders, types)
@@ -370,7 +356,7 @@ def _expanded(problem: Problem, expansion: Expansion, placeholders: Mapping[str,
     soft = tuple([replace(wish, condition=guards.condition(wish.condition)) for wish in problem.goal.soft])
     constraints = tuple(
         [
-            each.mapped(guards.condition, lambda step: padded(step, domain.actions[step.predicate]))
+            each.mapped(guards.condition, lambda step: pad_pattern(step, domain.actions[step.predicate]))
             for each in problem.constraints
         ]
     )
@@ -388,6 +374,8 @@ def _expanded(problem: Problem, expansion: Expansion, placeholders: Mapping[str,
         initial=(*problem.initial, *facts),
         goal=replace(problem.goal, hard=hard, soft=soft),
         constraints=constraints,
-        unknown=tuple([each for pattern in problem.unknown for each in _of_old(pattern, problem, placeholders, types)]),
-        ran=tuple([padded(action, domain.actions[action.predicate]) for action in problem.ran]),
+        unknown=tuple(
+            [each for pattern in problem.unknown for each in _restrict_unknown(pattern, problem, placeholders, types)]
+        ),
+        ran=tuple([pad_pattern(action, domain.actions[action.predicate]) for action in problem.ran]),
     )

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from planner.compilations import Compilation
 from planner.compilations.adl import compile_adl, keep_items_busy
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.trajectory_constraints import MARK, compile_constraints
 from planner.lightweight import TYPE_CHECKING, Any, Final, replace
 from planner.model.actions import Action, Literal, positive_atoms
@@ -128,7 +128,7 @@ def compile_wishes(problem: Problem, *, whole: bool = False) -> Compilation:
     Special actions, whose names begin with `@`, follow the steps of a plan, and mapping back removes them. In a
     cheapest plan, their cost is the utility of the wishes that the plan forgoes.
     """
-    plain = compile_constraints(compile_adl(problem if whole else relevant_part(problem)).problem).problem
+    plain = compile_constraints(compile_adl(problem if whole else remove_irrelevant_actions(problem)).problem).problem
     hard, soft = plain.goal.hard, plain.goal.soft
     plain = budget_spending(plain) if COST in plain.budgets else plain
     end = as_pointer_move(Action(END, requires=hard), END, 0, 1, 0)

@@ -12,22 +12,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from planner.compilations import reserve_name
 from planner.lightweight import Final, replace
+from planner.model import formulas
 from planner.model.actions import Action, Literal, When, negated_atoms, positive_atoms
 from planner.model.domain import Predicate, TypeHierarchy
-from planner.model.formulas import (
-    OPEN,
-    TRUE,
-    Atom,
-    Equals,
-    Formula,
-    Not,
-    Object,
-    Term,
-    Variable,
-    conjunction,
-    conjuncts,
-    is_variable,
-)
+from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Object, Term, Variable
 from planner.model.problem import Goal, Problem
 
 ENUMERATION_LIMIT: Final = 10_000
@@ -84,7 +72,7 @@ class _Lowering:
         if domain.axioms or problem.goal.soft or problem.unknown:
             raise _NotStrips
         actions = {name: self._action(action) for name, action in domain.actions.items()}
-        goal = conjunction(self._make_positive(problem.goal.hard, ()))
+        goal = formulas.conjunction(self._make_positive(problem.goal.hard, ()))
         actions = {name: self._add_complements(action) for name, action in actions.items()}
         predicates = dict(domain.predicates) | self._make_predicates()
         constants = (*domain.constants, *self._promoted_constants())
@@ -102,12 +90,14 @@ class _Lowering:
         if len(blankets) < len(action.when):
             raise _NotStrips
         provides = [*action.provides, *[literal for when in blankets for literal in self._write_out(when, action)]]
-        requires = conjunction(self._make_positive(action.requires, action.parameters))
+        requires = formulas.conjunction(self._make_positive(action.requires, action.parameters))
         return replace(action, requires=requires, provides=tuple(dict.fromkeys(provides)), when=())
 
     def _write_out(self, when: When, action: Action) -> Iterator[Literal]:
         pattern = _pattern_of(when)
-        known = [part for part in conjuncts(action.requires) if isinstance(part, Atom) and _covers(pattern, part)]
+        known = [
+            part for part in formulas.conjuncts(action.requires) if isinstance(part, Atom) and _covers(pattern, part)
+        ]
         if known and pattern in self._single and len(when.provides) == 1:
             yield Not(known[0])
             return
@@ -123,7 +113,7 @@ class _Lowering:
         return list(dict.fromkeys(name for kind in types for name in self._members.get(kind, ())))
 
     def _make_positive(self, condition: Formula, parameters: tuple[Variable, ...]) -> Iterator[Formula]:
-        for part in conjuncts(condition):
+        for part in formulas.conjuncts(condition):
             match part:
                 case Atom():
                     yield part
@@ -131,7 +121,7 @@ class _Lowering:
                     yield Atom(self._complement_of(atom.predicate), atom.args)
                 case Not(Equals(left, right)) if parameters:
                     self._uses_different = True
-                    self._constants.update(term for term in (left, right) if not is_variable(term))
+                    self._constants.update(term for term in (left, right) if not formulas.is_variable(term))
                     yield Atom(self._different, (left, right))
                 case _:
                     raise _NotStrips
@@ -197,13 +187,13 @@ def _may_be_equal(one: Atom, other: Atom, action: Action) -> bool:
 
 
 def _has_variable(one: Term, other: Term) -> bool:
-    return is_variable(one) or is_variable(other)
+    return formulas.is_variable(one) or formulas.is_variable(other)
 
 
 def _different_terms(action: Action) -> set[frozenset[Term]]:
     """Return the pairs of terms that `action` requires to differ."""
     return {
         frozenset((equality.left, equality.right))
-        for part in conjuncts(action.requires)
+        for part in formulas.conjuncts(action.requires)
         if isinstance(part, Not) and isinstance(equality := part.part, Equals)
     }

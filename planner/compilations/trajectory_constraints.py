@@ -21,6 +21,7 @@ from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_regression import Objects, Regression, bound_variables, conjoin, disjoin, negate
 from planner.compilations.normal_form import to_negation_normal_form
 from planner.lightweight import Final, dataclass, replace
+from planner.model import formulas
 from planner.model.actions import (
     Action,
     Constraint,
@@ -48,10 +49,6 @@ from planner.model.formulas import (
     Number,
     Or,
     Term,
-    atoms_in,
-    conjunction,
-    conjuncts,
-    substitute,
 )
 from planner.model.problem import Goal, Problem, SoftGoal
 
@@ -148,7 +145,7 @@ class Preparation:
         """Return whether `happening` is a condition on a derived predicate."""
         if happening is None or isinstance(happening, Done):
             return False
-        return any(atom.predicate in self._derived for atom in atoms_in(happening))
+        return any(atom.predicate in self._derived for atom in formulas.atoms_in(happening))
 
 
 def holds(condition: Formula, facts: set[Atom], objects: Objects) -> bool:
@@ -174,7 +171,7 @@ def holds(condition: Formula, facts: set[Atom], objects: Objects) -> bool:
 def _instances(condition: Forall | Exists, objects: Objects) -> Iterator[Formula]:
     names = [variable.name for variable in condition.variables]
     for values in itertools.product(*[objects.of(variable.types) for variable in condition.variables]):
-        yield substitute(condition.part, dict(zip(names, values, strict=True)))
+        yield formulas.substitute(condition.part, dict(zip(names, values, strict=True)))
 
 
 FEW: Final = 8
@@ -447,16 +444,18 @@ def compile_constraints(
     possible = {*initial, *(atom for found in parts.values() for part in found for atom in part.adds)}
     actions = {name: _constrain_action(plain.domain.actions[name], found, possible) for name, found in parts.items()}
     facts = dict.fromkeys([*initial, *(atom for found in parts.values() for part in found for atom in part.facts)])
-    facts |= dict.fromkeys(atom for watch in watches for atom in atoms_in(watch.final) if _is_of_monitor(atom))
+    facts |= dict.fromkeys(atom for watch in watches for atom in formulas.atoms_in(watch.final) if _is_of_monitor(atom))
     predicates = {fact.predicate: Predicate(fact.predicate) for fact in facts}
-    hard = [part for watch in watches if watch.utility is None for part in conjuncts(watch.final)]
+    hard = [part for watch in watches if watch.utility is None for part in formulas.conjuncts(watch.final)]
     wishes = tuple([SoftGoal(watch.final, watch.utility) for watch in watches if watch.utility is not None])
     goal = plain.goal
     compiled = replace(
         plain,
         domain=replace(plain.domain, actions=actions, predicates={**plain.domain.predicates, **predicates}),
         initial=(*plain.initial, *initial),
-        goal=Goal(conjunction([*conjuncts(goal.hard), *hard]) if hard else goal.hard, (*goal.soft, *wishes)),
+        goal=Goal(
+            formulas.conjunction([*formulas.conjuncts(goal.hard), *hard]) if hard else goal.hard, (*goal.soft, *wishes)
+        ),
         constraints=(),
     )
     return same_steps(compiled, problem)
@@ -464,7 +463,7 @@ def compile_constraints(
 
 def constraint_of(formula: Formula, problem: Problem) -> Constraint | None:
     """Return the constraint of `problem` whose monitor `formula` reads, if there is one."""
-    numbers = [atom.predicate.removeprefix(MARK) for atom in atoms_in(formula) if _is_of_monitor(atom)]
+    numbers = [atom.predicate.removeprefix(MARK) for atom in formulas.atoms_in(formula) if _is_of_monitor(atom)]
     return problem.constraints[int(numbers[0].partition("-")[0])] if numbers and problem.constraints else None
 
 
@@ -537,14 +536,14 @@ class _NamedMonitor:
 
 def _constrain_action(action: Action, parts: Sequence[_Share], possible: set[Atom]) -> Action:
     """Add to `action` what the constraints ask of it; facts of monitors that are not `possible` never hold."""
-    needs = [part for each in parts for part in conjuncts(negate(_simplify(each.avoid, possible)))]
+    needs = [part for each in parts for part in formulas.conjuncts(negate(_simplify(each.avoid, possible)))]
     effects = [replace(when, requires=_simplify(when.requires, possible)) for each in parts for when in each.effects]
     always = [literal for when in effects if when.requires == TRUE for literal in when.provides]
     if not needs and not effects:
         return action
     return replace(
         action,
-        requires=conjunction([*conjuncts(action.requires), *needs]) if needs else action.requires,
+        requires=formulas.conjunction([*formulas.conjuncts(action.requires), *needs]) if needs else action.requires,
         provides=tuple(dict.fromkeys([*action.provides, *always])),
         when=(*action.when, *[when for when in effects if when.requires not in (TRUE, FALSE)]),
     )

@@ -1,4 +1,4 @@
-"""Types as static predicates, for hierarchies that most planners do not take: several parents, and `either`."""
+"""Types compiled to static predicates, for planners that take neither several parents of a type nor `either`."""
 
 from __future__ import annotations
 
@@ -7,62 +7,53 @@ from dataclasses import replace
 
 from planner.language.pddl.pddl_vocabulary import UNTYPED
 from planner.language.pddl.sections import choose_free_name
+from planner.model import formulas
 from planner.model.actions import Action, When
 from planner.model.domain import Axiom, Predicate, TypeHierarchy
-from planner.model.formulas import (
-    And,
-    Atom,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Object,
-    Variable,
-    children,
-    conjunction,
-    conjuncts,
-    walk,
-    with_children,
-)
+from planner.model.formulas import And, Atom, Exists, Forall, Formula, Imply, Object, Variable
 from planner.model.problem import Problem
 
 
 def with_plain_types(problem: Problem) -> Problem:
-    """Return `problem` with types that form a tree, each variable and object of one type.
+    """Compile `problem` to types that form a tree, with one type for each variable and object.
 
-    Where they do not in `problem`, the result has no types at all: each condition asks for them by a static predicate.
+    Where types do not form a tree, all types become static predicates in conditions.
     """
-    loose = _loosened(problem)
+    loose = _remove_alternatives(problem)
     return loose if _has_plain_types(loose) else _Untyping(loose).result()
 
 
-def _loosened(problem: Problem) -> Problem:
-    """Return `problem` without alternatives in the declarations of predicates, which exclude nothing that holds."""
+def _remove_alternatives(problem: Problem) -> Problem:
+    """Remove `either` from the declarations of predicates and functions, which exclude no fact that holds."""
     domain = problem.domain
-    predicates = {name: replace(each, parameters=_loose(each.parameters)) for name, each in domain.predicates.items()}
-    functions = {name: replace(each, parameters=_loose(each.parameters)) for name, each in domain.functions.items()}
+    predicates = {
+        name: replace(each, parameters=_with_single_types(each.parameters)) for name, each in domain.predicates.items()
+    }
+    functions = {
+        name: replace(each, parameters=_with_single_types(each.parameters)) for name, each in domain.functions.items()
+    }
     return replace(problem, domain=replace(domain, predicates=predicates, functions=functions))
 
 
-def _loose(parameters: Iterable[Variable]) -> tuple[Variable, ...]:
+def _with_single_types(parameters: Iterable[Variable]) -> tuple[Variable, ...]:
     return tuple([each if len(each.types) == 1 else Variable(each.name) for each in parameters])
 
 
 def _has_plain_types(problem: Problem) -> bool:
     domain = problem.domain
-    formulas = [problem.goal.hard, *(axiom.condition for axiom in domain.axioms)]
+    conditions = [problem.goal.hard, *(axiom.condition for axiom in domain.axioms)]
     bound: list[Variable | Object] = [variable for axiom in domain.axioms for variable in axiom.parameters]
     for action in domain.actions.values():
-        formulas += [action.requires, *(effect.requires for effect in action.when)]
+        conditions += [action.requires, *(effect.requires for effect in action.when)]
         bound += [*action.parameters, *(variable for effect in action.when for variable in effect.variables)]
-    for formula in formulas:
-        bound += [x for part in walk(formula) if isinstance(part, Forall | Exists) for x in part.variables]
+    for formula in conditions:
+        bound += [x for part in formulas.walk(formula) if isinstance(part, Forall | Exists) for x in part.variables]
     parents = domain.types.values()
     return all(len(each.types) == 1 for each in (*bound, *problem.all_objects)) and all(len(x) < 2 for x in parents)
 
 
 class _Untyping:
-    """Rewrites one problem; makes a predicate for each type, or choice of types, that a variable has."""
+    """Rewrites one problem with a predicate for each type, or choice of types, that a variable has."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -76,21 +67,23 @@ class _Untyping:
         actions = {name: self._action(action) for name, action in domain.actions.items()}
         axioms = tuple(map(self._axiom, domain.axioms))
         predicates = {
-            name: replace(each, parameters=_bare(each.parameters)) for name, each in domain.predicates.items()
+            name: replace(each, parameters=_untype(each.parameters)) for name, each in domain.predicates.items()
         }
         predicates |= {name: Predicate(name, (Variable("?x"),)) for name in self._predicates.values()}
-        functions = {name: replace(each, parameters=_bare(each.parameters)) for name, each in domain.functions.items()}
+        functions = {
+            name: replace(each, parameters=_untype(each.parameters)) for name, each in domain.functions.items()
+        }
         untyped = replace(
             domain,
             types={},
-            constants=_bare_objects(domain.constants),
+            constants=_untype_objects(domain.constants),
             predicates=predicates,
             functions=functions,
             actions=actions,
             axioms=axioms,
         )
         initial = (*problem.initial, *self._facts())
-        return replace(problem, domain=untyped, objects=_bare_objects(problem.objects), initial=initial, goal=goal)
+        return replace(problem, domain=untyped, objects=_untype_objects(problem.objects), initial=initial, goal=goal)
 
     def _facts(self) -> Iterable[Atom]:
         for types, predicate in self._predicates.items():
@@ -98,7 +91,7 @@ class _Untyping:
             yield from (Atom(predicate, (name,)) for name in names)
 
     def _guards(self, variables: Iterable[Variable]) -> list[Formula]:
-        """Return the conditions that `variables` are of their types."""
+        """Return the conditions that `variables` have their types."""
         return [Atom(self._predicate(each.types), (each.name,)) for each in variables if each.types != UNTYPED]
 
     def _predicate(self, types: tuple[str, ...]) -> str:
@@ -106,36 +99,42 @@ class _Untyping:
             self._predicates[types] = choose_free_name(f"is-{'-or-'.join(types)}", self._taken)
         return self._predicates[types]
 
-    def _guarded(self, variables: Iterable[Variable], formula: Formula) -> Formula:
+    def _guard(self, variables: Iterable[Variable], formula: Formula) -> Formula:
         guards = self._guards(variables)
-        return conjunction([*guards, *conjuncts(self._formula(formula))]) if guards else self._formula(formula)
+        return (
+            formulas.conjunction([*guards, *formulas.conjuncts(self._formula(formula))])
+            if guards
+            else self._formula(formula)
+        )
 
     def _action(self, action: Action) -> Action:
-        requires = self._guarded(action.parameters, action.requires)
+        requires = self._guard(action.parameters, action.requires)
         effects = tuple(map(self._effect, action.when))
-        return replace(action, parameters=_bare(action.parameters), requires=requires, when=effects)
+        return replace(action, parameters=_untype(action.parameters), requires=requires, when=effects)
 
     def _effect(self, effect: When) -> When:
-        requires = self._guarded(effect.variables, effect.requires)
-        return replace(effect, requires=requires, variables=_bare(effect.variables))
+        requires = self._guard(effect.variables, effect.requires)
+        return replace(effect, requires=requires, variables=_untype(effect.variables))
 
     def _axiom(self, axiom: Axiom) -> Axiom:
-        return Axiom(axiom.predicate, _bare(axiom.parameters), self._guarded(axiom.parameters, axiom.condition))
+        return Axiom(axiom.predicate, _untype(axiom.parameters), self._guard(axiom.parameters, axiom.condition))
 
     def _formula(self, formula: Formula) -> Formula:
         match formula:
             case Exists(variables, part):
-                return Exists(_bare(variables), self._guarded(variables, part))
+                return Exists(_untype(variables), self._guard(variables, part))
             case Forall(variables, part):
                 guards, inner = self._guards(variables), self._formula(part)
-                return Forall(_bare(variables), Imply(And(tuple(guards)), inner) if guards else inner)
+                return Forall(_untype(variables), Imply(And(tuple(guards)), inner) if guards else inner)
             case _:
-                return with_children(formula, tuple([self._formula(part) for part in children(formula)]))
+                return formulas.with_children(
+                    formula, tuple([self._formula(part) for part in formulas.children(formula)])
+                )
 
 
-def _bare(variables: Iterable[Variable]) -> tuple[Variable, ...]:
+def _untype(variables: Iterable[Variable]) -> tuple[Variable, ...]:
     return tuple([Variable(each.name) for each in variables])
 
 
-def _bare_objects(objects: Iterable[Object]) -> tuple[Object, ...]:
+def _untype_objects(objects: Iterable[Object]) -> tuple[Object, ...]:
     return tuple([Object(each.name) for each in objects])

@@ -23,23 +23,10 @@ from planner.grounding.instantiate import Literal as Number
 from planner.grounding.joins import Relation, Row, getter
 from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
 from planner.limits import Limits
+from planner.model import formulas
 from planner.model.actions import Action, Literal
 from planner.model.domain import DomainModel
-from planner.model.formulas import (
-    OPEN,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Or,
-    Term,
-    Variable,
-    is_variable,
-    substitute,
-)
+from planner.model.formulas import OPEN, And, Atom, Equals, Exists, Forall, Formula, Not, Or, Term, Variable
 
 Literals = tuple[Literal, ...]
 """A set of literals, in the order in which conditions name them."""
@@ -113,9 +100,9 @@ class Relaxed:
             case Or(parts):
                 return self._some(parts)
             case Forall(variables, part):
-                return self._all(substitute(part, binding) for binding in self.bindings(variables))
+                return self._all(formulas.substitute(part, binding) for binding in self.bindings(variables))
             case Exists(variables, part):
-                return self._some(substitute(part, binding) for binding in self.bindings(variables))
+                return self._some(formulas.substitute(part, binding) for binding in self.bindings(variables))
         raise AssertionError(formula)
 
     def _all(self, parts: Iterable[Formula]) -> list[Literals]:
@@ -242,7 +229,7 @@ def _unified(head: Atom, target: Atom) -> dict[Term, Term] | None:
         return None
     binding: dict[Term, Term] = {}
     for mine, other in zip(head.args, target.args, strict=True):
-        expected = binding.setdefault(mine, other) if is_variable(mine) else mine
+        expected = binding.setdefault(mine, other) if formulas.is_variable(mine) else mine
         if expected != other:
             return None
     return binding
@@ -382,7 +369,7 @@ class _Search:
                     stack.append((extended, rest, skipped))
 
     def _price(self, atom: Atom, binding: Binding) -> tuple[int, int, str]:
-        open_args = sum(is_variable(arg) and arg not in binding for arg in atom.args)
+        open_args = sum(formulas.is_variable(arg) and arg not in binding for arg in atom.args)
         return open_args, len(self.relaxed.relation(atom.predicate).rows), str(atom)
 
     def _fits(self, binding: Binding) -> bool:
@@ -416,7 +403,7 @@ class _Search:
         negated = [Not(atom.substitute(binding)) for atom in condition.negated]
         alternatives: list[Literals] = [(*missing, *[literal for literal in negated if not self.relaxed.may(literal)])]
         for formula in condition.residual:
-            more = self.relaxed.lacks(substitute(formula, binding))
+            more = self.relaxed.lacks(formulas.substitute(formula, binding))
             alternatives = fewest(one + other for one in alternatives for other in more)
         label = self.provider.label(binding)
         needs: Literals = (*[atom.substitute(binding) for atom in condition.atoms], *negated)
@@ -425,13 +412,13 @@ class _Search:
 
 def _compared(test: Equals, binding: Binding) -> bool | None:
     left, right = binding.get(test.left, test.left), binding.get(test.right, test.right)
-    return None if is_variable(left) or is_variable(right) else left == right
+    return None if formulas.is_variable(left) or formulas.is_variable(right) else left == right
 
 
 def matching(relation: Relation, atom: Atom, binding: Binding) -> Iterator[Row]:
     """Yield the rows of `relation` that agree with what is bound in `atom`."""
     args = tuple([binding.get(arg, arg) for arg in atom.args])
-    key = tuple([place for place, arg in enumerate(args) if not is_variable(arg)])
+    key = tuple([place for place, arg in enumerate(args) if not formulas.is_variable(arg)])
     if len(key) == len(args):
         if args in relation.rows:
             yield args
@@ -443,7 +430,7 @@ def matching(relation: Relation, atom: Atom, binding: Binding) -> Iterator[Row]:
 def _extended(atom: Atom, row: Row, binding: Binding) -> Binding | None:
     extended = dict(binding)
     for arg, value in zip(atom.args, row, strict=True):
-        if is_variable(arg) and extended.setdefault(arg, value) != value:
+        if formulas.is_variable(arg) and extended.setdefault(arg, value) != value:
             return None
     return extended
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from planner.compilations.creation_rounds import LARGEST_RULE, with_enough
+from planner.compilations.creation_rounds import LARGEST_RULE, add_enough_placeholders
 from planner.compilations.normal_form import normalise
 from planner.compilations.object_creation import compile_object_creation
 from planner.compilations.soft_goals import budget_spending
@@ -121,7 +121,7 @@ def explain_unsolvable(problem: Problem, limits: Limits) -> Diagnosis:
     )
     if not creates_objects(problem.domain):
         return _diagnosis(problem, problem, limits)
-    enough = with_enough(problem)
+    enough = add_enough_placeholders(problem)
     found = _diagnosis(enough or compile_object_creation(problem, LARGEST_RULE).problem, problem, limits)
     proved = enough is not None and bool(found.unreachable)
     return _whatever_is_created(found, problem, proved=proved or _is_unsolvable(problem, limits))
@@ -134,7 +134,7 @@ def unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachable, ..
     """
     source = problem
     if creates_objects(problem.domain):
-        source = with_enough(problem) or compile_object_creation(problem, LARGEST_RULE).problem
+        source = add_enough_placeholders(problem) or compile_object_creation(problem, LARGEST_RULE).problem
     try:
         return unreachable_goals(problem, Relaxed(normalise(source), limits))[0]
     except LimitReached:

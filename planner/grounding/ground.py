@@ -16,7 +16,7 @@ from itertools import chain, pairwise, repeat
 from operator import itemgetter, lt
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.normal_form import NormalProblem, narrow_deletes, normalise
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError
@@ -289,7 +289,7 @@ def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
     `InputError` for costs without a value and axioms that are not stratified.
     """
     with collector_paused():
-        relevant = problem if whole else relevant_part(problem)
+        relevant = problem if whole else remove_irrelevant_actions(problem)
         compiled = compile_constraints(compile_adl(relevant).problem, soft=False)
         return ground_adl(compiled.problem, limits, {}, whole=whole)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from planner.compilations.creation_rounds import with_enough
+from planner.compilations.creation_rounds import add_enough_placeholders
 from planner.compilations.determinization import OutcomeOf, determinize
 from planner.compilations.normal_form import NormalProblem, normalise
 from planner.compilations.object_creation import for_steps
@@ -253,7 +253,7 @@ def check_problem(problem: Problem, limits: Limits | None = None) -> list[Findin
         *check_types(domain),
     ]
     found += [*check_unmentioned(problem), *check_demands(problem)]
-    enough = with_enough(problem)
+    enough = add_enough_placeholders(problem)
     if enough is not None:
         reach = relax(enough, limits)
         found += [*check_reach(enough, reach), *check_constraints(problem, reach)]

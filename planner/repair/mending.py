@@ -11,7 +11,7 @@ import threading
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.soft_goals import add_stages, as_pointer_move
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.lightweight import dataclass, replace
@@ -127,7 +127,7 @@ def mend(
     wrong = {place: misfit for place, step in enumerate(given) if (misfit := rules.misfit(step))}
     fitting = {place: step for place, step in enumerate(given) if place not in wrong}
     banned, limits = actions_of(forbidden), Limits(time_limit, memory_limit, cancel)
-    relevant = relevant_part(whole, [step.action for step in fitting.values()])
+    relevant = remove_irrelevant_actions(whole, [step.action for step in fitting.values()])
     plain = barred(compile_adl(relevant).problem, banned, frozenset())
     usable = {place: step for place, step in fitting.items() if actions_of([step]).isdisjoint(banned)}
     misfits = tuple(wrong.items())

@@ -19,7 +19,7 @@ from decimal import Decimal
 from heapq import nsmallest
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.soft_goals import add_stages, as_pointer_move
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError, PlanError
@@ -467,7 +467,7 @@ class _Patching:
 
     def _plain(self, simulation: Simulation) -> tuple[Problem, list[Step]]:
         """Return the problem in plain ADL, in which nothing irrelevant is left, and irrelevant steps to begin with."""
-        relevant = relevant_part(self.problem, [step.action for step in self.old])
+        relevant = remove_irrelevant_actions(self.problem, [step.action for step in self.old])
         firsts: list[Step] = []
         if self.not_first:
             firsts = irrelevant_firsts(simulation, relevant, self.forbidden | self.not_first, self.limits.check)

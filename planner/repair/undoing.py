@@ -11,7 +11,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.soft_goals import add_stages, forgo_name, grant_name, granted_places, make_wish_actions
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError, did_you_mean
@@ -110,14 +110,14 @@ class Sparing:
 
         Facts that were written do not count; those that are returned are to hold at the end, which needs actions, too.
         """
-        found = relevant_part(problem)
+        found = remove_irrelevant_actions(problem)
         written = Covered(self.written)
         own = [fact for fact in facts if fact not in written]
         while True:
             ending = _ended_by(found.domain)
             kept = [fact for fact in own if fact.predicate in ending]
             goal = conjunction([*conjuncts(problem.goal.hard), *kept])
-            wider = relevant_part(replace(problem, goal=replace(problem.goal, hard=goal)))
+            wider = remove_irrelevant_actions(replace(problem, goal=replace(problem.goal, hard=goal)))
             if len(wider.domain.actions) == len(found.domain.actions):
                 return found, kept
             found = wider

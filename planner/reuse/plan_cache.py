@@ -18,7 +18,7 @@ from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.model import Action, Atom, Constraint, DomainModel, Formula, Number, Problem
 from planner.model.actions import CostFunction, CostTerm, Done
@@ -187,7 +187,7 @@ class _Said:
     """What a problem says of its objects; constants of the domain keep their names."""
 
     def __init__(self, problem: Problem) -> None:
-        part = relevant_part(problem)
+        part = remove_irrelevant_actions(problem)
         constants = {each.name for each in part.domain.constants}
         self.problem = part
         self.names = [each.name for each in problem.objects if each.name not in constants]

@@ -17,6 +17,7 @@ from unified_planning.model import OperatorKind
 from unified_planning.model.walkers import DagWalker, handles
 
 from planner.errors import UnsupportedError
+from planner.model import formulas
 from planner.model.actions import Literal, When
 from planner.model.domain import ROOT_TYPE
 from planner.model.formulas import (
@@ -34,8 +35,6 @@ from planner.model.formulas import (
     Or,
     Term,
     Variable,
-    conjunction,
-    conjuncts,
 )
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ class FormulaReader(DagWalker):  # type: ignore[misc]
 
     def walk_and(self, _: FNode, args: Sequence[Formula]) -> Formula:
         """Return a conjunction."""
-        return conjunction(args)
+        return formulas.conjunction(args)
 
     def walk_or(self, _: FNode, args: Sequence[Formula]) -> Formula:
         """Return a disjunction."""
@@ -368,7 +367,7 @@ def _consistency_conditions(assignments: Sequence[Assignment]) -> Iterator[Formu
 
 def _conjoin(parts: Sequence[Formula]) -> Formula:
     """Return the conjunction of `parts`, flat."""
-    return conjunction(dict.fromkeys(inner for part in parts for inner in conjuncts(part)))
+    return formulas.conjunction(dict.fromkeys(inner for part in parts for inner in formulas.conjuncts(part)))
 
 
 def _negate(formula: Formula) -> Formula:

@@ -11,22 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from unified_planning.model import Variable as ForeignVariable
 
+from planner.model import formulas
 from planner.model.domain import ROOT_TYPE
-from planner.model.formulas import (
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Or,
-    Term,
-    Variable,
-    children,
-    is_variable,
-)
+from planner.model.formulas import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Term, Variable
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment
@@ -49,7 +36,7 @@ def walk_bottom_up(
         inner = outer
         if isinstance(current, Exists | Forall):
             inner = {**outer, **{variable.name: meaning(variable) for variable in current.variables}}
-        stack.extend((part, inner, False) for part in reversed(children(current)))
+        stack.extend((part, inner, False) for part in reversed(formulas.children(current)))
 
 
 class Types:
@@ -116,7 +103,7 @@ class FormulaWriter:
         """Return the expression of `formula`, simplified."""
         done: list[FNode] = []
         for part, inner in walk_bottom_up(formula, scope, self.variable):
-            count = len(children(part))
+            count = len(formulas.children(part))
             parts = done[len(done) - count :]
             done[len(done) - count :] = [self._combine(part, parts, inner)]
         return done[0].simplify()
@@ -132,7 +119,7 @@ class FormulaWriter:
 
     def term(self, term: Term, scope: Scope) -> FNode:
         """Return the expression of a variable or an object."""
-        return scope[term] if is_variable(term) else self._objects[term]
+        return scope[term] if formulas.is_variable(term) else self._objects[term]
 
     def _combine(self, formula: Formula, parts: list[FNode], scope: Scope) -> FNode:
         match formula:

@@ -15,7 +15,7 @@ import unified_planning.model as up
 from unified_planning.environment import get_environment
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.cost_tables import in_integers, with_tables
+from planner.compilations.cost_tables import scale_to_integers, with_tables
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
@@ -158,7 +158,7 @@ def prepare(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
         raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
     refuse(problem)
     costed = with_single_costs(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
-    plain, _ = in_integers(with_plain_types(costed))
+    plain, _ = scale_to_integers(with_plain_types(costed))
     names = Names.of(plain)
     return rename_problem(plain, names), names
 

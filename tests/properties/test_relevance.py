@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.random_problems import random_problem
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.grounding.ground import ground, plain_task
 from planner.limits import Limits
 from planner.model import Action, And, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable
@@ -31,13 +31,13 @@ def outcome(problem):
 @given(seed=st.integers(0, 10**9))
 def test_the_relevant_part_has_the_same_optimum(seed):
     problem = random_problem(seed)
-    part = relevant_part(problem)
+    part = remove_irrelevant_actions(problem)
     assume(part is not problem)
     assert outcome(part) == outcome(problem)
 
 
 def test_of_random_problems_some_have_irrelevant_actions():
-    parts = [(problem, relevant_part(problem)) for problem in map(random_problem, range(60))]
+    parts = [(problem, remove_irrelevant_actions(problem)) for problem in map(random_problem, range(60))]
     assert 5 < sum(len(part.domain.actions) < len(problem.domain.actions) for problem, part in parts) < 55
 
 
@@ -96,7 +96,7 @@ def test_plain_actions_are_ground_as_all_others_are():
 @given(seed=st.integers(0, 10**9))
 def test_plain_actions_lead_to_the_same_optimum(seed):
     problem = plain_problem(seed)
-    assert plain_task(relevant_part(problem)) is not None
+    assert plain_task(remove_irrelevant_actions(problem)) is not None
     result = solve(problem)
     assert result.cost == outcome(problem)
 

@@ -27,7 +27,7 @@ from planner import (
     undo,
     validate,
 )
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.grounding.ground import ground
 from planner.limits import Limits
@@ -171,8 +171,8 @@ def test_wishes_that_a_valid_plan_does_without_are_listed():
 
 def test_what_only_a_constraint_asks_for_is_relevant():
     free, bound = problem(), problem(Constraint(SOMETIME, done("ring")))
-    assert "ring" not in relevant_part(free).domain.actions
-    assert "ring" in relevant_part(bound).domain.actions
+    assert "ring" not in remove_irrelevant_actions(free).domain.actions
+    assert "ring" in remove_irrelevant_actions(bound).domain.actions
 
 
 def test_constraints_on_steps_need_no_conditional_effects():

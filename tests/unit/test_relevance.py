@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from planner import Domain, When
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.lightweight import replace
 from planner.model import DomainModel, Problem
 from planner.model.domain import cache_per_domain
@@ -15,7 +15,7 @@ from planner.model.domain import cache_per_domain
 
 def kept(problem: Problem) -> list[str]:
     """Return the names of the actions that are left."""
-    return list(relevant_part(problem).domain.actions)
+    return list(remove_irrelevant_actions(problem).domain.actions)
 
 
 def library() -> Domain:
@@ -37,7 +37,7 @@ def test_a_problem_that_needs_everything_is_the_same_one() -> None:
     domain = Domain("all")
     domain.action("only", provides="ready")
     problem = domain.problem(goal="ready")
-    assert relevant_part(problem) is problem
+    assert remove_irrelevant_actions(problem) is problem
 
 
 def test_constants_tell_patterns_apart_and_variables_do_not() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.lifted_relevance import relevant_part
+from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, Literal, When
 from planner.model.domain import Axiom, DomainModel, Predicate
@@ -342,7 +342,7 @@ def translation(problem: Problem, used: Collection[str] = ()) -> Translation | N
 
     The actions `used` stay.
     """
-    relevant, matter = that_matters(problem, used, relevant_part, senses)
+    relevant, matter = that_matters(problem, used, remove_irrelevant_actions, senses)
     return translated(problem, compile_adl(relevant).problem, matter) if matter else None
 
 

@@ -14,7 +14,7 @@ from decimal import Decimal, localcontext
 from typing import Literal
 
 from planner.compilations.adl import compile_adl
-from planner.compilations.cost_tables import in_integers, with_tables, without_costs, without_needless_costs
+from planner.compilations.cost_tables import scale_to_integers, with_tables, without_costs, without_needless_costs
 from planner.compilations.object_creation import refuse_creation
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import PlanError, UnsupportedError
@@ -168,7 +168,7 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     steps: Mapping[str, Step] = {}
     if strips is None and level == "strips":
         strips, steps = ground_to_strips(plain, limits)
-    chosen, factor = in_integers(with_plain_types(strips or plain))
+    chosen, factor = scale_to_integers(with_plain_types(strips or plain))
     names = Names.of(chosen)
     written = rename_problem(chosen, names)
     return Export(
