@@ -53,7 +53,7 @@ def without_counting() -> None:
         yield
         return ""
 
-    vars(import_module("planner.pruning.state_equation"))["disproof"] = unfound
+    vars(import_module("planner.pruning.state_equation"))["disprove"] = unfound
 
 
 def without_stubborn() -> None:

@@ -153,7 +153,7 @@ def _searched(problem: Problem, case: Case, seed: int, *, compiled: bool) -> Ite
     penalty = None if case.penalty is None else float(case.penalty * process.task.resolution)
     aim = Aim(process, case.objective, penalty)
     aim.hopes = hopes_for(aim, never)
-    entries = library.loaded() if compiled else None
+    entries = library.load() if compiled else None
     if entries is not None:
         search = CompiledTrials(ProcessBoard(aim, entries), seed)
         while not search.is_settled:

@@ -19,11 +19,11 @@ def entries() -> dict[str, Call]:
 
     Where only those of `htn` have none, a process begins to make it.
     """
-    theirs = library.loaded()
+    theirs = library.load()
     if theirs is None:
         return ENTRIES
-    ours = library.loaded("htn")
+    ours = library.load("htn")
     if ours is None:
-        making.start_making("htn")
+        making.start_build("htn")
         return ENTRIES
     return theirs | ours

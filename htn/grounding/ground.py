@@ -24,7 +24,7 @@ from planner.grounding.ground import Groups, framed, instantiated, reach, withou
 from planner.grounding.instantiate import parts_of
 from planner.grounding.joins import Row
 from planner.grounding.simplify import RawTask
-from planner.jit.arrays import Entries, empty_index, index, inverse, list_of, selected, singles
+from planner.jit.arrays import Entries, empty_index, index, invert, list_of, select, wrap_items
 from planner.jit.containers_kernel import Lists
 from planner.lightweight import dataclass, field, replace
 from planner.limits import Limits
@@ -216,7 +216,7 @@ class _Numbers:
     def _arrays(self, source: HtnProblem, resolution: int) -> Arrays:
         """Return the arrays; the methods for one of several actions are the last ones."""
         actions, methods, number = self._actions, self._methods, self._number
-        subtasks = selected(self._instances.subtasks, methods.number, number, self._entries)
+        subtasks = select(self._instances.subtasks, methods.number, number, self._entries)
         task = index([number[each] for each in self._tasks])
         sources: list[Method | None] = [source.domain.methods[each.name[len(METHOD) :]] for each in methods.source]
         for alternative in self._several:
@@ -233,7 +233,7 @@ class _Numbers:
             actions.deletes,
             methods.needs,
             subtasks,
-            inverse(singles(places), len(self._compounds), self._entries),
+            invert(wrap_items(places), len(self._compounds), self._entries),
             task,
             kinds,
             [*sources, None],

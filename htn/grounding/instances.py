@@ -30,7 +30,7 @@ from planner.grounding.instantiate import RawAction
 from planner.grounding.joins import Row, projector
 from planner.grounding.reachability import Rule, SchemaRules
 from planner.grounding.simplify import RawTask
-from planner.jit.arrays import Entries, extend, index, inverse, joined, of_columns, selected, singles
+from planner.jit.arrays import Entries, extend_lists, index, invert, join_lists, select, wrap_items, zip_columns
 from planner.jit.common_kernel import ENTRIES
 from planner.jit.containers_kernel import Lists
 from planner.lightweight import Final, replace
@@ -124,7 +124,7 @@ class Part:
     @property
     def subtasks(self) -> Lists:
         """The subtasks of each instance."""
-        return of_columns(len(self), self.columns[1:])
+        return zip_columns(len(self), self.columns[1:])
 
     def keep(self, wanted: Sequence[int]) -> None:
         """Drop all instances but those that are `wanted`."""
@@ -165,7 +165,7 @@ class Instances:
 
     def _flatten(self) -> None:
         self.task = index(chain.from_iterable(part.columns[0] for part in self._parts))
-        self.subtasks = joined(part.subtasks for part in self._parts)
+        self.subtasks = join_lists(part.subtasks for part in self._parts)
 
     def keep_useful(self) -> None:
         """Drop instances that cannot be finished, or that the root does not lead to."""
@@ -182,8 +182,8 @@ class Instances:
     def useful(self, kept: array[int]) -> int:
         """Take out of the `kept` ones, which are marked with 1, those that are of no use; return how many are left."""
         instances, entries = len(self.task), fitting(len(self.task))
-        users = inverse(self.subtasks, self.size, entries)
-        doers = inverse(singles(self.task), self.size, entries)
+        users = invert(self.subtasks, self.size, entries)
+        doers = invert(wrap_items(self.task), self.size, entries)
         missing, state, queue = (index([0]) * (size + 1) for size in (instances, self.size, self.size))
         return entries["useful"](self.root, self.task, self.subtasks, users, doers, kept, missing, state, queue)
 
@@ -241,7 +241,9 @@ class Rows:
         """Add the rows of `table`."""
         literals = self._numbers.literals
         for lists, columns in ((self.needs, table.condition), (self.adds, table.adds), (self.deletes, table.deletes)):
-            extend(lists, of_columns(len(table), [list(map(literals.__getitem__, column)) for column in columns]))
+            extend_lists(
+                lists, zip_columns(len(table), [list(map(literals.__getitem__, column)) for column in columns])
+            )
         self.number.extend(index(table.numbers))
         self.arguments += table.arguments
         self.costs += table.costs
@@ -284,7 +286,7 @@ class Rows:
         order = sorted(range(len(number)), key=number.__getitem__)
         which, same = index(order), index(range(facts))
         self.needs, self.adds, self.deletes = (
-            selected(lists, which, same, entries) for lists in (self.needs, self.adds, self.deletes)
+            select(lists, which, same, entries) for lists in (self.needs, self.adds, self.deletes)
         )
         pick = itemgetter(*order)  # two at least, or they were in order
         self.number, self.kind = index(pick(number)), index(pick(self.kind))

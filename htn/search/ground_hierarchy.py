@@ -6,22 +6,21 @@ from array import array
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
-from operator import invert
 
 from htn.grounding.ground import Arrays, GroundHtn
 from htn.model import Method, Order, linear
 from htn.search.relaxed_composition import Relaxation, relaxation
 from htn.search.relaxed_composition_kernel import Demands
 from htn.search.task_stack_kernel import Hierarchy
-from planner.heuristics.relaxation_compiled import room_for
+from planner.heuristics.relaxation_compiled import allocate_exploration
 from planner.heuristics.relaxation_kernel import Exploration, Relaxed
-from planner.jit.arrays import assignments, conditions, hollow, index, inverse, words, zeros
+from planner.jit.arrays import index, invert, make_hollow, pack_assignments, pack_conditions, words, zeros
 from planner.jit.common_kernel import INFINITE
 from planner.jit.containers_kernel import Lists
 from planner.jit.library import Call
 from planner.task.ground_task import Task
 from planner.task.packed_states_kernel import Changes, Conditions, Places, Space, Tree
-from planner.task.packed_task_compiled import Effects, emptied, first_state, packed, variables_of
+from planner.task.packed_task_compiled import Effects, find_emptied, pack_initial_state, pack_variables, variables_of
 
 
 class Board:
@@ -38,7 +37,7 @@ class Board:
         self._arrays: Arrays = ground.arrays
         self.costs = self._arrays.costs
         variable_of = variables_of(task)
-        self.packed = packed(task, variable_of, self._emptied(variable_of))
+        self.packed = pack_variables(task, variable_of, self._emptied(variable_of))
         self._places = Places(
             index([word for word, _, _ in self.packed.places]),
             words([mask for _, mask, _ in self.packed.places]),
@@ -47,7 +46,7 @@ class Board:
         )
         check()
         self.space = self._space(task)
-        self.initial = first_state(task, self.packed, self.space)
+        self.initial = pack_initial_state(task, self.packed, self.space)
         check()
         self._lines = [_Line(size, ordering) for size, ordering in map(_network, self._arrays.sources)]
 
@@ -57,22 +56,22 @@ class Board:
         self.entries["mark_emptied_variables"](arrays.adds, arrays.deletes, index(variable_of), vague)
         found = {variable for variable, is_vague in enumerate(vague) if is_vague}
         effects = [effect for each in arrays.conditional.values() for effect in each]
-        return found | emptied([(effect.adds, effect.deletes) for effect in effects], variable_of)
+        return found | find_emptied([(effect.adds, effect.deletes) for effect in effects], variable_of)
 
     def _space(self, task: Task) -> Space:
         arrays = self._arrays
-        own, unsure = assignments(arrays.required, arrays.adds, arrays.deletes, self._places, self.entries)
+        own, unsure = pack_assignments(arrays.required, arrays.adds, arrays.deletes, self._places, self.entries)
         effects, done = Effects(), 0
         if not arrays.conditional:
             effects.skip(len(arrays.costs))
-            space = effects.space(task, self.packed, own, hollow(Tree), arrays.costs)
+            space = effects.space(task, self.packed, own, make_hollow(Tree), arrays.costs)
             return self._deleting(space, unsure) if unsure.item else space
         for action in sorted({*arrays.conditional, *[a for a, (b, c) in enumerate(pairwise(unsure.start)) if b < c]}):
             effects.skip(action - done)
             effects.take(task.actions[action], self.packed)
             done = action + 1
         effects.skip(len(arrays.costs) - done)
-        return effects.space(task, self.packed, own, hollow(Tree), arrays.costs)
+        return effects.space(task, self.packed, own, make_hollow(Tree), arrays.costs)
 
     def _deleting(self, space: Space, unsure: Lists) -> Space:
         """Return `space`, in which there are no conditional effects, with these deletes by action of what may hold."""
@@ -80,7 +79,7 @@ class Board:
         word = index(map(self._places.word.__getitem__, unsure.item))
         mask = words(map(self._places.mask.__getitem__, unsure.item))
         bits = words(map(self._places.bits.__getitem__, unsure.item))
-        keep, put = words(map(invert, mask)), zeros(len(mask))
+        keep, put = words([~each for each in mask]), zeros(len(mask))
         return space._replace(
             actions=space.actions._replace(before=unsure.start, middle=unsure.start[1:]),
             conditions=Conditions(start, word, mask, bits),
@@ -121,7 +120,7 @@ class Board:
         """Return what each task comes to at least by these `costs` of actions, whatever the state is."""
         arrays = self._arrays
         tasks = len(self.costs) + len(self.ground.compounds)
-        users = inverse(arrays.subtasks, tasks, self.entries)
+        users = invert(arrays.subtasks, tasks, self.entries)
         found, methods = words([INFINITE]) * tasks, len(arrays.task)
         most = methods + len(self.costs) + 1
         rooms = index([0]) * methods, zeros(most), index([0]) * most
@@ -133,8 +132,8 @@ class Board:
         """The tasks and methods."""
         arrays = self._arrays
         return Hierarchy(
-            conditions(arrays.required, self._places, self.entries),
-            conditions(arrays.possible, self._places, self.entries),
+            pack_conditions(arrays.required, self._places, self.entries),
+            pack_conditions(arrays.possible, self._places, self.entries),
             *arrays.methods_of,
             *self.sequences,
             self.least,
@@ -156,7 +155,7 @@ class Board:
     def exploration(self) -> Exploration:
         """Room for explorations of it."""
         at_first = self.relaxation.at_first
-        return room_for(self.relaxation.facts, len(at_first), at_first, [1], self.packed)
+        return allocate_exploration(self.relaxation.facts, len(at_first), at_first, [1], self.packed)
 
     @cached_property
     def _demands(self) -> Demands:

@@ -18,7 +18,7 @@ from planner.lightweight import Final, dataclass, replace
 from planner.search.plan_neighborhood import EFFORT, GROWTH, LENGTH, MOST_EFFORT
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import State, bits, facts_of
-from planner.task.packed_task_compiled import conjunction
+from planner.task.packed_task_compiled import pack_conjunction
 
 PRICE: Final = 30
 """So many places without an estimate are as much work as an evaluation."""
@@ -158,7 +158,7 @@ class Windows:
         if cost <= sum(board.least[task] for task in left):
             return
         goal = facts_of(self._needs[end])
-        space = board.space._replace(goal=conjunction(goal, board.packed))
+        space = board.space._replace(goal=pack_conjunction(goal, board.packed))
         guide = blind(board) if kind == BLIND else self._aimed(goal)
         part = Part(board.packed.pack(facts_of(self._states[start])), left, space, guide, self._evaluations)
         run = Run(limit=cost, trusted=False)

@@ -11,7 +11,18 @@ from htn.search.relaxed_composition_kernel import LOWEST, OWNER, Demands, Progre
 from htn.search.relaxed_operators_kernel import NEEDS, Library, Needs
 from planner.heuristics.relaxation_compiled import facts_of_zero
 from planner.heuristics.relaxation_kernel import Relaxed
-from planner.jit.arrays import Entries, empty_index, extend, flat, index, inverse, room, selected, words, zeros
+from planner.jit.arrays import (
+    Entries,
+    empty_index,
+    extend_lists,
+    flatten,
+    index,
+    invert,
+    make_lists,
+    select,
+    words,
+    zeros,
+)
 from planner.jit.common_kernel import NOTHING
 from planner.jit.containers_kernel import Lists
 from planner.lightweight import dataclass
@@ -73,19 +84,19 @@ def relaxation(task: Task, arrays: Arrays, packing: Packing, entries: Entries) -
     needs = Needs(index([0]) * compounds, index([0]) * (NEEDS * compounds), zeros(facts), zeros(facts))
     entries["needed"](library, members, needs)
     size = len(library.required.item) + len(library.possible.item) + len(library.subtasks.item) + actions + methods
-    preconditions = room(actions + methods, size)
-    effects = room(actions + methods, len(library.adds.item) + actions + methods)
+    preconditions = make_lists(actions + methods, size)
+    effects = make_lists(actions + methods, len(library.adds.item) + actions + methods)
     del preconditions.item[entries["composed"](facts, library, needs, preconditions, effects) :]
     odd = [*_odd(task, arrays, facts + tasks)]
     for lists, more in ((preconditions, [each[0] for each in odd]), (effects, [each[1] for each in odd])):
-        extend(lists, Lists(*flat(more)))
+        extend_lists(lists, Lists(*flatten(more)))
     action = index([*range(actions + methods), *[each[2] for each in odd]])
-    needed = inverse(preconditions, facts + tasks + 2, entries)
+    needed = invert(preconditions, facts + tasks + 2, entries)
     count = len(members.start) - 1
     owner = index([component[each] for each in range(actions)])
     owner.extend(index([component[each] for each in arrays.task]))
     owner.extend(index([count if each[2] == NOTHING else component[each[2]] for each in odd]))
-    operators = inverse(Lists(index(range(len(owner) + 1)), owner), count + 1, entries)
+    operators = invert(Lists(index(range(len(owner) + 1)), owner), count + 1, entries)
     return Relaxation(
         Relaxed(
             preconditions.start,
@@ -116,12 +127,12 @@ def _components(arrays: Arrays, entries: Entries) -> tuple[array[int], Lists]:
     component = empty_index(tasks)
     rooms = [empty_index(tasks) for _ in range(6)]
     count = entries["components"](actions, arrays.methods_of, arrays.subtasks, component, *rooms)
-    return component, inverse(Lists(index(range(tasks + 1)), component), count, entries)
+    return component, invert(Lists(index(range(tasks + 1)), component), count, entries)
 
 
 def _links(arrays: Arrays, component: array[int], members: Lists, entries: Entries) -> Lists:
     count = len(members.start) - 1
-    links, seen = room(count, len(arrays.subtasks.item)), index([0]) * count
+    links, seen = make_lists(count, len(arrays.subtasks.item)), index([0]) * count
     many = entries["linked"](len(arrays.costs), arrays.methods_of, arrays.subtasks, component, members, links, seen)
     del links.item[many:]
     return links
@@ -135,7 +146,7 @@ def _library(task: Task, arrays: Arrays, entries: Entries) -> Library:
         name[fact] = NOTHING
 
     def kept(lists: Lists) -> Lists:
-        return selected(lists, index(range(len(lists.start) - 1)), name, entries) if free else lists
+        return select(lists, index(range(len(lists.start) - 1)), name, entries) if free else lists
 
     required, adds, possible = map(kept, (arrays.required, arrays.adds, arrays.possible))
     return Library(required, adds, possible, arrays.task, arrays.subtasks, arrays.methods_of)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from htn.search.ground_hierarchy import Board
 from htn.search.relaxed_composition_kernel import Demands
-from planner.heuristics.relaxation_compiled import achievers, reachable
+from planner.heuristics.relaxation_compiled import make_achievers, make_reachable
 from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed
-from planner.jit.arrays import hollow, zeros
+from planner.jit.arrays import make_hollow, zeros
 from planner.lightweight import dataclass
 
 
@@ -31,12 +31,12 @@ class Guide:
             relaxed,
             board.exploration,
             board.demands(),
-            achievers(board.relaxation.facts, operators),
-            reachable(relaxed),
+            make_achievers(board.relaxation.facts, operators),
+            make_reachable(relaxed),
         )
 
 
 def blind(board: Board) -> Guide:
     """Return a guide for a search that estimates nothing."""
-    room: Exploration = hollow(Exploration)._replace(state=zeros(board.packed.words))
-    return Guide(hollow(Relaxed), room, hollow(Demands), hollow(Achievers), hollow(Reachable))
+    room: Exploration = make_hollow(Exploration)._replace(state=zeros(board.packed.words))
+    return Guide(make_hollow(Relaxed), room, make_hollow(Demands), make_hollow(Achievers), make_hollow(Reachable))

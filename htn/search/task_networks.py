@@ -25,7 +25,7 @@ from htn.search.ground_hierarchy import Board
 from htn.search.search_guide import Guide
 from planner.jit.arrays import empty_index, list_of, words
 from planner.jit.common_kernel import INFINITE
-from planner.jit.library import fixed
+from planner.jit.library import bind_last
 from planner.lightweight import Final, TypeVar, replace
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import State, bits, facts_of
@@ -85,7 +85,7 @@ class Nodes:
         self._least = board.hierarchy.least
         self._wanted = empty_index(board.relaxation.facts)
         self._state = words([0] * board.packed.words)
-        self._compose = fixed(
+        self._compose = bind_last(
             board.entries["compose"],
             self._wanted,
             guide.relaxed,

@@ -30,7 +30,7 @@ Found = tuple[int, frozenset[int] | None]
 """A cost below which there is no relaxed plan, and the actions of one, if one has been found."""
 
 
-def relaxed_plans(task: Task, costs: list[int], check: Check, work: int = MOST_WORK) -> Iterator[Found]:
+def find_relaxed_plans(task: Task, costs: list[int], check: Check, work: int = MOST_WORK) -> Iterator[Found]:
     """Yield rising bounds, with good relaxed plans at first, and at last all those that cost no more than the bound.
 
     The bound is `INFINITY` where there is no relaxed plan. It pauses after each case, and ends after so much `work`, or
@@ -47,10 +47,10 @@ def relaxed_plans(task: Task, costs: list[int], check: Check, work: int = MOST_W
             return
         if value > bound:
             bound, best = value, order
-        plan = _free_plan(heuristic, root, relaxed.costs)
-        yield bound, _actions(plan, relaxed)
+        plan = _find_free_plan(heuristic, root, relaxed.costs)
+        yield bound, _actions_of(plan, relaxed)
         uses = list(map(max, uses, [value + use for use in root.reached_beyond(sum(relaxed.costs))]))
-        if _price(plan, relaxed.costs) == bound:
+        if _sum_prices(plan, relaxed.costs) == bound:
             break
     relaxed.preconditions[:] = best
     left = work
@@ -108,10 +108,10 @@ class _Cases:
                 yield None
                 continue
             self._rule_out(case, evaluation, left - value)
-            plan = _free_plan(self._heuristic, evaluation, case.prices)
-            complete = _price(plan, case.prices) <= left
+            plan = _find_free_plan(self._heuristic, evaluation, case.prices)
+            complete = _sum_prices(plan, case.prices) <= left
             self.found |= complete
-            yield _actions(plan, self._relaxed) if complete else None
+            yield _actions_of(plan, self._relaxed) if complete else None
             if value:
                 waiting += self._divided(case, evaluation, plan)
         if waiting:
@@ -146,7 +146,7 @@ class _Cases:
         return cases[::-1]
 
 
-def _free_plan(heuristic: LmCut, evaluation: Evaluation, prices: list[int]) -> frozenset[int]:
+def _find_free_plan(heuristic: LmCut, evaluation: Evaluation, prices: list[int]) -> frozenset[int]:
     """Return operators that reach the goal and cost nothing any more, with low `prices` if possible.
 
     Each fact is reached by a set of operators, and a set is as dear as all in it are: what several facts need is paid
@@ -163,7 +163,7 @@ def _free_plan(heuristic: LmCut, evaluation: Evaluation, prices: list[int]) -> f
             if not left[operator]:
                 needed = [plan[fact] for fact in relaxed.preconditions[operator] if fact in plan]
                 operators = frozenset((operator,)).union(*needed)
-                total = _price(operators, prices)
+                total = _sum_prices(operators, prices)
                 for fact in relaxed.effects[operator]:
                     if not looked[fact] and total < price.get(fact, INFINITY):
                         price[fact], plan[fact] = total, operators
@@ -180,9 +180,9 @@ def _free_plan(heuristic: LmCut, evaluation: Evaluation, prices: list[int]) -> f
                     ready.append(operator)
 
 
-def _price(plan: Iterable[int], prices: list[int]) -> int:
+def _sum_prices(plan: Iterable[int], prices: list[int]) -> int:
     return sum([prices[operator] for operator in plan])
 
 
-def _actions(plan: Iterable[int], relaxed: RelaxedTask) -> frozenset[int]:
+def _actions_of(plan: Iterable[int], relaxed: RelaxedTask) -> frozenset[int]:
     return frozenset([relaxed.actions[operator] for operator in plan if relaxed.actions[operator] != AXIOM])

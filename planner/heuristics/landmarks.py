@@ -18,7 +18,7 @@ from planner.model import Atom
 from planner.task.ground_task import Task, bits, facts_of
 
 
-def reasonable_orders(
+def find_reasonable_orders(
     task: Task, relaxed: RelaxedTask, facts: list[int], needed: list[set[int]], before: list[set[int]]
 ) -> list[set[int]]:
     """Return, for each landmark, the numbers of those that reasonably come before it, no circles closed.
@@ -38,7 +38,7 @@ def reasonable_orders(
     found: list[set[int]] = [set() for _ in facts]
     for early, late in dict.fromkeys(pairs):
         known = early == late or early in before[late] or late in before[early] or early in found[late]
-        if not known and interference(late, early) and not _leads(before, found, late, early):
+        if not known and interference(late, early) and not _is_ordered_before(before, found, late, early):
             found[late].add(early)
     return found
 
@@ -53,7 +53,7 @@ class _Interference:
             for fact in group:
                 self._groups.setdefault(fact, []).append(number)
         self._spoilt = [
-            self._by_group({fact, *conditions, *_gained_with(relaxed, fact)})
+            self._by_group({fact, *conditions, *_find_common_adds(relaxed, fact)})
             for fact, conditions in zip(facts, needed, strict=True)
         ]
 
@@ -79,7 +79,7 @@ class _Interference:
         return any(spoilt.get(group, set()) - {fact} for group in self._groups.get(fact, ()))
 
 
-def _gained_with(relaxed: RelaxedTask, fact: int) -> list[int]:
+def _find_common_adds(relaxed: RelaxedTask, fact: int) -> list[int]:
     """Return the facts that everything adds which adds `fact`."""
     shared = -1
     for operator in relaxed.added_by[fact]:
@@ -87,7 +87,7 @@ def _gained_with(relaxed: RelaxedTask, fact: int) -> list[int]:
     return [] if shared < 0 else facts_of(shared)
 
 
-def _leads(before: list[set[int]], found: list[set[int]], early: int, late: int) -> bool:
+def _is_ordered_before(before: list[set[int]], found: list[set[int]], early: int, late: int) -> bool:
     """Return whether `early` has to come before `late` by the orders so far."""
     seen, waiting = {late}, [late]
     while waiting:
@@ -122,12 +122,12 @@ class Landmarks:
 NONE: Final = Landmarks([], [], [], [])
 
 
-def landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> Landmarks:
+def find_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> Landmarks:
     """Return the landmarks of `task`, whose relaxation is `relaxed`; none where not even that can be solved.
 
     `check` is called now and then; it raises when a limit is reached.
     """
-    marks = _propagated(task, relaxed, check)
+    marks = _propagate_landmarks(task, relaxed, check)
     if marks[relaxed.goal] < 0:
         return NONE
     for fact in task.goal:
@@ -136,10 +136,10 @@ def landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> Landmarks:
     facts = sorted(facts_of(found), key=lambda fact: (marks[fact].bit_count(), fact))
     number = {fact: place for place, fact in enumerate(facts)}
     initial = set(task.initial)
-    achievers = [[] if fact in initial else _first_achievers(relaxed, marks, fact) for fact in facts]
-    needed = [_shared(relaxed, operators) for operators in achievers]
+    achievers = [[] if fact in initial else _find_first_achievers(relaxed, marks, fact) for fact in facts]
+    needed = [_intersect_preconditions(relaxed, operators) for operators in achievers]
     before = [{number[mark] for mark in facts_of(marks[fact] & found) if mark != fact} for fact in facts]
-    late = reasonable_orders(task, relaxed, facts, needed, before)
+    late = find_reasonable_orders(task, relaxed, facts, needed, before)
     needed_for: list[list[int]] = [[] for _ in facts]
     for place, conditions in enumerate(needed):
         for fact in conditions & number.keys():
@@ -155,7 +155,7 @@ def landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> Landmarks:
     return made
 
 
-def _propagated(task: Task, relaxed: RelaxedTask, check: Check) -> list[int]:
+def _propagate_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> list[int]:
     """Return the landmarks of each fact as bits; of facts that cannot be reached, -1: all."""
     marks = [-1] * relaxed.size
     missing = [len(facts) for facts in relaxed.preconditions]
@@ -196,12 +196,12 @@ def _marks_of(relaxed: RelaxedTask, marks: list[int], operator: int) -> int:
     return needed
 
 
-def _first_achievers(relaxed: RelaxedTask, marks: list[int], fact: int) -> list[int]:
+def _find_first_achievers(relaxed: RelaxedTask, marks: list[int], fact: int) -> list[int]:
     """Return the operators that can make `fact` true for the first time, if it does not hold from the start."""
     return [operator for operator in relaxed.added_by[fact] if not _marks_of(relaxed, marks, operator) >> fact & 1]
 
 
-def _shared(relaxed: RelaxedTask, operators: list[int]) -> set[int]:
+def _intersect_preconditions(relaxed: RelaxedTask, operators: list[int]) -> set[int]:
     """Return the facts that all these operators need."""
     if not operators:
         return set()
@@ -216,7 +216,7 @@ def _add_disjunctions(
     number = {fact: place for place, (fact,) in enumerate(made.facts)}
     places: dict[tuple[int, ...], int] = {}
     for late, operators in enumerate(achievers):
-        for facts in _disjunctions(task, relaxed, operators):
+        for facts in _find_disjunctions(task, relaxed, operators):
             if initial.isdisjoint(facts) and not any(known >> fact & 1 for fact in facts):
                 place = places.setdefault(facts, len(made.facts))
                 if place == len(made.facts):
@@ -231,7 +231,7 @@ def _add_disjunctions(
                 made.needed_for[place].append(late)
 
 
-def _disjunctions(task: Task, relaxed: RelaxedTask, operators: list[int]) -> list[tuple[int, ...]]:
+def _find_disjunctions(task: Task, relaxed: RelaxedTask, operators: list[int]) -> list[tuple[int, ...]]:
     """Return sets of at most `MOST_FACTS` facts of one predicate, one of which each of the operators needs."""
     found: dict[str, set[int]] = defaultdict(set)
     having: dict[str, int] = defaultdict(int)

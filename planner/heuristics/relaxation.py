@@ -61,8 +61,8 @@ class RelaxedTask:
             effects,
             [self.costs[operator] for operator in kept],
             [self.actions[operator] for operator in kept],
-            _index(self.size, preconditions),
-            _index(self.size, effects),
+            _index_by_fact(self.size, preconditions),
+            _index_by_fact(self.size, effects),
         )
 
 
@@ -134,7 +134,7 @@ def relax(task: Task, costs: Sequence[int] | None = None) -> RelaxedTask:
     effects: list[tuple[int, ...]] = []
     actions: list[int] = []
     free = {fact for layer in task.axioms for fact, _ in layer.negated}
-    for needed, added, action in _operators(task, goal):
+    for needed, added, action in _list_operators(task, goal):
         if not free and action != AXIOM and not task.actions[action].conditional:
             conditions, gained = needed, added  # both are free of repetitions, and of each other
         else:
@@ -153,12 +153,12 @@ def relax(task: Task, costs: Sequence[int] | None = None) -> RelaxedTask:
         effects,
         [0 if action == AXIOM else price[action] for action in actions],
         actions,
-        _index(size, preconditions),
-        _index(size, effects),
+        _index_by_fact(size, preconditions),
+        _index_by_fact(size, effects),
     )
 
 
-def _operators(task: Task, goal: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+def _list_operators(task: Task, goal: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
     for number, action in enumerate(task.actions):
         if not action.conditional:
             yield action.precondition, action.adds, number
@@ -174,7 +174,7 @@ def _operators(task: Task, goal: int) -> Iterator[tuple[tuple[int, ...], tuple[i
     yield task.goal, (goal,), AXIOM
 
 
-def _index(size: int, lists: list[tuple[int, ...]]) -> list[list[int]]:
+def _index_by_fact(size: int, lists: list[tuple[int, ...]]) -> list[list[int]]:
     index: list[list[int]] = [[] for _ in range(size)]
     for operator, facts in enumerate(lists):
         for fact in facts:
@@ -225,7 +225,7 @@ HMAX = Kind(build_hmax, "the dearest fact of the relaxed task", admissible=True,
 Explore = Callable[[State], tuple[int, list[int]]]
 
 
-def explorer(relaxed: RelaxedTask) -> Explore:
+def make_explorer(relaxed: RelaxedTask) -> Explore:
     """Return a function from states to the goal's value and, for each fact, the operator that achieves it best.
 
     Facts are reached in the order of their values (Knuth, 1977). The achiever is -1 for facts that hold already; facts
@@ -268,7 +268,7 @@ def explorer(relaxed: RelaxedTask) -> Explore:
 
 def build_hadd(task: Task, costs: list[int], check: Check) -> Heuristic:
     """Return the heuristic for `task`."""
-    explore = explorer(relax(task, costs))
+    explore = make_explorer(relax(task, costs))
 
     def estimate(state: State) -> int:
         check()
@@ -285,7 +285,7 @@ class RelaxedPlan:
 
     def __init__(self, task: Task, costs: list[int], check: Check) -> None:
         self._relaxed = relax(task, costs)
-        self._explore = explorer(self._relaxed)
+        self._explore = make_explorer(self._relaxed)
         self._costs = costs
         self._check = check
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from planner.heuristics.relaxation import AXIOM, RelaxedTask
 from planner.heuristics.relaxation_kernel import LEVELS, Achievers, Exploration, Reachable, Relaxed
-from planner.jit.arrays import empty_index, flat, index, words, zeros
+from planner.jit.arrays import empty_index, flatten, index, words, zeros
 from planner.jit.common_kernel import NOTHING
 from planner.task.packed_task_compiled import Packing
 
@@ -18,32 +18,32 @@ LEVEL_BITS: Final = 6
 """The dearest action spans about 2 to this power levels of facts that wait, so that 16 of them in a row have levels."""
 
 
-def packed_relaxation(relaxed: RelaxedTask, costs: Sequence[int]) -> Relaxed:
+def pack_relaxation(relaxed: RelaxedTask, costs: Sequence[int]) -> Relaxed:
     """Return the arrays of `relaxed`, with these `costs` of the actions."""
     return Relaxed(
-        *flat(relaxed.preconditions),
-        *flat(relaxed.effects),
-        *flat(relaxed.needed_by),
-        *flat(relaxed.added_by),
-        prices(relaxed, costs),
+        *flatten(relaxed.preconditions),
+        *flatten(relaxed.effects),
+        *flatten(relaxed.needed_by),
+        *flatten(relaxed.added_by),
+        price_operators(relaxed, costs),
         index(NOTHING if action == AXIOM else action for action in relaxed.actions),
-        *flat(relaxed.operators_of(len(costs))),
+        *flatten(relaxed.operators_of(len(costs))),
     )
 
 
-def prices(relaxed: RelaxedTask, costs: Sequence[int]) -> array[int]:
+def price_operators(relaxed: RelaxedTask, costs: Sequence[int]) -> array[int]:
     """Return what each operator costs if actions have these `costs`."""
     return words(0 if action == AXIOM else costs[action] for action in relaxed.actions)
 
 
-def aimed(arrays: Relaxed, relaxed: RelaxedTask, goal: Sequence[int]) -> Relaxed:
+def replace_goal(arrays: Relaxed, relaxed: RelaxedTask, goal: Sequence[int]) -> Relaxed:
     """Return the `arrays` of `relaxed` with another goal: facts none of which is derived, at least one."""
     last, needed_by = len(relaxed.preconditions) - 1, [*relaxed.needed_by]
     for fact in relaxed.preconditions[last]:
         needed_by[fact] = needed_by[fact][:-1]
     for fact in goal:
         needed_by[fact] = [*needed_by[fact], last]
-    needed_start, needed = flat(needed_by)
+    needed_start, needed = flatten(needed_by)
     begin = arrays.precondition_start[last]
     return arrays._replace(
         precondition_start=arrays.precondition_start[:-1] + index([begin + len(goal)]),
@@ -53,7 +53,7 @@ def aimed(arrays: Relaxed, relaxed: RelaxedTask, goal: Sequence[int]) -> Relaxed
     )
 
 
-def missing_at_first(relaxed: RelaxedTask, packing: Packing) -> array[int]:
+def count_missing(relaxed: RelaxedTask, packing: Packing) -> array[int]:
     """Return for each operator how many of its preconditions do not hold in the state whose words are all 0."""
     missing = index(len(facts) for facts in relaxed.preconditions)
     for fact in (relaxed.start, *facts_of_zero(packing)):
@@ -68,23 +68,25 @@ def facts_of_zero(packing: Packing) -> list[int]:
     return [fact for fact in held if fact != NOTHING]
 
 
-def achievers(facts: int, actions: int) -> Achievers:
+def make_achievers(facts: int, actions: int) -> Achievers:
     """Return room for relaxed plans, numbered from 1 on, with so many `facts` and `actions`."""
     return Achievers(empty_index(facts), zeros(facts), zeros(actions), empty_index(facts))
 
 
-def reachable(relaxed: Relaxed) -> Reachable:
+def make_reachable(relaxed: Relaxed) -> Reachable:
     """Return room for the facts that wait to be looked into."""
     entries = len(relaxed.effect) + 1
     return Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries))
 
 
-def exploration(relaxed: RelaxedTask, missing: array[int], costs: Sequence[int], packing: Packing) -> Exploration:
+def make_exploration(relaxed: RelaxedTask, missing: array[int], costs: Sequence[int], packing: Packing) -> Exploration:
     """Return room for explorations, as after one from the state whose words are all 0, with these `missing`."""
-    return room_for(relaxed.size, len(relaxed.costs), missing, costs, packing)
+    return allocate_exploration(relaxed.size, len(relaxed.costs), missing, costs, packing)
 
 
-def room_for(facts: int, operators: int, missing: array[int], costs: Sequence[int], packing: Packing) -> Exploration:
+def allocate_exploration(
+    facts: int, operators: int, missing: array[int], costs: Sequence[int], packing: Packing
+) -> Exploration:
     """Return the same for so many `facts` and `operators`."""
     heads = index(range(facts, facts + LEVELS))
     return Exploration(

@@ -7,7 +7,7 @@ from copy import copy
 
 from planner.heuristics.landmarks import NONE
 from planner.heuristics.landmarks_kernel import BITS
-from planner.heuristics.relaxation_compiled import achievers, reachable
+from planner.heuristics.relaxation_compiled import make_achievers, make_reachable
 from planner.heuristics.relaxation_kernel import Achievers, relaxed_plan
 from planner.jit.arrays import words
 from planner.search.task_compiled import Board, packed_milestones
@@ -22,7 +22,7 @@ class Guide:
     def __init__(self, board: Board, costs: Sequence[int], *, milestones: bool = True) -> None:
         self.board = board
         self.relaxed = board.counting(costs)
-        self.reachable = reachable(self.relaxed)
+        self.reachable = make_reachable(self.relaxed)
         self.milestones = board.milestones if milestones else packed_milestones(NONE, board.packed)
         self.achievers = self._achievers()
 
@@ -47,7 +47,7 @@ class Guide:
         return part
 
     def _achievers(self) -> Achievers:
-        return achievers(self.board.relaxation.size, len(self.board.costs))
+        return make_achievers(self.board.relaxation.size, len(self.board.costs))
 
     def estimate(self, state: list[int], plan: int) -> int:
         """Return the cost of a relaxed plan, number `plan`, for a packed state; `INFINITE` for a dead end."""

@@ -40,12 +40,12 @@ def zeros(length: int) -> array[int]:
     return array("q", [0]) * length
 
 
-def flat(lists: Sequence[Sequence[int]]) -> tuple[array[int], array[int]]:
+def flatten(lists: Sequence[Sequence[int]]) -> tuple[array[int], array[int]]:
     """Return where each list starts (and the last one ends), and the elements of all, as two `Index`."""
     return index(accumulate(map(len, lists), initial=0)), index(chain.from_iterable(lists))
 
 
-def lengthened(old: array[int], length: int) -> array[int]:
+def lengthen(old: array[int], length: int) -> array[int]:
     """Return `old` itself, grown to at least `length` elements, and by a quarter at least.
 
     What is new in an `Index` is `NOTHING`, in `Words` 0. It grows by pieces, so that it is never in memory twice.
@@ -63,26 +63,26 @@ def _kinds(record: Any) -> list[Any]:
     return list(get_type_hints(record, include_extras=True).values())
 
 
-def hollow(record: Any) -> Any:
+def make_hollow(record: Any) -> Any:
     """Return a record of the class `record` whose arrays have one element each: for kernels that do not read them."""
     return record(
         *[
-            array(each.__metadata__[0], [0]) if hasattr(each, "__metadata__") else hollow(each)
+            array(each.__metadata__[0], [0]) if hasattr(each, "__metadata__") else make_hollow(each)
             for each in _kinds(record)
         ]
     )
 
 
-def size(*records: Any) -> int:
+def count_bytes(*records: Any) -> int:
     """Return how many bytes the arrays of these records take."""
     arrays = [each for record in records for each in record]
-    return sum([size(each) if isinstance(each, tuple) else len(each) * each.itemsize for each in arrays])
+    return sum([count_bytes(each) if isinstance(each, tuple) else len(each) * each.itemsize for each in arrays])
 
 
 Entries: TypeAlias = dict[str, Callable[..., int]]
 
 
-def of_columns(rows: int, columns: Sequence[Iterable[int]]) -> Lists:
+def zip_columns(rows: int, columns: Sequence[Iterable[int]]) -> Lists:
     """Return the list of each of so many `rows`, one item from each of the `columns`."""
     many = len(columns)
     item = array("I", bytes(4 * rows * many))
@@ -91,42 +91,42 @@ def of_columns(rows: int, columns: Sequence[Iterable[int]]) -> Lists:
     return Lists(index(range(0, many * rows + 1, many)) if many else index([0]) * (rows + 1), item)
 
 
-def room(lists: int, items: int) -> Lists:
+def make_lists(lists: int, items: int) -> Lists:
     """Return room for so many lists, and `items` in all of them."""
     return Lists(index([0]) * (lists + 1), index([0]) * items)
 
 
-def joined(parts: Iterable[Lists]) -> Lists:
+def join_lists(parts: Iterable[Lists]) -> Lists:
     """Return the lists of all `parts`, in this order."""
     made = Lists(index([0]), index([]))
     for part in parts:
-        extend(made, part)
+        extend_lists(made, part)
     return made
 
 
-def extend(lists: Lists, more: Lists) -> None:
+def extend_lists(lists: Lists, more: Lists) -> None:
     """Add `more` lists, in place."""
     before = len(lists.item)
     lists.start.extend(index([before + end for end in more.start[1:]]) if before else more.start[1:])
     lists.item.extend(more.item)
 
 
-def inverse(lists: Lists, many: int, entries: Entries) -> Lists:
+def invert(lists: Lists, many: int, entries: Entries) -> Lists:
     """Return for each number below `many` the lists that have it."""
-    made = room(many, len(lists.item))
+    made = make_lists(many, len(lists.item))
     entries["invert_lists"](lists, made)
     return made
 
 
-def singles(items: array[int]) -> Lists:
+def wrap_items(items: array[int]) -> Lists:
     """Return lists of one item each."""
     return Lists(index(range(len(items) + 1)), items)
 
 
-def selected(lists: Lists, which: array[int], name: array[int], entries: Entries) -> Lists:
+def select(lists: Lists, which: array[int], name: array[int], entries: Entries) -> Lists:
     """Return those of the `lists` that are asked for, by the `name` of each item; what has none is left out."""
     start = lists.start
-    made = room(len(which), sum([start[each + 1] - start[each] for each in which]))
+    made = make_lists(len(which), sum([start[each + 1] - start[each] for each in which]))
     del made.item[entries["select_lists"](lists, which, name, made) :]
     return made
 
@@ -136,7 +136,7 @@ def list_of(lists: Lists, number: int) -> array[int]:
     return lists.item[lists.start[number] : lists.start[number + 1]]
 
 
-def conditions(lists: Lists, places: Places, entries: Entries) -> Conditions:
+def pack_conditions(lists: Lists, places: Places, entries: Entries) -> Conditions:
     """Return the conditions that all facts of each list hold."""
     most = len(lists.item)
     made = Conditions(index([0]) * len(lists.start), index([0]) * most, words([0]) * most, words([0]) * most)
@@ -144,11 +144,13 @@ def conditions(lists: Lists, places: Places, entries: Entries) -> Conditions:
     return Conditions(made.start, made.word[:count], made.mask[:count], made.bits[:count])
 
 
-def assignments(needs: Lists, adds: Lists, deletes: Lists, places: Places, entries: Entries) -> tuple[Changes, Lists]:
+def pack_assignments(
+    needs: Lists, adds: Lists, deletes: Lists, places: Places, entries: Entries
+) -> tuple[Changes, Lists]:
     """Return what actions assign whatever holds, and by action the deletes that depend on what holds."""
     actions, most = len(adds.start) - 1, len(adds.item) + len(deletes.item)
     made = Changes(index([0]) * (actions + 1), index([0]) * most, words([0]) * most, words([0]) * most)
-    unsure = room(actions, len(deletes.item))
+    unsure = make_lists(actions, len(deletes.item))
     count = entries["pack_assignments"](needs, adds, deletes, places, made, unsure)
     del unsure.item[unsure.start[-1] :]
     return Changes(made.start, made.word[:count], made.keep[:count], made.put[:count]), unsure

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, Final, get_type_hints
 
 from planner.jit import common_kernel as kernels
-from planner.jit.trusted_files import opened_folder
+from planner.jit.trusted_files import open_folder
 from planner.limits import processors
 
 OPTIONS: Final = {
@@ -49,9 +49,9 @@ def build(*packages: str) -> Path:
     Raises `ImportError` without numba, `OSError` where it cannot be, `Untrusted` where others could change the folder,
     and `NoCache` where there is none.
     """
-    library = _library()
+    library = _import_kernels()
     os.umask(0o077)
-    for package in packages or (library.OWN, *[each.name for each in _others()]):
+    for package in packages or (library.OWN, *[each.name for each in _find_packages()]):
         _build(library.folder(package), library, library.names(package))
     folder: Path = library.folder()
     return folder
@@ -60,15 +60,15 @@ def build(*packages: str) -> Path:
 def _build(place: Path, library: ModuleType, names: list[str]) -> None:
     """Compile the entries of these `names` into the folder `place`."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with opened_folder(place.parent):
+    with open_folder(place.parent):
         pass
     import llvmlite.binding as llvm
 
-    _tidy(place.parent)
+    _remove_leftovers(place.parent)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=UNFINISHED) as room:
         made = Path(room) / "made"
         made.mkdir()
-        _link(made, _compiled(made, names))
+        _link(made, _compile_entries(made, names))
         codes = [(made / f"{name}.o").read_bytes() for name in names]
         (made / library.STAMP).write_bytes(library.stamp(library.processor(llvm), codes))
         with contextlib.suppress(FileNotFoundError):
@@ -80,54 +80,54 @@ def _build(place: Path, library: ModuleType, names: list[str]) -> None:
                 raise
 
 
-def _library() -> ModuleType:
+def _import_kernels() -> ModuleType:
     """Return `planner.jit.library`, whose kernels, and those of all other packages, numba compiles."""
     import numba
 
     kernels.use_compiler(numba.njit(**OPTIONS))
     from planner.jit import library
 
-    for each in _others():
+    for each in _find_packages():
         each.load()
     return library
 
 
-def _others() -> list[EntryPoint]:
+def _find_packages() -> list[EntryPoint]:
     """Return the entry points of other packages' kernels, each named as its package."""
     return sorted(entry_points(group="forethought.kernels"), key=lambda each: each.name)
 
 
-def _compiled(place: Path, names: list[str]) -> set[str]:
+def _compile_entries(place: Path, names: list[str]) -> set[str]:
     """Compile these entries into this folder; return what they would call to raise an exception."""
-    from planner.jit.making import COMMAND, environment
+    from planner.jit.making import COMMAND, build_environment
 
     if processors() == 1:
-        return _share(place, names)
+        return _compile_share(place, names)
     command = (*COMMAND, "--beside", str(place), *names)
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment()
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=build_environment()
     ) as helper:
-        raising = _share(place, names)
+        raising = _compile_share(place, names)
         raising.update(helper.communicate()[0].split())
     if helper.returncode == 0:
         return raising
     for begun in place.glob("*.o"):  # there may have been too little memory for two
         begun.unlink()
-    return _share(place, names)
+    return _compile_share(place, names)
 
 
-def _share(place: Path, names: Iterable[str]) -> set[str]:
+def _compile_share(place: Path, names: Iterable[str]) -> set[str]:
     """Compile those of these entries into the folder that nobody has begun; return what `_compiled` does."""
     import llvmlite.binding as llvm
 
     raising: set[str] = set()
     for name in names:
         with contextlib.suppress(FileExistsError), (place / f"{name}.o").open("xb") as file:
-            file.write(_object_code(name, kernels.ENTRIES[name], llvm, raising))
+            file.write(_compile_entry(name, kernels.ENTRIES[name], llvm, raising))
     return raising
 
 
-def _tidy(place: Path) -> None:
+def _remove_leftovers(place: Path) -> None:
     """Remove what processes that were killed have left behind, a day later."""
     for room in place.glob(f"{UNFINISHED}*"):
         with contextlib.suppress(FileNotFoundError):  # its own process may have removed it meanwhile
@@ -140,7 +140,7 @@ def _link(place: Path, raising: set[str]) -> None:
     from planner.jit import library
 
     linker = shutil.which("ld")
-    if linker is None or not library.features():
+    if linker is None or not library.read_features():
         return
     objects = [str(path) for path in sorted(place.glob("*.o"))]
     unused = [word for name in sorted(raising) for word in ("--defsym", f"{name}=0")]
@@ -148,14 +148,14 @@ def _link(place: Path, raising: set[str]) -> None:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode == 0:
         file = place / library.SHARED
-        (place / library.SHARED_STAMP).write_bytes(library.stamp(library.features(), [file.read_bytes()]))
+        (place / library.SHARED_STAMP).write_bytes(library.make_stamp(library.read_features(), [file.read_bytes()]))
 
 
-def _object_code(name: str, function: Callable[..., Any], llvm: Any, raising: set[str]) -> bytes:
+def _compile_entry(name: str, function: Callable[..., Any], llvm: Any, raising: set[str]) -> bytes:
     """Compile one entry; add to `raising` what it would call to raise an exception, which never happens."""
     import numba
 
-    wrapper, types = _wrapper(name, function)
+    wrapper, types = _write_wrapper(name, function)
     signature = numba.types.int64(*(_TYPES[kind](numba.types) for kind in types))
     compiled = numba.cfunc(signature, error_model="numpy")(wrapper)
     text = compiled.inspect_llvm().replace(compiled.native_name, f"forethought_{name}")
@@ -178,7 +178,7 @@ _TYPES: Final[dict[str, Callable[[Any], Any]]] = {
 }
 
 
-def _wrapper(name: str, function: Callable[..., Any]) -> tuple[Callable[..., int], str]:
+def _write_wrapper(name: str, function: Callable[..., Any]) -> tuple[Callable[..., int], str]:
     """Return a function of pointers and lengths that makes records and calls an entry; and its parameters' types."""
     from numba import carray
 
@@ -213,8 +213,8 @@ def main(arguments: list[str]) -> None:
     With `--beside FOLDER NAME …`, help the process that builds these entries there.
     """
     if arguments[:1] == ["--beside"]:
-        _library()
-        sys.stdout.write("\n".join(_share(Path(arguments[1]), arguments[:1:-1])))
+        _import_kernels()
+        sys.stdout.write("\n".join(_compile_share(Path(arguments[1]), arguments[:1:-1])))
         return
     if arguments[:1] != ["--mark"]:
         sys.stdout.write(f"{build()}\n")

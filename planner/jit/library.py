@@ -27,7 +27,7 @@ from planner.heuristics.abstractions import (
 )
 from planner.jit import containers_kernel
 from planner.jit.common_kernel import ENTRIES
-from planner.jit.trusted_files import Untrusted, contents, opened_file, opened_folder
+from planner.jit.trusted_files import Untrusted, open_file, open_folder, read_descriptor
 from planner.policies import policy_mcts_kernel, value_iteration_kernel
 from planner.pruning import disambiguation_kernel, h2_kernel, simplex_kernel
 from planner.search import astar_kernel, best_first_width_kernel, lazy_best_first_kernel, mcts_kernel
@@ -83,39 +83,39 @@ def plain(name: str) -> Call:
     return ENTRIES[name]
 
 
-def entries() -> dict[str, Call]:
+def load_or_plain() -> dict[str, Call]:
     """Return the entries of `planner` by name: as machine code where there is some, else as they stand."""
-    return loaded() or ENTRIES
+    return load() or ENTRIES
 
 
-def names(package: str = OWN) -> list[str]:
+def entry_names(package: str = OWN) -> list[str]:
     """Return the names of the entries that `package` declares, sorted."""
     return sorted([name for name, function in ENTRIES.items() if function.__module__.startswith(f"{package}.")])
 
 
-def folder(package: str = OWN) -> Path:
+def find_folder(package: str = OWN) -> Path:
     """Return where machine code for the kernels of `package`, as they are now, is kept, whether or not it exists.
 
     Raises `NoCache` where there is no folder for it.
     """
-    return cache_home() / "kernels" / _version(package)
+    return find_cache() / "kernels" / _hash_sources(package)
 
 
 @cache
-def _version(package: str) -> str:
+def _hash_sources(package: str) -> str:
     pieces = [f"{package} {sys.implementation.cache_tag} {sys.platform} {os.uname().machine}".encode()]
-    pieces += [path.read_bytes() for path in (*_sources(package), _BUILD)]
+    pieces += [path.read_bytes() for path in (*_list_sources(package), _BUILD)]
     return "".join([f"{crc32(b' '.join(each)):08x}" for each in (pieces, pieces[::-1])])
 
 
-def _sources(package: str) -> list[Path]:
+def _list_sources(package: str) -> list[Path]:
     """Return the files of the kernels of `package`, and of those of `planner`, which they may call."""
     prefixes = (f"{OWN}.", f"{package}.")
     modules = [each for name, each in sys.modules.items() if name.endswith("_kernel") and name.startswith(prefixes)]
     return sorted([Path(each.__file__) for each in modules if each.__file__])
 
 
-def cache_home() -> Path:
+def find_cache() -> Path:
     """Return the folder for what may be lost: `FORETHOUGHT_CACHE`, else the user's cache folder.
 
     Raises `NoCache` for a user without one: folders that others share are no place for what is run.
@@ -138,12 +138,12 @@ def is_loaded(package: str = OWN) -> bool:
     return package in _loaded
 
 
-def loaded(package: str = OWN) -> dict[str, Call] | None:
+def load(package: str = OWN) -> dict[str, Call] | None:
     """Return the compiled entries of `package` by name, or None where there are none that fit."""
     if package not in _loaded:
         try:
-            with opened_folder(folder(package)) as place:
-                entries = _linked(place, names(package)) or _load(place, names(package))
+            with open_folder(find_folder(package)) as place:
+                entries = _load_shared(place, entry_names(package)) or _load_objects(place, entry_names(package))
         except (OSError, Untrusted, NoCache):
             return None
         if entries is None:
@@ -153,25 +153,25 @@ def loaded(package: str = OWN) -> dict[str, Call] | None:
 
 
 def _read(place: int, name: str) -> bytes:
-    with opened_file(place, name) as file:
-        return contents(file)
+    with open_file(place, name) as file:
+        return read_descriptor(file)
 
 
-def _linked(place: int, wanted: list[str]) -> dict[str, Call] | None:
+def _load_shared(place: int, wanted: list[str]) -> dict[str, Call] | None:
     """Load the shared library from the file that was opened and checked, wherever its path leads by now."""
     try:
-        with opened_file(place, SHARED) as file:
-            if _read(place, SHARED_STAMP) != stamp(features(), [contents(file)]):
+        with open_file(place, SHARED) as file:
+            if _read(place, SHARED_STAMP) != make_stamp(read_features(), [read_descriptor(file)]):
                 return None
             library = ctypes.CDLL(f"/proc/self/fd/{file}")
         addresses = {name: ctypes.cast(library[f"forethought_{name}"], ctypes.c_void_p).value or 0 for name in wanted}
     except (OSError, AttributeError, Untrusted):
         return None
     _kept.append(library)
-    return {name: _function(address, name) for name, address in addresses.items()}
+    return {name: _make_call(address, name) for name, address in addresses.items()}
 
 
-def _load(place: int, wanted: list[str]) -> dict[str, Call] | None:
+def _load_objects(place: int, wanted: list[str]) -> dict[str, Call] | None:
     """Load the object files, from what was read of them."""
     try:
         found = _read(place, STAMP)
@@ -180,7 +180,7 @@ def _load(place: int, wanted: list[str]) -> dict[str, Call] | None:
     except (OSError, ImportError, Untrusted):
         return None
 
-    if found != stamp(processor(llvm), codes.values()):
+    if found != make_stamp(describe_processor(llvm), codes.values()):
         return None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -190,15 +190,15 @@ def _load(place: int, wanted: list[str]) -> dict[str, Call] | None:
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _kept.append(engine)
-    return {name: _function(engine.get_function_address(f"forethought_{name}"), name) for name in codes}
+    return {name: _make_call(engine.get_function_address(f"forethought_{name}"), name) for name in codes}
 
 
-def stamp(kind: str, contents: Iterable[bytes]) -> bytes:
+def make_stamp(kind: str, contents: Iterable[bytes]) -> bytes:
     """Return what is noted of files that fit this kind of processor: it tells damaged ones, and others."""
     return f"{kind}\n{' '.join([f'{len(content)} {crc32(content)}' for content in contents])}\n".encode()
 
 
-def features() -> str:
+def read_features() -> str:
     """Return what the system says about the kind of processor; "" where it says nothing."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123 - there may be hundreds: only the first
@@ -208,15 +208,15 @@ def features() -> str:
     return "\n".join([line for line in first.splitlines() if line.startswith(_FEATURES)])
 
 
-def processor(llvm: Any) -> str:
+def describe_processor(llvm: Any) -> str:
     """Return what machine code depends on."""
     return f"{llvm.llvm_version_info} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 
-def _function(address: int, name: str) -> Call:
+def _make_call(address: int, name: str) -> Call:
     """Return a function that takes records, arrays and integers, and calls the code at `address`."""
     kinds = [ctypes.c_void_p, ctypes.c_int64]
-    prototype = [kind for leaf in leaves(ENTRIES[name]) for kind in (kinds if leaf else [ctypes.c_int64])]
+    prototype = [kind for leaf in list_types(ENTRIES[name]) for kind in (kinds if leaf else [ctypes.c_int64])]
     return _MachineCode(ctypes.CFUNCTYPE(ctypes.c_int64, *prototype)(address))
 
 
@@ -229,7 +229,7 @@ class _MachineCode:
         self.code = code
 
     def __call__(self, *arguments: Any) -> int:
-        return int(self.code(*_flattened(arguments)))
+        return int(self.code(*_flatten(arguments)))
 
 
 class _Fixed:
@@ -238,31 +238,31 @@ class _Fixed:
     __slots__ = ("_addresses", "_code", "_last")
 
     def __init__(self, code: Callable[..., int], last: Any) -> None:
-        self._code, self._addresses = code, [*_flattened(last)]
+        self._code, self._addresses = code, [*_flatten(last)]
         self._last = last  # or their memory might be freed
 
     def __call__(self, *first: Any) -> int:
-        return int(self._code(*_flattened(first), *self._addresses))
+        return int(self._code(*_flatten(first), *self._addresses))
 
 
-def fixed(entry: Call, *last: Any) -> Call:
+def bind_last(entry: Call, *last: Any) -> Call:
     """Return `entry` for those who always pass it the same `last` arguments, none of whose arrays may grow."""
     if isinstance(entry, _MachineCode):
         return _Fixed(entry.code, last)
     return lambda *first: entry(*first, *last)
 
 
-def _flattened(arguments: Any) -> Iterator[int]:
+def _flatten(arguments: Any) -> Iterator[int]:
     for argument in arguments:
         if isinstance(argument, int):
             yield argument
         elif isinstance(argument, tuple):
-            yield from _flattened(argument)
+            yield from _flatten(argument)
         else:
             yield from argument.buffer_info()
 
 
-def leaves(function: Callable[..., Any]) -> list[str | None]:
+def list_types(function: Callable[..., Any]) -> list[str | None]:
     """Return, for each array and integer among the parameters of an entry, the array's type code, or None."""
     found: list[str | None] = []
     hints = get_type_hints(getattr(function, "py_func", function), include_extras=True)
@@ -274,11 +274,11 @@ def leaves(function: Callable[..., Any]) -> list[str | None]:
         elif hasattr(kind, "__metadata__"):
             found.append(kind.__metadata__[0])
         else:
-            waiting += _parts(kind)
+            waiting += _list_fields(kind)
     return found
 
 
 @cache
-def _parts(record: Any) -> list[Any]:
+def _list_fields(record: Any) -> list[Any]:
     """Return what the fields of a record are, the last first."""
     return [*reversed(get_type_hints(record, include_extras=True).values())]

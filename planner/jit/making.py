@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from planner.errors import ForethoughtError
 from planner.jit import library
-from planner.jit.trusted_files import Untrusted, opened_folder
+from planner.jit.trusted_files import Untrusted, open_folder
 from planner.subprocesses import command
 
 SWITCH: Final = "FORETHOUGHT_JIT"
@@ -34,36 +34,36 @@ class CodeWarning(UserWarning):
     """No machine code can be made, so search stays in plain Python, which is slower."""
 
 
-def can_make() -> bool:
+def can_build() -> bool:
     """Return whether numba is installed."""
     return find_spec("numba") is not None
 
 
-def make() -> None:
+def build_and_wait() -> None:
     """Make machine code, and wait for it; raises `ForethoughtError` where that fails."""
     try:
-        make_private(library.folder().parent)
+        make_private_folder(library.find_folder().parent)
     except (OSError, Untrusted) as error:
         raise ForethoughtError(f"{_FAILED}: {error}") from None
     done = subprocess.run(
-        COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment()
+        COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=build_environment()
     )
     if done.returncode != 0:
         reason = _CLASS.sub("", done.stderr.strip().rpartition("\n")[2], count=1)
         raise ForethoughtError(f"{_FAILED}: {reason}")
 
 
-def start_making(package: str = library.OWN) -> None:
+def start_build(package: str = library.OWN) -> None:
     """Start a process that makes machine code of `package` and outlives this one, unless there is some or none wanted.
 
     Warn with `CodeWarning` where other users could change the folder: the process would refuse it.
     """
-    if os.environ.get(SWITCH, "").lower() == "off" or not can_make() or library.loaded(package) is not None:
+    if os.environ.get(SWITCH, "").lower() == "off" or not can_build() or library.load(package) is not None:
         return
     with contextlib.suppress(OSError, library.NoCache):
-        mark = library.folder(package).with_suffix(".making")
+        mark = library.find_folder(package).with_suffix(".making")
         try:
-            make_private(mark.parent)
+            make_private_folder(mark.parent)
         except Untrusted as error:
             warnings.warn(f"{_FAILED}: {error}", CodeWarning, stacklevel=2)
             return
@@ -74,13 +74,13 @@ def start_making(package: str = library.OWN) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env=environment(),
+            env=build_environment(),
         )
         _started.append(maker)
         mark.write_text(f"{maker.pid}\n", encoding="ascii")
 
 
-def make_private(folder: Path) -> None:
+def make_private_folder(folder: Path) -> None:
     """Make `folder` and the missing folders above it, which nobody but the user may enter, whatever the umask is.
 
     Raises `Untrusted` where other users could change a folder that was there before, and `OSError`.
@@ -88,11 +88,11 @@ def make_private(folder: Path) -> None:
     for each in [*reversed(folder.parents), folder]:  # the mode of `Path.mkdir` does not reach the parents
         if not each.exists():
             each.mkdir(mode=0o700, exist_ok=True)
-    with opened_folder(folder):
+    with open_folder(folder):
         pass
 
 
-def environment() -> dict[str, str]:
+def build_environment() -> dict[str, str]:
     """Return the environment for a process that finds this package where it is."""
     path = os.environ.get("PYTHONPATH")
     return os.environ | {"PYTHONPATH": f"{_ROOT}{os.pathsep}{path}" if path else _ROOT}

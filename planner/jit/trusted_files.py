@@ -25,7 +25,7 @@ class Untrusted(ForethoughtError):
 
 
 @contextmanager
-def opened_folder(path: Path) -> Iterator[int]:
+def open_folder(path: Path) -> Iterator[int]:
     """Give the descriptor of the folder at `path`, reached from the root through folders that are checked one by one.
 
     A folder in which everybody may make files, such as `/tmp`, is passed where it is sticky: nobody can replace what
@@ -47,7 +47,7 @@ def opened_folder(path: Path) -> Iterator[int]:
 
 
 @contextmanager
-def opened_file(folder: int, name: str) -> Iterator[int]:
+def open_file(folder: int, name: str) -> Iterator[int]:
     """Give the descriptor of a plain file in a folder that was opened; raises `Untrusted` and `OSError`."""
     found = os.open(name, _FILE, dir_fd=folder)
     try:
@@ -60,7 +60,7 @@ def opened_file(folder: int, name: str) -> Iterator[int]:
         os.close(found)
 
 
-def contents(descriptor: int) -> bytes:
+def read_descriptor(descriptor: int) -> bytes:
     """Return what the file holds that was opened."""
     with os.fdopen(os.dup(descriptor), "rb") as file:
         file.seek(0)

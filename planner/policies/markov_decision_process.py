@@ -33,7 +33,7 @@ from planner.plan import Step, exact
 from planner.resources.label_setting import Allowance, allowances, cost_allowance
 from planner.semantics.simulation import Simulation
 from planner.task.ground_task import ConditionalEffect, GroundAction, State, Task, bits
-from planner.task.state_space import Space, applicable_finder
+from planner.task.state_space import Space, make_finder
 
 if TYPE_CHECKING:
     from planner.policies.decision import Aim
@@ -262,7 +262,7 @@ class Process:
 
     @cached_property
     def _applicable(self) -> Callable[[State], list[int]]:
-        return applicable_finder(self.chooser)
+        return make_finder(self.chooser)
 
     @property
     def is_deterministic(self) -> bool:

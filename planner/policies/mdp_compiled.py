@@ -12,7 +12,7 @@ from typing import Any, Final
 from planner.heuristics import lmcut_kernel as kinds
 from planner.heuristics.lmcut_kernel import Guess, Landmarks
 from planner.heuristics.relaxation import relax
-from planner.heuristics.relaxation_compiled import exploration, missing_at_first, packed_relaxation, prices
+from planner.heuristics.relaxation_compiled import count_missing, make_exploration, pack_relaxation, price_operators
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, reals, words, zeros
 from planner.jit.common_kernel import INFINITE, NOTHING
@@ -27,7 +27,14 @@ from planner.policies.policy_mcts import WIDE
 from planner.policies.policy_mcts_kernel import NO_NODE
 from planner.policies.value_iteration import FAR
 from planner.task.ground_task import INFINITY, State, facts_of
-from planner.task.packed_task_compiled import Packing, conjunctions, first_state, packed_space, packed_tree, packing
+from planner.task.packed_task_compiled import (
+    Packing,
+    choose_packing,
+    pack_conjunctions,
+    pack_initial_state,
+    pack_space,
+    pack_tree,
+)
 from planner.task.state_registry_kernel import Nodes, Registry
 
 KINDS: Final = {"blind": kinds.BLIND, "hmax": kinds.H_MAX, "lmcut": kinds.LM_CUT}
@@ -42,19 +49,19 @@ class ProcessBoard:
     def __init__(self, aim: Aim, entries: dict[str, Call], check: Callable[[], None] = never) -> None:
         process, task = aim.process, aim.process.task
         self.aim, self.entries = aim, entries
-        self.packed = packing(task)
+        self.packed = choose_packing(task)
         check()
-        space = packed_space(task, self.packed, check, searched=False)
-        self.initial = first_state(task, self.packed, space)
+        space = pack_space(task, self.packed, check, searched=False)
+        self.initial = pack_initial_state(task, self.packed, space)
         relaxation, costs = relax(task), average_costs(process)
         check()
-        self.relaxed = packed_relaxation(relaxation, costs)
-        lucky = prices(relaxation, [action.cost for action in task.actions])
+        self.relaxed = pack_relaxation(relaxation, costs)
+        lucky = price_operators(relaxation, [action.cost for action in task.actions])
         self.prices = Prices(self.relaxed.cost[:], lucky)
-        self.space = space._replace(tree=packed_tree(process.chooser, self.packed))
+        self.space = space._replace(tree=pack_tree(process.chooser, self.packed))
         self.choices, self.aims = _choices(process), _aims(aim, self.packed)
         self.far = FAR * (1 + max([choice.cost for choice in process.choices], default=0))
-        self.room = exploration(relaxation, missing_at_first(relaxation, self.packed), costs, self.packed)
+        self.room = make_exploration(relaxation, count_missing(relaxation, self.packed), costs, self.packed)
         self.guess = _guess(len(task.actions), self.packed.words)
         self.found = empty_index(len(process.choices) + 1)
         self.stack = empty_index(len(self.space.tree.action_start))
@@ -109,7 +116,7 @@ def _aims(aim: Aim, packed: Packing) -> Aims:
     cases = [facts_of(case) for wish in wishes for case in wish.cases]
     return Aims(
         _starts([wish.cases for wish in wishes]),
-        conjunctions(cases, packed),
+        pack_conjunctions(cases, packed),
         words([int(wish.utility * unit) for wish in wishes]),
         reals([-1.0 if aim.penalty is None else aim.penalty, aim.most, FINE, unit]),
     )

@@ -67,7 +67,7 @@ def hopes_for(aim: Aim, check: Check) -> Hoping:
     from planner.jit import library
     from planner.policies.mdp_compiled import KernelHopes, ProcessBoard
 
-    return KernelHopes(ProcessBoard(aim, library.entries(), check))
+    return KernelHopes(ProcessBoard(aim, library.load_or_plain(), check))
 
 
 def best_known(graph: Graph, bounds: Bounds, check: Check) -> Solution:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from planner.jit import slots_kernel as slot
-from planner.jit.arrays import empty_index, lengthened, reals, zeros
+from planner.jit.arrays import empty_index, lengthen, reals, zeros
 from planner.jit.common_kernel import DONE, EXHAUSTED, FULL
 from planner.policies import value_iteration_kernel as kernel
 from planner.policies.lao_star import Bounds, Check
@@ -180,7 +180,7 @@ def _all(arrays: Any, length: int) -> int:
     """Lengthen `arrays`, which are of one length, if they are shorter; return what their length is then."""
     for each in arrays:
         if length > len(each):
-            lengthened(each, length)
+            lengthen(each, length)
     return len(arrays[0])
 
 

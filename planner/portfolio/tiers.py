@@ -65,7 +65,7 @@ def _until_compiled(reference: Steps) -> Generator[None, None, Ending | None]:
 def _can_load() -> bool:
     from planner.jit import library
 
-    return library.loaded() is not None
+    return library.load() is not None
 
 
 def _next_look(spent: float) -> float:
@@ -74,12 +74,12 @@ def _next_look(spent: float) -> float:
         return PATIENCE_BUILT
     from planner.jit import library
 
-    if library.is_loaded() or (spent >= PATIENCE_BUILT and library.loaded() is not None):
+    if library.is_loaded() or (spent >= PATIENCE_BUILT and library.load() is not None):
         return 0.0
     if spent >= PATIENCE_MISSING:
-        from planner.jit.making import start_making
+        from planner.jit.making import start_build
 
-        start_making()
+        start_build()
     return max(spent + LOOK_AGAIN, PATIENCE_MISSING) if spent >= PATIENCE_BUILT else PATIENCE_BUILT
 
 

@@ -9,7 +9,18 @@ from typing import NamedTuple
 
 from planner.jit.common_kernel import NOTHING, Index, Words, entry, kernel
 from planner.jit.containers_kernel import Lists
-from planner.pruning.h2_kernel import BUSY, DONE, FULL, POSITION, Around, Domains, Gains, fill, inside, narrow
+from planner.pruning.h2_kernel import (
+    BUSY,
+    DONE,
+    FULL,
+    POSITION,
+    Around,
+    Domains,
+    Gains,
+    fill_row,
+    is_inside,
+    narrow_row,
+)
 
 
 class Rows(NamedTuple):
@@ -38,7 +49,7 @@ class Margins(NamedTuple):
 
 @entry
 @kernel
-def pairs_sharpen(
+def sharpen_pairs(
     work: int, number: Words, domains: Domains, old: Around, new: Around, gains: Gains, possible: Rows, margins: Margins
 ) -> int:
     """Make `new` what must hold around each operator, of which `old` is known; `gains` are those forwards.
@@ -56,7 +67,7 @@ def pairs_sharpen(
             return FULL
         if work < 0:
             return BUSY
-        _sharpen(operator, domains, old, new, gains, possible.row, margins)
+        _sharpen_operator(operator, domains, old, new, gains, possible.row, margins)
         work -= 4 * len(domains.word)
         number[POSITION] = operator + 1
     number[POSITION] = 0
@@ -64,7 +75,7 @@ def pairs_sharpen(
 
 
 @kernel
-def _sharpen(
+def _sharpen_operator(
     operator: int, domains: Domains, old: Around, new: Around, gains: Gains, possible: Words, margins: Margins
 ) -> None:
     """Make `new` what must hold around one operator."""
@@ -74,15 +85,15 @@ def _sharpen(
         return
     for gain in range(gains.start[operator], gains.start[operator + 1]):
         margins.touched[domains.variable[gains.value[gain]]] = operator
-    fill(margins.here.fitting)
-    fill(margins.there.fitting)
-    end_here = _taken(operator, domains, old.here, possible, margins.here, new.here, here)
-    end_there = _taken(operator, domains, old.there, possible, margins.there, new.there, there)
+    fill_row(margins.here.fitting)
+    fill_row(margins.there.fitting)
+    end_here = _take_list(operator, domains, old.here, possible, margins.here, new.here, here)
+    end_there = _take_list(operator, domains, old.there, possible, margins.there, new.there, there)
     seen_here, seen_there, before = here, there, -1
     while max(end_here, end_there) != NOTHING and before != end_here + end_there:
         before = end_here + end_there
-        end_here = _alone(operator, domains, possible, margins.here, new.here, end_here)
-        end_there = _passed(
+        end_here = _take_forced(operator, domains, possible, margins.here, new.here, end_here)
+        end_there = _take_kept(
             operator,
             domains,
             possible,
@@ -95,8 +106,8 @@ def _sharpen(
             end_there,
         )
         seen_here = end_here
-        end_there = _alone(operator, domains, possible, margins.there, new.there, end_there)
-        end_here = _passed(
+        end_there = _take_forced(operator, domains, possible, margins.there, new.there, end_there)
+        end_here = _take_kept(
             operator,
             domains,
             possible,
@@ -114,15 +125,17 @@ def _sharpen(
 
 
 @kernel
-def _taken(operator: int, domains: Domains, old: Lists, possible: Words, margin: Margin, new: Lists, end: int) -> int:
+def _take_list(
+    operator: int, domains: Domains, old: Lists, possible: Words, margin: Margin, new: Lists, end: int
+) -> int:
     """Take all that is on the `old` list; return where `new` ends now, `NOTHING` if it does not fit together."""
     for at in range(old.start[operator], old.start[operator + 1]):
-        end = _with(old.item[at] + 0, operator, domains, possible, margin, new, end)
+        end = _take_value(old.item[at] + 0, operator, domains, possible, margin, new, end)
     return end
 
 
 @kernel
-def _passed(
+def _take_kept(
     operator: int,
     domains: Domains,
     possible: Words,
@@ -140,26 +153,28 @@ def _passed(
     for at in range(seen, until):
         value = other.item[at] + 0
         if touched[domains.variable[value]] != operator:
-            end = _with(value, operator, domains, possible, margin, new, end)
+            end = _take_value(value, operator, domains, possible, margin, new, end)
     return end
 
 
 @kernel
-def _with(value: int, operator: int, domains: Domains, possible: Words, margin: Margin, new: Lists, end: int) -> int:
+def _take_value(
+    value: int, operator: int, domains: Domains, possible: Words, margin: Margin, new: Lists, end: int
+) -> int:
     """Take one more value that must hold; return as `_taken` does."""
-    if end == NOTHING or not inside(value, domains, margin.fitting):
+    if end == NOTHING or not is_inside(value, domains, margin.fitting):
         return NOTHING
     variable = domains.variable[value]
     if margin.known[variable] == operator:
         return end
     margin.known[variable] = operator
     new.item[end] = value
-    narrow(margin.fitting, value, possible)
-    return end + 1 if inside(value, domains, margin.fitting) else NOTHING
+    narrow_row(margin.fitting, value, possible)
+    return end + 1 if is_inside(value, domains, margin.fitting) else NOTHING
 
 
 @kernel
-def _alone(operator: int, domains: Domains, possible: Words, margin: Margin, new: Lists, end: int) -> int:
+def _take_forced(operator: int, domains: Domains, possible: Words, margin: Margin, new: Lists, end: int) -> int:
     """Take the values that are the only ones of their variables that fit; return as `_taken` does."""
     for variable in range(len(domains.first) - 1):
         if end == NOTHING:
@@ -168,7 +183,7 @@ def _alone(operator: int, domains: Domains, possible: Words, margin: Margin, new
             continue
         last, many = 0, 0
         for value in range(domains.first[variable] + 0, domains.first[variable + 1] + 0):
-            if inside(value, domains, margin.fitting):
+            if is_inside(value, domains, margin.fitting):
                 last = value
                 many += 1
                 if many > 1:
@@ -176,5 +191,5 @@ def _alone(operator: int, domains: Domains, possible: Words, margin: Margin, new
         if many == 0:
             return NOTHING
         if many == 1:
-            end = _with(last, operator, domains, possible, margin, new, end)
+            end = _take_value(last, operator, domains, possible, margin, new, end)
     return end

@@ -21,7 +21,7 @@ from operator import itemgetter
 from planner.lightweight import TYPE_CHECKING, Final, Protocol, dataclass, replace
 from planner.limits import never
 from planner.search.search_run import Pauses
-from planner.task.finite_domain import TRUE, Assignments, Operator, assignments, grouped
+from planner.task.finite_domain import TRUE, Assignments, Operator, merge_variables, translate_task
 from planner.task.ground_task import AxiomLayer, ConditionalEffect, GroundAction, Rule, State, Task, bits, facts_of
 
 if TYPE_CHECKING:
@@ -250,12 +250,12 @@ class _Spread:
             self._grown[other] = self._clock
 
 
-def smaller(task: Task, actions: Sequence[int]) -> tuple[Task, list[int], list[int]]:
+def restrict_task(task: Task, actions: Sequence[int]) -> tuple[Task, list[int], list[int]]:
     """Return `task` with these actions only, and which of them and of its facts are left.
 
     Facts are numbered anew, in order. What can be reached with the actions can be reached just so in the smaller task.
     """
-    holding = _holding(task, [task.actions[number] for number in actions])
+    holding = _reach_facts(task, [task.actions[number] for number in actions])
     left = [number for number in actions if holding.issuperset(task.actions[number].precondition)]
     kept = [task.actions[number] for number in left]
     facts = [fact for fact in range(len(task.facts)) if fact in holding]
@@ -264,7 +264,7 @@ def smaller(task: Task, actions: Sequence[int]) -> tuple[Task, list[int], list[i
     return _Numbering(facts).task(task, kept), left, facts
 
 
-def _holding(task: Task, actions: Sequence[GroundAction]) -> set[int]:
+def _reach_facts(task: Task, actions: Sequence[GroundAction]) -> set[int]:
     """Return the facts that may hold if deletes are ignored, those that are derived or goals among them."""
     holding = {*task.initial, *task.goal, *task.derived}
     waiting = [(action.precondition, action.adds) for action in actions if not holding.issuperset(action.adds)]
@@ -410,7 +410,7 @@ class Pruning:
 
     def __init__(self, task: Task, check: Callable[[], None] = never, entries: Entries | None = None) -> None:
         self._task = task
-        self.values = assignments(task, check)
+        self.values = translate_task(task, check)
         self.pairs = _knowledge(self.values, entries, check)
         self._unreachable = self._excluded = self.pairs.copy()
         self._first = True
@@ -431,18 +431,19 @@ class Pruning:
 
     def result(self) -> Pruned:
         """Return what is known."""
-        task, actions, facts = smaller(self._task, self.pairs.actions() if self._solvable else [])
+        task, actions, facts = restrict_task(self._task, self.pairs.actions() if self._solvable else [])
         values = [self.values.value_of[fact] for fact in facts]
         unreachable, excluded = (
             Mutexes(rows, values, self.values.size) for rows in (self._unreachable, self._excluded)
         )
         task = replace(
-            grouped(task, unreachable), conflicts=tuple(islice(_conflicts(task, unreachable, excluded), MOST))
+            merge_variables(task, unreachable),
+            conflicts=tuple(islice(_find_conflicts(task, unreachable, excluded), MOST)),
         )
         return Pruned(task, actions, facts, self._solvable, unreachable, excluded)
 
 
-def _conflicts(task: Task, unreachable: Mutexes, excluded: Mutexes) -> Iterator[tuple[int, int]]:
+def _find_conflicts(task: Task, unreachable: Mutexes, excluded: Mutexes) -> Iterator[tuple[int, int]]:
     """Yield the pairs of facts, none of them derived, that states may have which are reached, but none on a plan."""
     base = ~bits(task.derived)
     for fact in range(len(task.facts)):
@@ -460,7 +461,7 @@ def _knowledge(task: Assignments, entries: Entries | None, check: Callable[[], N
     return CompiledPairs(task, entries, check)
 
 
-def pruned(
+def prune(
     task: Task,
     check: Callable[[], None] = never,
     *,

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from planner.grounding.joins import batches
-from planner.jit.arrays import Entries, empty_index, flat, index, lengthened, words, zeros
+from planner.jit.arrays import Entries, empty_index, flatten, index, lengthen, words, zeros
 from planner.jit.containers_kernel import Lists
 from planner.limits import never
 from planner.pruning import h2_kernel as kernel
@@ -48,8 +48,8 @@ class CompiledPairs:
             index(task.variable_of),
             index([*[values.start for values in task.variables], size]),
         )
-        self._gains, self._back = _gains(task, _forwards, check), _gains(task, _backwards, check)
-        most = max([_longest(self._gains), _longest(self._back)])
+        self._gains, self._back = _pack_gains(task, _gain_forwards, check), _pack_gains(task, _gain_backwards, check)
+        most = max([_count_most_gains(self._gains), _count_most_gains(self._back)])
         variables = len(task.variables)
         self._room = kernel.Room(zeros(width), zeros(width), zeros(width), index([0] * (most + 1)))
         here, there = (Margin(zeros(width), empty_index(variables)) for _ in range(2))
@@ -58,11 +58,11 @@ class CompiledPairs:
         self._table = kernel.Table(rows[0], rows[1], zeros(size), zeros(self._actions + ENDS))
         ends = [(TRUE, *task.initial), (TRUE, *task.goal)]
         self._around = kernel.Around(
-            _lists([*[() if each is None else each.before for each in task.operators], *ends]),
-            _lists([*[() if each is None else each.after for each in task.operators], *ends]),
+            _pack_lists([*[() if each is None else each.before for each in task.operators], *ends]),
+            _pack_lists([*[() if each is None else each.after for each in task.operators], *ends]),
         )
         self._number = zeros(kernel.HOW_MANY)
-        entries["pairs_possible"](self._domains, _lists([facts_of(group) for group in task.groups]), self._table)
+        entries["init_pairs"](self._domains, _pack_lists([facts_of(group) for group in task.groups]), self._table)
         self._number[kernel.COUNT] = sum([word.bit_count() for word in self._table.possible])
 
     def sharpen(self) -> Sharpened:
@@ -77,9 +77,9 @@ class CompiledPairs:
             if outcome == kernel.FULL:
                 needed = [lists.start[number[kernel.POSITION]] + len(self._domains.first) for lists in new]
                 new = kernel.Around(
-                    *[Lists(lists.start, lengthened(lists.item, most)) for lists, most in zip(new, needed, strict=True)]
+                    *[Lists(lists.start, lengthen(lists.item, most)) for lists, most in zip(new, needed, strict=True)]
                 )
-            outcome = self._entries["pairs_sharpen"](
+            outcome = self._entries["sharpen_pairs"](
                 self._work,
                 number,
                 self._domains,
@@ -105,11 +105,11 @@ class CompiledPairs:
     def _travel(self, start: int, around: kernel.Around, gains: kernel.Gains) -> Pauses:
         """Rule out the pairs that are not reached from the states that are on list `start` of what is `around`."""
         number, domains, table, room = self._number, self._domains, self._table, self._room
-        self._entries["pairs_begin"](start, number, domains, around, table, room)
+        self._entries["begin_spread"](start, number, domains, around, table, room)
         yield
-        while self._entries["pairs_spread"](self._work, number, domains, around, gains, table, room) != kernel.DONE:
+        while self._entries["spread_pairs"](self._work, number, domains, around, gains, table, room) != kernel.DONE:
             yield
-        self._entries["pairs_end"](number, table)
+        self._entries["finish_spread"](number, table)
 
     def copy(self) -> Rows:
         """Return the rows as they are now."""
@@ -139,19 +139,19 @@ class CompiledPairs:
         return self._number[kernel.COUNT] + 4 * self._size * len(self.actions()) - known
 
 
-def _forwards(_task: Assignments, operator: Operator) -> Iterator[Gain]:
+def _gain_forwards(_task: Assignments, operator: Operator) -> Iterator[Gain]:
     for change in operator.changes:
         yield change.after, [value for value in change.condition if value not in operator.before], ()
 
 
-def _backwards(task: Assignments, operator: Operator) -> Iterator[Gain]:
+def _gain_backwards(task: Assignments, operator: Operator) -> Iterator[Gain]:
     for change in operator.changes:
         here = () if change.after in operator.after else (change.after,)
         for value in task.befores(change):
             yield value, here, change.condition
 
 
-def _gains(
+def _pack_gains(
     task: Assignments, of: Callable[[Assignments, Operator], Iterable[Gain]], check: Callable[[], None]
 ) -> kernel.Gains:
     """Return what operators gain; the initial state and the goal gain nothing."""
@@ -166,16 +166,16 @@ def _gains(
     return kernel.Gains(
         start,
         index([value for value, _, _ in gains]),
-        _lists([here for _, here, _ in gains]),
-        _lists([there for _, _, there in gains]),
-        _lists([*[() if operator is None else operator.gone for operator in task.operators], *[()] * ENDS]),
+        _pack_lists([here for _, here, _ in gains]),
+        _pack_lists([there for _, _, there in gains]),
+        _pack_lists([*[() if operator is None else operator.gone for operator in task.operators], *[()] * ENDS]),
     )
 
 
-def _lists(lists: Sequence[Sequence[int]]) -> Lists:
-    return Lists(*flat(lists))
+def _pack_lists(lists: Sequence[Sequence[int]]) -> Lists:
+    return Lists(*flatten(lists))
 
 
-def _longest(gains: kernel.Gains) -> int:
+def _count_most_gains(gains: kernel.Gains) -> int:
     """Return how many gains an operator has at most."""
     return max([end - first for first, end in pairwise(gains.start)])

@@ -81,7 +81,7 @@ class Room(NamedTuple):
 
 @entry
 @kernel
-def pairs_possible(domains: Domains, groups: Lists, table: Table) -> int:
+def init_pairs(domains: Domains, groups: Lists, table: Table) -> int:
     """Make all pairs possible but those of one variable or of one of the groups; returns 0."""
     word, bit, possible = domains.word, domains.bit, table.possible
     width = len(possible) // len(word)
@@ -101,14 +101,14 @@ def pairs_possible(domains: Domains, groups: Lists, table: Table) -> int:
 
 @entry
 @kernel
-def pairs_begin(start: int, number: Words, domains: Domains, around: Around, table: Table, room: Room) -> int:
+def begin_spread(start: int, number: Words, domains: Domains, around: Around, table: Table, room: Room) -> int:
     """Begin with the states where all holds that is on the list of operator `start` in `around.here`; returns 0."""
     fitting, width = room.here, len(room.here)
-    fill(fitting)
+    fill_row(fitting)
     for at in range(around.here.start[start], around.here.start[start + 1]):
-        narrow(fitting, around.here.item[at] + 0, table.possible)
+        narrow_row(fitting, around.here.item[at] + 0, table.possible)
     for value in range(len(domains.word)):
-        begins = inside(value, domains, fitting)
+        begins = is_inside(value, domains, fitting)
         for place in range(width):
             table.reached[value * width + place] = (
                 table.possible[value * width + place] & fitting[place] if begins else 0
@@ -122,7 +122,7 @@ def pairs_begin(start: int, number: Words, domains: Domains, around: Around, tab
 
 @entry
 @kernel
-def pairs_spread(
+def spread_pairs(
     work: int, number: Words, domains: Domains, around: Around, gains: Gains, table: Table, room: Room
 ) -> int:
     """Reach all pairs that operators lead to, round and round; returns `DONE`, or `BUSY` after so much `work`."""
@@ -140,7 +140,7 @@ def pairs_spread(
                 lists = around.here.start[operator + 1] - around.here.start[operator]
                 lists += around.there.start[operator + 1] - around.there.start[operator]
                 work -= width * (lists + 2 * (gains.start[operator + 1] - gains.start[operator]))
-                _follow(operator, number, domains, around, gains, table, room)
+                _follow_operator(operator, number, domains, around, gains, table, room)
         if number[BEGAN] == number[CLOCK]:
             return DONE
         number[POSITION], number[BEGAN] = 0, number[CLOCK]
@@ -163,38 +163,38 @@ def _is_due(operator: int, around: Around, gains: Gains, table: Table) -> bool:
 
 
 @kernel
-def _follow(
+def _follow_operator(
     operator: int, number: Words, domains: Domains, around: Around, gains: Gains, table: Table, room: Room
 ) -> None:
     """Reach the pairs that one operator leads to."""
-    if not _fits(operator, around.here, domains, table.reached, room.here):
+    if not _narrow_to_list(operator, around.here, domains, table.reached, room.here):
         return
-    if not _fits(operator, around.there, domains, table.possible, room.there):
+    if not _narrow_to_list(operator, around.there, domains, table.possible, room.there):
         return
     first, last = gains.start[operator] + 0, gains.start[operator + 1] + 0
     for gain in range(first, last):
         room.valid[gain - first] = 1 if _is_valid(gain, domains, gains, table, room) else 0
     for gain in range(first, last):
         if room.valid[gain - first]:
-            _gather(operator, gain, domains, gains, table, room)
+            _gather_row(operator, gain, domains, gains, table, room)
             for other in range(first, last):
-                if room.valid[other - first] and _agree(gain, other, len(room.here), domains, gains, table):
+                if room.valid[other - first] and _may_hold_together(gain, other, len(room.here), domains, gains, table):
                     second = gains.value[other] + 0
                     room.together[domains.word[second]] |= domains.bit[second]
-            _reach(gains.value[gain] + 0, number, domains, table, room.together)
+            _reach_pairs(gains.value[gain] + 0, number, domains, table, room.together)
 
 
 @kernel
-def _gather(operator: int, gain: int, domains: Domains, gains: Gains, table: Table, room: Room) -> None:
+def _gather_row(operator: int, gain: int, domains: Domains, gains: Gains, table: Table, room: Room) -> None:
     """Make `room.together` all that may hold before an operator and after it, with what it gains, and the gain."""
     together, width, value = room.together, len(room.here), gains.value[gain] + 0
     for place in range(width):
         together[place] = room.here[place] & room.there[place]
-    narrow(together, value, table.possible)
+    narrow_row(together, value, table.possible)
     for at in range(gains.here.start[gain], gains.here.start[gain + 1]):
-        narrow(together, gains.here.item[at] + 0, table.reached)
+        narrow_row(together, gains.here.item[at] + 0, table.reached)
     for at in range(gains.there.start[gain], gains.there.start[gain + 1]):
-        narrow(together, gains.there.item[at] + 0, table.possible)
+        narrow_row(together, gains.there.item[at] + 0, table.possible)
     for at in range(gains.gone.start[operator], gains.gone.start[operator + 1]):
         gone = gains.gone.item[at] + 0
         together[domains.word[gone]] &= ~domains.bit[gone]
@@ -202,7 +202,7 @@ def _gather(operator: int, gain: int, domains: Domains, gains: Gains, table: Tab
 
 
 @kernel
-def narrow(row: Words, value: int, rows: Words) -> None:
+def narrow_row(row: Words, value: int, rows: Words) -> None:
     """Leave in `row` what goes together with `value`."""
     width = len(row)
     for place in range(width):
@@ -210,16 +210,16 @@ def narrow(row: Words, value: int, rows: Words) -> None:
 
 
 @kernel
-def _fits(operator: int, lists: Lists, domains: Domains, rows: Words, fitting: Words) -> bool:
+def _narrow_to_list(operator: int, lists: Lists, domains: Domains, rows: Words, fitting: Words) -> bool:
     """Make `fitting` what may hold with all on a list of `operator`; return whether there is any, and all may hold."""
-    fill(fitting)
+    fill_row(fitting)
     for at in range(lists.start[operator], lists.start[operator + 1]):
-        narrow(fitting, lists.item[at] + 0, rows)
-    return lists.start[operator] != lists.start[operator + 1] and _all_inside(lists, operator, domains, fitting)
+        narrow_row(fitting, lists.item[at] + 0, rows)
+    return lists.start[operator] != lists.start[operator + 1] and _are_inside(lists, operator, domains, fitting)
 
 
 @kernel
-def fill(row: Words) -> None:
+def fill_row(row: Words) -> None:
     """Let all values be in `row`."""
     for place in range(len(row)):
         row[place] = LOW
@@ -230,40 +230,40 @@ def _is_valid(gain: int, domains: Domains, gains: Gains, table: Table, room: Roo
     """Return whether all that a gain asks for at either end may hold together, with what the operator asks for."""
     value, width = gains.value[gain] + 0, len(room.here)
     return (
-        inside(value, domains, room.there)
-        and _all_inside(gains.here, gain, domains, room.here)
-        and _all_inside(gains.there, gain, domains, room.there)
+        is_inside(value, domains, room.there)
+        and _are_inside(gains.here, gain, domains, room.here)
+        and _are_inside(gains.there, gain, domains, room.there)
         and _together(value, value, width, domains, table.possible)
-        and _goes(value, gains.there, gain, width, domains, table.possible)
-        and _go(gains.here, gain, gain, width, domains, table.reached)
-        and _go(gains.there, gain, gain, width, domains, table.possible)
+        and _together_with_all(value, gains.there, gain, width, domains, table.possible)
+        and _all_together(gains.here, gain, gain, width, domains, table.reached)
+        and _all_together(gains.there, gain, gain, width, domains, table.possible)
     )
 
 
 @kernel
-def _agree(gain: int, other: int, width: int, domains: Domains, gains: Gains, table: Table) -> bool:
+def _may_hold_together(gain: int, other: int, width: int, domains: Domains, gains: Gains, table: Table) -> bool:
     """Return whether two gains, each of which may be had, may be had together."""
     value, second = gains.value[gain] + 0, gains.value[other] + 0
     return (
         _together(value, second, width, domains, table.possible)
-        and _goes(value, gains.there, other, width, domains, table.possible)
-        and _goes(second, gains.there, gain, width, domains, table.possible)
-        and _go(gains.here, gain, other, width, domains, table.reached)
-        and _go(gains.there, gain, other, width, domains, table.possible)
+        and _together_with_all(value, gains.there, other, width, domains, table.possible)
+        and _together_with_all(second, gains.there, gain, width, domains, table.possible)
+        and _all_together(gains.here, gain, other, width, domains, table.reached)
+        and _all_together(gains.there, gain, other, width, domains, table.possible)
     )
 
 
 @kernel
-def _go(lists: Lists, one: int, other: int, width: int, domains: Domains, rows: Words) -> bool:
+def _all_together(lists: Lists, one: int, other: int, width: int, domains: Domains, rows: Words) -> bool:
     """Return whether each value of a list goes together with each one of another."""
     for at in range(lists.start[one], lists.start[one + 1]):
-        if not _goes(lists.item[at] + 0, lists, other, width, domains, rows):
+        if not _together_with_all(lists.item[at] + 0, lists, other, width, domains, rows):
             return False
     return True
 
 
 @kernel
-def _goes(value: int, lists: Lists, other: int, width: int, domains: Domains, rows: Words) -> bool:
+def _together_with_all(value: int, lists: Lists, other: int, width: int, domains: Domains, rows: Words) -> bool:
     """Return whether `value` goes together with each one of a list."""
     for at in range(lists.start[other], lists.start[other + 1]):
         if not _together(value, lists.item[at] + 0, width, domains, rows):
@@ -278,22 +278,22 @@ def _together(one: int, other: int, width: int, domains: Domains, rows: Words) -
 
 
 @kernel
-def _all_inside(lists: Lists, which: int, domains: Domains, row: Words) -> bool:
+def _are_inside(lists: Lists, which: int, domains: Domains, row: Words) -> bool:
     """Return whether a row has all values of a list."""
     for at in range(lists.start[which], lists.start[which + 1]):
-        if not inside(lists.item[at] + 0, domains, row):
+        if not is_inside(lists.item[at] + 0, domains, row):
             return False
     return True
 
 
 @kernel
-def inside(value: int, domains: Domains, row: Words) -> bool:
+def is_inside(value: int, domains: Domains, row: Words) -> bool:
     """Return whether a row has a value."""
     return row[domains.word[value]] & domains.bit[value] != 0
 
 
 @kernel
-def _reach(value: int, number: Words, domains: Domains, table: Table, together: Words) -> None:
+def _reach_pairs(value: int, number: Words, domains: Domains, table: Table, together: Words) -> None:
     """Note that `value` is reached with each of `together`."""
     width, clock = len(together), number[CLOCK] + 1
     for place in range(width):
@@ -317,7 +317,7 @@ def _reach(value: int, number: Words, domains: Domains, table: Table, together: 
 
 @entry
 @kernel
-def pairs_end(number: Words, table: Table) -> int:
+def finish_spread(number: Words, table: Table) -> int:
     """Make those pairs possible that were reached, and count them; returns 0."""
     count = 0
     for place in range(len(table.possible)):

@@ -47,7 +47,7 @@ class Room(NamedTuple):
 
 @entry
 @kernel
-def simplex_step(work: int, enough: int, columns: Columns, basis: Basis, room: Room) -> int:
+def step_simplex(work: int, enough: int, columns: Columns, basis: Basis, room: Room) -> int:
     """Exchange columns until what is left, in millionths, is not more than `enough`, or cannot be less.
 
     Returns `OPTIMAL`, or `BUSY` after so much `work`.
@@ -55,20 +55,20 @@ def simplex_step(work: int, enough: int, columns: Columns, basis: Basis, room: R
     while basis.left[0] * 1e6 > float(enough):
         if work < 0:
             return BUSY
-        best = _dearest(columns, basis.price)
+        best = _choose_column(columns, basis.price)
         if best < 0:
             break
         work -= len(columns.row)
-        used = _make(best, columns, basis, room.made)
-        row = _leaving(basis.value, room.made)
+        used = _transform_column(best, columns, basis, room.made)
+        row = _choose_row(basis.value, room.made)
         if row < 0:
             break
-        work -= used + _exchange(row, _worth(best, columns, basis.price), basis, room)
+        work -= used + _exchange_column(row, _price_column(best, columns, basis.price), basis, room)
     return OPTIMAL
 
 
 @kernel
-def _worth(column: int, columns: Columns, price: Reals) -> float:
+def _price_column(column: int, columns: Columns, price: Reals) -> float:
     """Return what a column is worth."""
     worth = 0.0
     for place in range(columns.start[column], columns.start[column + 1]):
@@ -77,18 +77,18 @@ def _worth(column: int, columns: Columns, price: Reals) -> float:
 
 
 @kernel
-def _dearest(columns: Columns, price: Reals) -> int:
+def _choose_column(columns: Columns, price: Reals) -> int:
     """Return the column that is worth most; -1 where none is worth anything."""
     best, most = -1, TINY
     for column in range(len(columns.start) - 1):
-        worth = _worth(column, columns, price)
+        worth = _price_column(column, columns, price)
         if worth > most:
             best, most = column, worth
     return best
 
 
 @kernel
-def _make(column: int, columns: Columns, basis: Basis, made: Reals) -> int:
+def _transform_column(column: int, columns: Columns, basis: Basis, made: Reals) -> int:
     """Make `made` the column as the basis makes it; return how much work that was."""
     rows = len(made)
     for row in range(rows):
@@ -101,7 +101,7 @@ def _make(column: int, columns: Columns, basis: Basis, made: Reals) -> int:
 
 
 @kernel
-def _leaving(value: Reals, made: Reals) -> int:
+def _choose_row(value: Reals, made: Reals) -> int:
     """Return the row whose column is at 0 first when `made` is taken; -1 where none is."""
     best, least = -1, 0.0
     for row in range(len(made)):
@@ -111,7 +111,7 @@ def _leaving(value: Reals, made: Reals) -> int:
 
 
 @kernel
-def _exchange(row: int, worth: float, basis: Basis, room: Room) -> int:
+def _exchange_column(row: int, worth: float, basis: Basis, room: Room) -> int:
     """Take the column `room.made`, which is `worth` so much, in place of that of `row`; return how much work it was."""
     made, inverse, rows = room.made, basis.inverse, len(room.made)
     count, first = 0, row * rows

@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from fractions import Fraction
 from random import Random
 
-from planner.jit.arrays import Entries, flat, index, reals
+from planner.jit.arrays import Entries, flatten, index, reals
 from planner.jit.common_kernel import ENTRIES
 from planner.lightweight import Final, dataclass
 from planner.pruning import simplex_kernel as kernel
@@ -40,7 +40,7 @@ class Equation:
     right: Column
 
 
-def equation(
+def write_equation(
     task: Assignments, needed: Callable[[int], tuple[int, ...]], possible: Callable[[int], bool]
 ) -> Generator[None, None, Equation | None]:
     """Return the equation of a task; None where it would be too large.
@@ -84,12 +84,12 @@ class _Writer:
         for variable in {self._task.variable_of[change.after]: None for change in operator.changes}:
             ways = list(self._ways(operator, variable, held.get(variable)))
             if len(ways) == 1:
-                added |= _step(ways[0])
+                added |= _step_of(ways[0])
             elif ways:
                 mark, self._rows = self._rows, self._rows + 1
                 added[mark] = 1
                 for way in ways:
-                    self._keep(_step(way) | {mark: -1})
+                    self._keep(_step_of(way) | {mark: -1})
         self._keep(added)
 
     def _ways(self, operator: Operator, variable: int, held: int | None) -> Iterator[tuple[int, ...]]:
@@ -119,22 +119,22 @@ class _Writer:
         goal = {task.variable_of[value]: value for value in task.goal}
         right: dict[int, int] = {}
         for variable, value in enumerate(task.initial):
-            right |= _step((value, goal.get(variable, self._any(variable))))
+            right |= _step_of((value, goal.get(variable, self._any(variable))))
         used = {row for column in self.columns for row, _ in column} | right.keys()
         for variable, values in enumerate(self._values):
             if self._any(variable) in used:
                 for value in values:
                     self._keep({value: -1, self._any(variable): 1})
         end = tuple((row, amount) for row, amount in right.items() if amount)
-        return _numbered([*self.columns], end)
+        return _renumber([*self.columns], end)
 
 
-def _step(way: tuple[int, ...]) -> dict[int, int]:
+def _step_of(way: tuple[int, ...]) -> dict[int, int]:
     """Return what is added where one value becomes another one; nothing where nothing does."""
     return {way[0]: -1, way[1]: 1} if way and way[0] != way[1] else {}
 
 
-def _numbered(columns: list[Column], right: Column) -> Equation:
+def _renumber(columns: list[Column], right: Column) -> Equation:
     """Return the equation with rows that are used, by new numbers."""
     rows = {row: None for column in (*columns, right) for row, _ in column}
     number = {row: place for place, row in enumerate(rows)}
@@ -154,7 +154,7 @@ MOST_PARTS: Final = 1_000
 """Weights are taken to be of no more parts of one than so many."""
 
 
-def weights(
+def find_weights(
     equation: Equation, entries: Entries, seconds: float, *, work: int = WORK
 ) -> Generator[None, None, list[int] | None]:
     """Return weights of the rows that show that nothing solves the equation; None where none were found in time."""
@@ -163,39 +163,39 @@ def weights(
     signs = [1.0] * equation.rows
     for row, amount in equation.right:
         signs[row] = -1.0 if amount < 0 else 1.0
-    columns, basis, room = _columns(equation, signs), _basis(equation), _room(equation.rows)
+    columns, basis, room = _pack_columns(equation, signs), _make_basis(equation), _make_room(equation.rows)
     until = time.thread_time() + seconds
-    while entries["simplex_step"](work, ENOUGH, columns, basis, room) == kernel.BUSY:
+    while entries["step_simplex"](work, ENOUGH, columns, basis, room) == kernel.BUSY:
         if time.thread_time() > until:
             return None
         yield
-    found = _whole([price * sign for price, sign in zip(basis.price, signs, strict=True)])
-    return found if shows(equation, found) else None
+    found = _round_weights([price * sign for price, sign in zip(basis.price, signs, strict=True)])
+    return found if is_proof(equation, found) else None
 
 
-def shows(equation: Equation, weights: Sequence[int]) -> bool:
+def is_proof(equation: Equation, weights: Sequence[int]) -> bool:
     """Return whether `weights` show that nothing solves the equation."""
-    return _weight(equation.right, weights) > 0 and all(_weight(each, weights) <= 0 for each in equation.columns)
+    return _weigh(equation.right, weights) > 0 and all(_weigh(each, weights) <= 0 for each in equation.columns)
 
 
-def _weight(column: Column, weights: Sequence[int]) -> int:
+def _weigh(column: Column, weights: Sequence[int]) -> int:
     return sum([weights[row] * amount for row, amount in column])
 
 
-def _whole(found: Sequence[float]) -> list[int]:
+def _round_weights(found: Sequence[float]) -> list[int]:
     """Return weights as whole numbers."""
     parts = [Fraction(each).limit_denominator(MOST_PARTS) for each in found]
     scale = math.lcm(*[each.denominator for each in parts])
     return [int(each * scale) for each in parts]
 
 
-def _columns(equation: Equation, signs: Sequence[float]) -> kernel.Columns:
-    start, rows = flat([[row for row, _ in column] for column in equation.columns])
+def _pack_columns(equation: Equation, signs: Sequence[float]) -> kernel.Columns:
+    start, rows = flatten([[row for row, _ in column] for column in equation.columns])
     amounts = reals([amount * signs[row] for column in equation.columns for row, amount in column])
     return kernel.Columns(start, rows, amounts)
 
 
-def _basis(equation: Equation) -> kernel.Basis:
+def _make_basis(equation: Equation) -> kernel.Basis:
     """Return the basis of artificial columns only."""
     rows, rng = equation.rows, Random(0)
     value = reals([SHIFT * (1 + rng.random()) for _ in range(rows)])
@@ -207,7 +207,7 @@ def _basis(equation: Equation) -> kernel.Basis:
     return kernel.Basis(inverse, value, reals([1.0]) * rows, reals([sum(value)]))
 
 
-def _room(rows: int) -> kernel.Room:
+def _make_room(rows: int) -> kernel.Room:
     return kernel.Room(reals([0.0]) * rows, index([0]) * rows)
 
 
@@ -215,17 +215,17 @@ def is_odd(equation: Equation) -> bool:
     """Return whether no whole numbers, negative ones included, solve the equation modulo 2 (elimination by Gauss)."""
     leading: dict[int, int] = {}
     for column in equation.columns:
-        left = _reduced(_bits(column), leading)
+        left = _reduce(_odd_bits_of(column), leading)
         if left:
             leading[left.bit_length()] = left
-    return _reduced(_bits(equation.right), leading) != 0
+    return _reduce(_odd_bits_of(equation.right), leading) != 0
 
 
-def _bits(column: Column) -> int:
+def _odd_bits_of(column: Column) -> int:
     return sum([1 << row for row, amount in column if amount % 2])
 
 
-def _reduced(bits: int, leading: dict[int, int]) -> int:
+def _reduce(bits: int, leading: dict[int, int]) -> int:
     """Return what is left of `bits` when `leading` columns, by their lengths, are added where they are as long."""
     while bits and (other := leading.get(bits.bit_length())):
         bits ^= other
@@ -238,7 +238,7 @@ PLAIN_WORK: Final = 50_000
 """Steps between two pauses where kernels run in plain Python."""
 
 
-def disproof(
+def disprove(
     task: Assignments, pairs: Knowledge, entries: Entries | None, seconds: float = SECONDS
 ) -> Generator[None, None, str]:
     """Return what shows that no numbers of actions solve the state equation, "parity" or "weights"; else "".
@@ -246,10 +246,10 @@ def disproof(
     `pairs` are those that are known of the task by now. Kernels look for weights: `entries`, or as they stand.
     """
     rows = pairs.copy()
-    found = yield from equation(task, pairs.needed, lambda value: rows(value) >> value & 1 == 1)
+    found = yield from write_equation(task, pairs.needed, lambda value: rows(value) >> value & 1 == 1)
     if found is None:
         return ""
     if is_odd(found):
         return "parity"
     work = PLAIN_WORK if entries is None else WORK
-    return "weights" if (yield from weights(found, entries or ENTRIES, seconds, work=work)) else ""
+    return "weights" if (yield from find_weights(found, entries or ENTRIES, seconds, work=work)) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from planner.jit.arrays import empty_index, flat, index, words, zeros
+from planner.jit.arrays import empty_index, flatten, index, words, zeros
 from planner.limits import never
 from planner.pruning.stubborn_sets_kernel import Stubborn
 from planner.task.ground_task import GroundAction, Task
@@ -19,14 +19,14 @@ BATCH: Final = 256
 """Actions between two looks at limits."""
 
 
-def stubborn_tables(task: Task, packing: Packing, check: Callable[[], None] = never) -> Stubborn | None:
+def make_tables(task: Task, packing: Packing, check: Callable[[], None] = never) -> Stubborn | None:
     """Return what stubborn sets are found by, for the states of `task` as they are packed.
 
     None where facts are derived, or where there is too much; `check` raises when a limit is reached meanwhile.
     """
     if task.has_axioms or len(task.actions) > MOST_ACTIONS:
         return None
-    interfering = _written(interferences(task), check)
+    interfering = _list_actions(find_interferences(task), check)
     if interfering is None:
         return None
     adding: list[list[int]] = [[] for _ in task.facts]
@@ -35,9 +35,9 @@ def stubborn_tables(task: Task, packing: Packing, check: Callable[[], None] = ne
             adding[fact].append(number)
     check()
     return Stubborn(
-        *flat(interfering),
-        *flat([action.precondition for action in task.actions]),
-        *flat(adding),
+        *flatten(interfering),
+        *flatten([action.precondition for action in task.actions]),
+        *flatten(adding),
         index(word for word, _, _ in packing.places),
         words(mask for _, mask, _ in packing.places),
         words(bits for _, _, bits in packing.places),
@@ -50,21 +50,21 @@ def stubborn_tables(task: Task, packing: Packing, check: Callable[[], None] = ne
     )
 
 
-def _written(interfering: Iterable[int], check: Callable[[], None]) -> list[list[int]] | None:
+def _list_actions(interfering: Iterable[int], check: Callable[[], None]) -> list[list[int]] | None:
     """Return these sets of actions, given as bits, as lists; None if they are too long together."""
     written: list[list[int]] = []
     total = 0
     for each in interfering:
         if not len(written) % BATCH:
             check()
-        written.append(_places(each))
+        written.append(_places_of(each))
         total += len(written[-1])
         if total > MOST_INTERFERING:
             return None
     return written
 
 
-def _places(number: int) -> list[int]:
+def _places_of(number: int) -> list[int]:
     """Return which bits of `number` are set; as a text it is read once, however many there are."""
     text = bin(number)[:1:-1]
     found, place = [], text.find("1")
@@ -74,7 +74,7 @@ def _places(number: int) -> list[int]:
     return found
 
 
-def interferences(task: Task) -> Iterator[int]:
+def find_interferences(task: Task) -> Iterator[int]:
     """Go through the actions of `task`, and yield which others interfere with each, as bits.
 
     Two actions do not if, wherever both can be applied, both orders are possible and come to the same; nor if both
@@ -82,21 +82,21 @@ def interferences(task: Task) -> Iterator[int]:
     """
     needing, watching, adding, deleting = ([0] * len(task.facts) for _ in range(4))
     for number, action in enumerate(task.actions):
-        _note(needing, action.precondition, number)
-        _note(watching, _conditions(action), number)
-        _note(adding, _adds(action), number)
-        _note(deleting, _deletes(action), number)
-    apart = _apart(task, needing)
+        _add_bit(needing, action.precondition, number)
+        _add_bit(watching, _conditions(action), number)
+        _add_bit(adding, _adds(action), number)
+        _add_bit(deleting, _deletes(action), number)
+    apart = _find_exclusive(task, needing)
     for number, action in enumerate(task.actions):
-        found = _union(deleting, action.precondition)
-        found |= _union(adding, _conditions(action)) | _union(deleting, _conditions(action))
-        found |= _union(deleting, _adds(action)) | _union(watching, _adds(action))
-        found |= _union(needing, _deletes(action)) | _union(watching, _deletes(action))
-        found |= _union(adding, _deletes(action))
-        yield found & ~(_union(apart, action.precondition) | 1 << number)
+        found = _unite(deleting, action.precondition)
+        found |= _unite(adding, _conditions(action)) | _unite(deleting, _conditions(action))
+        found |= _unite(deleting, _adds(action)) | _unite(watching, _adds(action))
+        found |= _unite(needing, _deletes(action)) | _unite(watching, _deletes(action))
+        found |= _unite(adding, _deletes(action))
+        yield found & ~(_unite(apart, action.precondition) | 1 << number)
 
 
-def _apart(task: Task, needing: Sequence[int]) -> list[int]:
+def _find_exclusive(task: Task, needing: Sequence[int]) -> list[int]:
     """Return for each fact the actions that need another one of a mutex group, as bits."""
     apart = [0] * len(task.facts)
     for group in (*task.variables, *task.mutexes, *task.conflicts):
@@ -108,13 +108,13 @@ def _apart(task: Task, needing: Sequence[int]) -> list[int]:
     return apart
 
 
-def _note(table: list[int], facts: Iterable[int], number: int) -> None:
+def _add_bit(table: list[int], facts: Iterable[int], number: int) -> None:
     """Set the bit of action `number` for each of the `facts`."""
     for fact in facts:
         table[fact] |= 1 << number
 
 
-def _union(table: Sequence[int], facts: Iterable[int]) -> int:
+def _unite(table: Sequence[int], facts: Iterable[int]) -> int:
     found = 0
     for fact in facts:
         found |= table[fact]

@@ -35,8 +35,8 @@ class Structure:
         self.task = task
         self._goal = frozenset(task.goal)
         self._groups = [Groups(each) for each in (task.variables, task.mutexes, task.conflicts)]
-        self._numbers = {_nature(action): number for number, action in enumerate(task.actions)}
-        self._touching = _touching(task)
+        self._numbers = {_nature_of(action): number for number, action in enumerate(task.actions)}
+        self._touching = _index_actions(task)
 
     def degree(self, fact: int) -> int:
         """Return how many actions have to do with a fact: symmetries keep that."""
@@ -57,14 +57,14 @@ class Structure:
         numbers, actions, seen = self._numbers, self.task.actions, set[int]()
         for fact in moved:
             for number in self._touching[fact]:
-                if number not in seen and _nature(actions[number], moved) not in numbers:
+                if number not in seen and _nature_of(actions[number], moved) not in numbers:
                     return False
                 seen.add(number)
         return True
 
     def image(self, number: int, moved: Moved) -> int:
         """Return the number of an action that is what the symmetry `moved` makes of action `number`."""
-        return self._numbers[_nature(self.task.actions[number], moved)]
+        return self._numbers[_nature_of(self.task.actions[number], moved)]
 
 
 class Groups:
@@ -83,7 +83,7 @@ class Groups:
         return all(frozenset([moved.get(fact, fact) for fact in group]) in self._groups for group in touched)
 
 
-def _touching(task: Task) -> list[list[int]]:
+def _index_actions(task: Task) -> list[list[int]]:
     """Return by fact the actions that have to do with it."""
     touching: list[list[int]] = [[] for _ in task.facts]
     for number, action in enumerate(task.actions):
@@ -94,13 +94,13 @@ def _touching(task: Task) -> list[list[int]]:
     return touching
 
 
-def _nature(action: GroundAction, moved: Moved = NOTHING_MOVED) -> Nature:
+def _nature_of(action: GroundAction, moved: Moved = NOTHING_MOVED) -> Nature:
     """Return what `action` is where `moved` has been applied to all of its facts."""
-    conditional = [_parts(each.condition, each.adds, each.deletes, moved) for each in action.conditional]
-    return _parts(action.precondition, action.adds, action.deletes, moved), frozenset(conditional), action.cost
+    conditional = [_parts_of(each.condition, each.adds, each.deletes, moved) for each in action.conditional]
+    return _parts_of(action.precondition, action.adds, action.deletes, moved), frozenset(conditional), action.cost
 
 
-def _parts(condition: Iterable[int], adds: Iterable[int], deletes: Iterable[int], moved: Moved) -> Parts:
+def _parts_of(condition: Iterable[int], adds: Iterable[int], deletes: Iterable[int], moved: Moved) -> Parts:
     get = moved.get
     condition, adds, deletes = (sorted([get(fact, fact) for fact in each]) for each in (condition, adds, deletes))
     return tuple(condition), tuple(adds), tuple(deletes)
@@ -112,7 +112,7 @@ SECONDS: Final = 0.1
 """Processor time without finding any, after which no more are looked for."""
 
 
-def interchanges(structure: Structure, check: Callable[[], None] = never, seconds: float = SECONDS) -> list[Moved]:
+def find_interchanges(structure: Structure, check: Callable[[], None] = never, seconds: float = SECONDS) -> list[Moved]:
     """Return symmetries that swap two objects each, all checked exactly, until none is found for so many `seconds`.
 
     Of n objects each of which can take any other's place, n - 1 pairs are swapped, next to next in the order of the
@@ -144,7 +144,7 @@ class Objects:
 
     def __init__(self, structure: Structure) -> None:
         self._structure, task = structure, structure.task
-        self._literals = [_literal(fact) for fact in task.facts]
+        self._literals = [_literal_of(fact) for fact in task.facts]
         self._numbers = {literal: number for number, literal in enumerate(self._literals)}
         self._goal = frozenset(task.goal)
         self._about: dict[str, list[int]] = {}
@@ -180,6 +180,6 @@ class Objects:
         return positive, predicate, tuple([names.get(each, each) for each in arguments])
 
 
-def _literal(fact: Atom | Not) -> Literal:
+def _literal_of(fact: Atom | Not) -> Literal:
     atom = cast("Atom", fact.part if isinstance(fact, Not) else fact)
     return not isinstance(fact, Not), atom.predicate, atom.args

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from planner.jit.arrays import flat, hollow, index, words, zeros
+from planner.jit.arrays import flatten, index, make_hollow, words, zeros
 from planner.jit.common_kernel import NOTHING, Words
 from planner.limits import never
-from planner.pruning.symmetries import Moved, Structure, interchanges
+from planner.pruning.symmetries import Moved, Structure, find_interchanges
 from planner.pruning.symmetries_kernel import Symmetries, lessens, permute
 from planner.task.ground_task import Task
 from planner.task.packed_states_kernel import Space, apply
@@ -17,13 +17,13 @@ from planner.task.packed_task_compiled import Packing
 
 MOST_ACTIONS: Final = 25_000
 """Actions up to which symmetries are looked for: that takes tenths of a second then."""
-NONE: Final[Symmetries] = hollow(Symmetries)
+NONE: Final[Symmetries] = make_hollow(Symmetries)
 """No symmetries."""
 Move = tuple[int, int, list[int]]
 """What a symmetry does: the variable that is written, the one that is read, and the new value by the old one."""
 
 
-def orbits(task: Task, packing: Packing, space: Space, check: Callable[[], None] = never) -> Orbits | None:
+def find_orbits(task: Task, packing: Packing, space: Space, check: Callable[[], None] = never) -> Orbits | None:
     """Return the symmetries by which one packed state of `task` stands for others.
 
     None where there are none, and where facts are derived or actions too many. `check` raises when a limit is reached.
@@ -31,7 +31,7 @@ def orbits(task: Task, packing: Packing, space: Space, check: Callable[[], None]
     if task.has_axioms or len(task.actions) > MOST_ACTIONS:
         return None
     structure = Structure(task)
-    found = interchanges(structure, check)
+    found = find_interchanges(structure, check)
     return Orbits(structure, packing, space, found) if found else None
 
 
@@ -43,7 +43,7 @@ class Orbits:
         values = Values(packing)
         moves = [(each, values.moves(each)) for each in found]
         self._moved = [each for each, fits in moves if fits]
-        self.symmetries = _packed([fits for _, fits in moves if fits], packing)
+        self.symmetries = _pack_symmetries([fits for _, fits in moves if fits], packing)
 
     def __len__(self) -> int:
         return len(self._moved)
@@ -60,7 +60,7 @@ class Orbits:
             plan.append(self._structure.image(action, dict(enumerate(here))))
             apply(self._space, action, state, 0, self._words, self._words)
             for moved in self._downhill(state, self._words):
-                here = _before(here, moved)
+                here = _compose(here, moved)
             state[: self._words] = state[self._words :]
         return plan
 
@@ -76,7 +76,7 @@ class Orbits:
             number = (number + 1) % len(self._moved)
 
 
-def _before(here: list[int], moved: Moved) -> list[int]:
+def _compose(here: list[int], moved: Moved) -> list[int]:
     """Return the permutation that undoes `moved` and then does `here`."""
     after = [*here]
     for fact, image in moved.items():
@@ -106,12 +106,12 @@ class Values:
         return sorted(found)
 
 
-def _packed(symmetries: list[list[Move]], packing: Packing) -> Symmetries:
+def _pack_symmetries(symmetries: list[list[Move]], packing: Packing) -> Symmetries:
     """Return what the kernel knows of `symmetries`."""
     coding = packing.coding
     written = [move[0] for moves in symmetries for move in moves]
     read = [move[1] for moves in symmetries for move in moves]
-    first, image = flat([images for moves in symmetries for _, _, images in moves])
+    first, image = flatten([images for moves in symmetries for _, _, images in moves])
     return Symmetries(
         index(accumulate(map(len, symmetries), initial=0)),
         index([coding.word[each] for each in written]),

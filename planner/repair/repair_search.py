@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from planner.compilations.object_creation import for_steps
 from planner.garbage_collection import collector_paused
 from planner.grounding.ground import ground
-from planner.heuristics.relaxation import AXIOM, Explore, RelaxedTask, explorer, relax
+from planner.heuristics.relaxation import AXIOM, Explore, RelaxedTask, make_explorer, relax
 from planner.lightweight import Final, dataclass, field, replace
 from planner.limits import LimitReached, Limits
 from planner.model import Action, Atom, Literal, Not, Problem, Term, When
@@ -80,7 +80,7 @@ def lookahead(task: Task, costs: Sequence[int], check: Callable[[], None]) -> li
     `check` is called often; it raises when a limit is reached.
     """
     space, relaxed = Space(task), relax(task, costs)
-    explore, state, plan = explorer(relaxed), space.initial, list[int]()
+    explore, state, plan = make_explorer(relaxed), space.initial, list[int]()
     for _ in range(MOST_LOOKS):
         if space.is_goal(state):
             return plan

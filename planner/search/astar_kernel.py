@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.heuristics.abstractions.cost_partitioning_kernel import Tables, scp
+from planner.heuristics.abstractions.cost_partitioning_kernel import Tables, estimate_scp
 from planner.heuristics.lmcut_kernel import Landmarks, lm_cut
 from planner.heuristics.relaxation_kernel import Exploration, Relaxed, h_max
 from planner.jit import slots_kernel as slot
@@ -108,7 +108,7 @@ def _estimate(
     nodes.stage[state] = LOOKED_UP if looked_up else EVALUATED
     if kind == SCP or looked_up:
         number[slot.WORK] += 4 * len(tables.lookup.start) + 2 * len(tables.part) + 20
-        value = scp(tables, registry.state, state * len(room.state))
+        value = estimate_scp(tables, registry.state, state * len(room.state))
     elif kind == H_MAX:
         number[slot.WORK] += len(relaxed.cost) + 20
         value = h_max(relaxed, room, space.coding, registry.state, state * len(room.state))

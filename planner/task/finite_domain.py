@@ -13,7 +13,7 @@ from planner.grounding.joins import batches
 from planner.grounding.mutex_groups import Group, cover
 from planner.lightweight import Final, Protocol, dataclass, replace
 from planner.task.ground_task import GroundAction, State, Task, bits, facts_of
-from planner.task.packed_task_compiled import may_lack_value, variables_of
+from planner.task.packed_task_compiled import find_optional_variables, variables_of
 
 TRUE: Final = 0
 """The value that holds in every state."""
@@ -77,11 +77,11 @@ class Assignments:
         return [value for value in self.variables[self.variable_of[change.after]] if value != change.after]
 
 
-def assignments(task: Task, check: Callable[[], None]) -> Assignments:
+def translate_task(task: Task, check: Callable[[], None]) -> Assignments:
     """Return `task` on values; `check` raises when a limit is reached meanwhile."""
     variables, facts, variable_of = [range(1)], [NONE], [0]
     value_of = [TRUE] * len(task.facts)
-    vague = may_lack_value(task, variables_of(task))
+    vague = find_optional_variables(task, variables_of(task))
     for number, group in enumerate(task.variables):
         first = len(facts)
         for fact in group:
@@ -239,7 +239,7 @@ class Rows(Protocol):
         """Return a row."""
 
 
-def grouped(task: Task, unreachable: Rows) -> Task:
+def merge_variables(task: Task, unreachable: Rows) -> Task:
     """Return `task` with fewer variables, if states take fewer bits then, and with all groups that were found.
 
     Row f of `unreachable` has the facts that are never reached together with f.
@@ -248,33 +248,33 @@ def grouped(task: Task, unreachable: Rows) -> Task:
         return task
     rows = [unreachable[fact] for fact in range(len(task.facts))]
     never = bits(task.derived)
-    groups = list(dict.fromkeys([_widened(group, rows, never) for group in task.variables]))
+    groups = list(dict.fromkeys([_widen(group, rows, never) for group in task.variables]))
     larger = [group for group in groups if len(group) > 1]
     task = replace(task, mutexes=tuple(dict.fromkeys([*task.mutexes, *larger])))
     facts = [fact for group in task.variables for fact in group]
     other = replace(task, variables=tuple(cover(sorted(larger, key=lambda group: (-len(group), group)), facts)))
-    return other if _bits(other) < _bits(task) else task
+    return other if _count_bits(other) < _count_bits(task) else task
 
 
-def _widened(group: Group, rows: Sequence[State], never: State) -> Group:
+def _widen(group: Group, rows: Sequence[State], never: State) -> Group:
     """Return a group that has all of `group`, and to which nothing can be added."""
     members, left = [*group], ~never
     for fact in group:
         left &= rows[fact] & ~(1 << fact)
     left &= ~bits(group)
     while left > 0:
-        best = max(_first(left), key=lambda fact: (left & rows[fact]).bit_count())
+        best = max(_candidates_of(left), key=lambda fact: (left & rows[fact]).bit_count())
         members.append(best)
         left &= rows[best] & ~(1 << best)
     return tuple(sorted(members))
 
 
-def _first(state: State) -> list[int]:
+def _candidates_of(state: State) -> list[int]:
     """Return all facts of `state` if they are few, else the first one."""
     return facts_of(state if state.bit_count() <= FEW else state & -state)
 
 
-def _bits(task: Task) -> int:
+def _count_bits(task: Task) -> int:
     """Return how many bits the variables of `task` take."""
-    vague = may_lack_value(task, variables_of(task))
+    vague = find_optional_variables(task, variables_of(task))
     return sum([(len(group) - (number not in vague)).bit_length() or 1 for number, group in enumerate(task.variables)])

@@ -135,7 +135,7 @@ class Closure:
     """Adds to a state of base facts the derived facts, negated ones included, that hold in it."""
 
     def __init__(self, task: Task) -> None:
-        self._layers = [(_by_dependency(layer), _negations(layer)) for layer in task.axioms]
+        self._layers = [(_order_rules(layer), _negations_of(layer)) for layer in task.axioms]
         self._read = bits({f for layer in task.axioms for rule in layer.rules for f in rule.body} - task.derived)
         self._remembered: dict[State, State] = {}
 
@@ -167,11 +167,11 @@ class Closure:
         return full
 
 
-def _negations(layer: AxiomLayer) -> list[tuple[State, State]]:
+def _negations_of(layer: AxiomLayer) -> list[tuple[State, State]]:
     return [(1 << fact, 1 << derived) for fact, derived in layer.negated]
 
 
-def _by_dependency(layer: AxiomLayer) -> list[tuple[State, State]]:
+def _order_rules(layer: AxiomLayer) -> list[tuple[State, State]]:
     """Return `(body, head)` as bits, heads before the bodies that read them as far as cycles let: fewer passes."""
     rank: dict[int, int] = {}
     heads = {rule.head for rule in layer.rules}
@@ -190,7 +190,7 @@ def _by_dependency(layer: AxiomLayer) -> list[tuple[State, State]]:
     return [(bits(rule.body), 1 << rule.head) for rule in ordered]
 
 
-def sources(task: Task) -> dict[int, State]:
+def find_base_facts(task: Task) -> dict[int, State]:
     """Return for each derived fact the base facts that it may depend on, as bits."""
     reads: dict[int, set[int]] = {fact: set() for fact in task.derived}
     for layer in task.axioms:

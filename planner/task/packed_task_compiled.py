@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Final
 
-from planner.jit.arrays import empty_index, flat, hollow, index, words, zeros
+from planner.jit.arrays import empty_index, flatten, index, make_hollow, words, zeros
 from planner.jit.common_kernel import NOTHING
 from planner.lightweight import dataclass, field
 from planner.limits import checked, never
 from planner.task.ground_task import GroundAction, Task
 from planner.task.packed_states_kernel import Actions, Axioms, Changes, Coding, Conditions, Space, Tree, derive_facts
-from planner.task.state_space import decision_nodes
+from planner.task.state_space import build_decision_nodes
 
 WORD_BITS: Final = 63
 
@@ -43,10 +43,10 @@ class Packing:
         return state
 
 
-def packing(task: Task) -> Packing:
+def choose_packing(task: Task) -> Packing:
     """Return how the states of `task` are packed."""
     variable_of = variables_of(task)
-    return packed(task, variable_of, emptied(_effects(task), variable_of))
+    return pack_variables(task, variable_of, find_emptied(_list_effects(task), variable_of))
 
 
 def variables_of(task: Task) -> list[int]:
@@ -58,12 +58,12 @@ def variables_of(task: Task) -> list[int]:
     return variable_of
 
 
-def packed(task: Task, variable_of: list[int], emptied: set[int]) -> Packing:
+def pack_variables(task: Task, variable_of: list[int], emptied: set[int]) -> Packing:
     """Return how the states of `task` are packed if actions may leave the variables `emptied` without a value."""
     variables = task.fields
-    vague = emptied | _unset(task, variable_of)
+    vague = emptied | _find_unset(task, variable_of)
     values = [((NOTHING, *facts) if number in vague else facts) for number, facts in enumerate(variables)]
-    sites = _sites([max(1, (len(each) - 1).bit_length()) for each in values])
+    sites = _fit_fields([max(1, (len(each) - 1).bit_length()) for each in values])
     places = [(0, 0, 0)] * len(task.facts)
     for (word, shift, width), facts in zip(sites, values, strict=True):
         for value, fact in enumerate(facts):
@@ -83,7 +83,7 @@ def packed(task: Task, variable_of: list[int], emptied: set[int]) -> Packing:
     return Packing(max((word for word, _, _ in sites), default=0) + 1, coding, places, variable_of)
 
 
-def emptied(effects: Iterable[tuple[tuple[int, ...], tuple[int, ...]]], variable_of: list[int]) -> set[int]:
+def find_emptied(effects: Iterable[tuple[tuple[int, ...], tuple[int, ...]]], variable_of: list[int]) -> set[int]:
     """Return the variables none of whose facts may hold after one of the `effects`, which add and delete facts."""
     found: set[int] = set()
     for adds, deletes in effects:
@@ -92,17 +92,17 @@ def emptied(effects: Iterable[tuple[tuple[int, ...], tuple[int, ...]]], variable
     return found
 
 
-def may_lack_value(task: Task, variable_of: list[int]) -> set[int]:
+def find_optional_variables(task: Task, variable_of: list[int]) -> set[int]:
     """Return the variables none of whose facts may hold, as far as initial state and actions tell."""
-    return emptied(_effects(task), variable_of) | _unset(task, variable_of)
+    return find_emptied(_list_effects(task), variable_of) | _find_unset(task, variable_of)
 
 
-def _unset(task: Task, variable_of: list[int]) -> set[int]:
+def _find_unset(task: Task, variable_of: list[int]) -> set[int]:
     """Return the variables none of whose facts holds initially."""
     return set(range(len(task.fields))) - {variable_of[fact] for fact in task.initial}
 
 
-def _effects(task: Task) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _list_effects(task: Task) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     return [part for each in task.actions for part in _parts(each)]
 
 
@@ -110,7 +110,7 @@ def _parts(action: GroundAction) -> list[tuple[tuple[int, ...], tuple[int, ...]]
     return [(action.adds, action.deletes), *((effect.adds, effect.deletes) for effect in action.conditional)]
 
 
-def _sites(widths: list[int]) -> list[tuple[int, int, int]]:
+def _fit_fields(widths: list[int]) -> list[tuple[int, int, int]]:
     """Return word, shift and width for fields of these widths: first fit, the widest first."""
     sites = [(0, 0, 0)] * len(widths)
     used: list[int] = []
@@ -153,8 +153,8 @@ class Effects:
         self.middle.append(len(self.changes))
         for effect in action.conditional:
             if effect.adds:
-                self.conditions.append(_test(effect.condition, packing))
-                self.changes.append(_merged(packing.places[fact] for fact in effect.adds))
+                self.conditions.append(_make_test(effect.condition, packing))
+                self.changes.append(_merge(packing.places[fact] for fact in effect.adds))
         return own
 
     def skip(self, actions: int) -> None:
@@ -169,38 +169,38 @@ class Effects:
             packing.coding,
             Actions(words(costs), self.before, self.middle),
             own,
-            conditions(self.conditions),
-            _changes(self.changes),
-            conjunction(task.goal, packing),
+            pack_tests(self.conditions),
+            _pack_changes(self.changes),
+            pack_conjunction(task.goal, packing),
             tree,
-            _axioms(task, packing),
-            conjunctions(task.conflicts, packing),
+            _pack_axioms(task, packing),
+            pack_conjunctions(task.conflicts, packing),
         )
 
 
-def packed_space(task: Task, packing: Packing, check: Callable[[], None] = never, *, searched: bool = True) -> Space:
+def pack_space(task: Task, packing: Packing, check: Callable[[], None] = never, *, searched: bool = True) -> Space:
     """Return the state space of `task`; `check` raises when a limit is reached meanwhile.
 
     Unless it is `searched` for the actions that can be applied in a state, its decision tree is a hollow one.
     """
     effects = Effects()
     own = [effects.take(action, packing) for action in checked(task.actions, check)]
-    tree = packed_tree(task, packing, check) if searched else hollow(Tree)
+    tree = pack_tree(task, packing, check) if searched else make_hollow(Tree)
     check()
-    return effects.space(task, packing, _changes(own), tree, [action.cost for action in task.actions])
+    return effects.space(task, packing, _pack_changes(own), tree, [action.cost for action in task.actions])
 
 
-def conjunction(facts: Iterable[int], packing: Packing) -> Conditions:
+def pack_conjunction(facts: Iterable[int], packing: Packing) -> Conditions:
     """Return the condition that all `facts` hold."""
-    return conjunctions([facts], packing)
+    return pack_conjunctions([facts], packing)
 
 
-def conjunctions(lists: Iterable[Iterable[int]], packing: Packing) -> Conditions:
+def pack_conjunctions(lists: Iterable[Iterable[int]], packing: Packing) -> Conditions:
     """Return the conditions that all facts of each list hold."""
-    return conditions([_test(facts, packing) for facts in lists])
+    return pack_tests([_make_test(facts, packing) for facts in lists])
 
 
-def first_state(task: Task, packing: Packing, space: Space) -> list[int]:
+def pack_initial_state(task: Task, packing: Packing, space: Space) -> list[int]:
     """Return the words of the initial state, with what is derived in it."""
     state = words(packing.pack(task.initial))
     if task.derived:
@@ -224,20 +224,20 @@ def _add_deletes(action: GroundAction, packing: Packing, effects: Effects) -> Te
         for fact in effect.deletes:
             if variable_of[fact] not in assigned:
                 _add_delete((*effect.condition, fact), fact, packing, effects)
-    return _merged([*[places[fact] for fact in action.adds], *[_none(fact, packing) for fact in cleared]])
+    return _merge([*[places[fact] for fact in action.adds], *[_none_of(fact, packing) for fact in cleared]])
 
 
 def _add_delete(condition: Iterable[int], fact: int, packing: Packing, effects: Effects) -> None:
-    effects.conditions.append(_test(condition, packing))
-    effects.changes.append([_none(fact, packing)])
+    effects.conditions.append(_make_test(condition, packing))
+    effects.changes.append([_none_of(fact, packing)])
 
 
-def _none(fact: int, packing: Packing) -> tuple[int, int, int]:
+def _none_of(fact: int, packing: Packing) -> tuple[int, int, int]:
     word, mask, _ = packing.places[fact]
     return word, mask, 0
 
 
-def _test(facts: Iterable[int], packing: Packing) -> Test:
+def _make_test(facts: Iterable[int], packing: Packing) -> Test:
     """Return what holds where all `facts` do: never, if two of them exclude each other."""
     merged: dict[int, tuple[int, int, int]] = {}
     for fact in facts:
@@ -252,7 +252,7 @@ def _test(facts: Iterable[int], packing: Packing) -> Test:
     return list(merged.values())
 
 
-def _merged(places: Iterable[tuple[int, int, int]]) -> Test:
+def _merge(places: Iterable[tuple[int, int, int]]) -> Test:
     """Return one mask and bits for each word."""
     merged: dict[int, tuple[int, int, int]] = {}
     for place in places:
@@ -262,9 +262,9 @@ def _merged(places: Iterable[tuple[int, int, int]]) -> Test:
     return list(merged.values())
 
 
-def conditions(tests: Sequence[Test]) -> Conditions:
+def pack_tests(tests: Sequence[Test]) -> Conditions:
     """Return these conjunctions as arrays."""
-    starts, _ = flat([[0] * len(test) for test in tests])
+    starts, _ = flatten([[0] * len(test) for test in tests])
     return Conditions(
         starts,
         index(word for test in tests for word, _, _ in test),
@@ -273,8 +273,8 @@ def conditions(tests: Sequence[Test]) -> Conditions:
     )
 
 
-def _changes(tests: Sequence[Test]) -> Changes:
-    starts, _ = flat([[0] * len(test) for test in tests])
+def _pack_changes(tests: Sequence[Test]) -> Changes:
+    starts, _ = flatten([[0] * len(test) for test in tests])
     return Changes(
         starts,
         index(word for test in tests for word, _, _ in test),
@@ -283,7 +283,7 @@ def _changes(tests: Sequence[Test]) -> Changes:
     )
 
 
-def _axioms(task: Task, packing: Packing) -> Axioms:
+def _pack_axioms(task: Task, packing: Packing) -> Axioms:
     rules = [rule for layer in task.axioms for rule in layer.rules]
     needed: list[list[int]] = [[] for _ in task.facts]
     for number, rule in enumerate(rules):
@@ -293,13 +293,13 @@ def _axioms(task: Task, packing: Packing) -> Axioms:
     for fact in task.derived:
         keep[packing.places[fact][0]] &= ~packing.places[fact][1]
     pairs = [pair for layer in task.axioms for pair in layer.negated]
-    starts, _ = flat([[0] * len(layer.negated) for layer in task.axioms])
+    starts, _ = flatten([[0] * len(layer.negated) for layer in task.axioms])
     return Axioms(
         index([len(task.derived)]),
         words(keep),
         index(rule.head for rule in rules),
         words(len(set(rule.body)) for rule in rules),
-        *flat(needed),
+        *flatten(needed),
         starts,
         index(negated for negated, _ in pairs),
         index(derived for _, derived in pairs),
@@ -310,13 +310,13 @@ def _axioms(task: Task, packing: Packing) -> Axioms:
     )
 
 
-def packed_tree(task: Task, packing: Packing, check: Callable[[], None] = never) -> Tree:
+def pack_tree(task: Task, packing: Packing, check: Callable[[], None] = never) -> Tree:
     """Return the decision tree of the reference tier, which finds the actions of `task`, as arrays.
 
     `check` raises when a limit is reached meanwhile.
     """
-    coding, values = packing.coding, _values(packing.coding, len(task.facts))
-    nodes = decision_nodes(task, check)
+    coding, values = packing.coding, _values_of(packing.coding, len(task.facts))
+    nodes = build_decision_nodes(task, check)
     switches = [switch for _, node_switches in nodes for switch in node_switches]
     sizes = [end - first for first, end in pairwise([*coding.first, len(coding.fact)])]
     base = list(accumulate([sizes[variable] for variable, _ in switches], initial=0))
@@ -324,7 +324,7 @@ def packed_tree(task: Task, packing: Packing, check: Callable[[], None] = never)
     for first, (_, children) in zip(base, switches, strict=False):
         for fact, node in children.items():
             child[first + values[fact]] = node
-    action_start, actions = flat([actions for actions, _ in nodes])
+    action_start, actions = flatten([actions for actions, _ in nodes])
     return Tree(
         action_start,
         actions,
@@ -337,7 +337,7 @@ def packed_tree(task: Task, packing: Packing, check: Callable[[], None] = never)
     )
 
 
-def _values(coding: Coding, facts: int) -> list[int]:
+def _values_of(coding: Coding, facts: int) -> list[int]:
     """Return which value of its variable each fact is."""
     values = [0] * facts
     for first, end in pairwise([*coding.first, len(coding.fact)]):

@@ -26,12 +26,12 @@ NumberedNode = tuple[list[int], list[tuple[int, dict[int, int]]]]
 """The same by numbers: the actions, and the switches: (variable, number of the node by the fact that holds)."""
 
 
-def applicable_finder(task: Task) -> Applicable:
+def make_finder(task: Task) -> Applicable:
     """Return the function that finds the applicable actions, by whichever way suits the size of `task`."""
-    return try_all(task) if len(task.actions) <= SMALL else decision_tree(task)
+    return make_tester(task) if len(task.actions) <= SMALL else make_decision_tree(task)
 
 
-def try_all(task: Task) -> Applicable:
+def make_tester(task: Task) -> Applicable:
     """Return a function that tests every action: the obvious twin of `decision_tree`."""
     preconditions = [(number, bits(action.precondition)) for number, action in enumerate(task.actions)]
 
@@ -42,10 +42,10 @@ def try_all(task: Task) -> Applicable:
     return applicable
 
 
-def decision_tree(task: Task) -> Applicable:
+def make_decision_tree(task: Task) -> Applicable:
     """Return a function that walks a decision tree."""
     masks = [bits(facts) for facts in task.fields]
-    numbered = decision_nodes(task)
+    numbered = build_decision_nodes(task)
     nodes: list[Node] = [(actions, []) for actions, _ in numbered]
     for (_, switches), (_, by_number) in zip(nodes, numbered, strict=True):
         for variable, children in by_number:
@@ -66,7 +66,7 @@ def decision_tree(task: Task) -> Applicable:
     return applicable
 
 
-def decision_nodes(task: Task, check: Callable[[], None] = never) -> list[NumberedNode]:
+def build_decision_nodes(task: Task, check: Callable[[], None] = never) -> list[NumberedNode]:
     """Return the nodes of the tree, the root first: each is the actions, and switches (variable, node by fact).
 
     Variables that many preconditions mention come first: they share most tests (measured on competition tasks).
@@ -92,12 +92,12 @@ def decision_nodes(task: Task, check: Callable[[], None] = never) -> list[Number
                 leaves.append([])
         leaves[node].append(number)
     return [
-        (actions, _switches(children, ranked, facts) if children else [])
+        (actions, _group_switches(children, ranked, facts) if children else [])
         for actions, children in zip(leaves, below, strict=True)
     ]
 
 
-def _switches(children: dict[int, int], ranked: list[int], facts: int) -> list[tuple[int, dict[int, int]]]:
+def _group_switches(children: dict[int, int], ranked: list[int], facts: int) -> list[tuple[int, dict[int, int]]]:
     """Return the children of a node, by test, as switches."""
     by_rank: dict[int, dict[int, int]] = {}
     for test, child in children.items():
@@ -121,7 +121,7 @@ class Space:
         self.goal = bits(task.goal)
         self.close: Callable[[State], State] | None = Closure(task) if task.has_axioms else None
         """Adds the derived facts to a state; None where nothing is derived."""
-        self._conflicts = _rows(task.conflicts)
+        self._conflicts = _rows_of(task.conflicts)
         self._conflicting = bits(self._conflicts)
         self._added = [bits(action.adds) for action in task.actions]
         self._kept = [~bits(action.deletes) for action in task.actions]
@@ -136,7 +136,7 @@ class Space:
     @cached_property
     def applicable(self) -> Applicable:
         """The function that returns the numbers of the actions whose preconditions hold in a (closed) state."""
-        return applicable_finder(self.task)
+        return make_finder(self.task)
 
     @cached_property
     def preconditions(self) -> list[State]:
@@ -197,7 +197,7 @@ class Space:
         return kept, added, conditions
 
 
-def _rows(pairs: Iterable[tuple[int, int]]) -> dict[int, State]:
+def _rows_of(pairs: Iterable[tuple[int, int]]) -> dict[int, State]:
     """Return the second facts of `pairs` by the first."""
     rows: dict[int, State] = {}
     for one, other in pairs:

@@ -7,7 +7,7 @@ from copy import copy
 from typing import Final
 
 from planner.jit import slots_kernel as slot
-from planner.jit.arrays import empty_index, index, lengthened, words, zeros
+from planner.jit.arrays import empty_index, index, lengthen, words, zeros
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, PASSED, PAUSED
 from planner.lightweight import dataclass
 from planner.search.astar_compiled import CompiledAstar
@@ -15,7 +15,7 @@ from planner.search.search_run import Ending, Steps
 from planner.search.task_compiled import MOST_COST, SPARE, WORK, Board
 from planner.task.ground_task import INFINITY
 from planner.task.packed_states_kernel import Space
-from planner.task.packed_task_compiled import NEVER, conditions
+from planner.task.packed_task_compiled import NEVER, pack_tests
 from planner.topk import exploration_kernel
 
 FEW: Final = 1024
@@ -89,7 +89,7 @@ class CompiledExplored(CompiledAstar):
         if self._past_goals:
             self._number[slot.PENDING] = self._number[slot.GOAL_STATE]
             self._board = copy(self._board)
-            self._board.space = self._space._replace(goal=conditions([[NEVER]]))
+            self._board.space = self._space._replace(goal=pack_tests([[NEVER]]))
 
     def part(self, bound: int) -> Within:
         """Return what plans go through that cost no more than `bound`, up to which everything was expanded."""
@@ -107,7 +107,7 @@ class CompiledExplored(CompiledAstar):
         while self._edges(bound, made) == FULL:
             more = made.number[exploration_kernel.MADE] + self._board.actions + 1
             for each in (made.source, made.action, made.child):
-                lengthened(each, more)
+                lengthen(each, more)
         many = made.number[exploration_kernel.MADE]
         to_goal = exploration_kernel.Distances(
             array("q", [INFINITE]) * states,

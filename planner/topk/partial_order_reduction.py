@@ -30,7 +30,7 @@ from planner.model.formulas import atoms_in, is_variable
 from planner.partial_order.read_write_sets import overlap
 from planner.plan import Step
 from planner.semantics.step_effects import staleness_of
-from planner.task.ground_task import GroundAction, State, Task, bits, sources
+from planner.task.ground_task import GroundAction, State, Task, bits, find_base_facts
 
 
 class Part(Protocol):
@@ -216,7 +216,7 @@ class Commuting:
     ) -> None:
         self._task, self._variants, self._strict = task, Variants(task, check), strict
         self._items = items if items is not None and items.any else None
-        self._sources = sources(task)
+        self._sources = find_base_facts(task)
         self._touched: dict[int, Touched] = {}
         self._known: dict[tuple[int, int], bool] = {}
         self._read = self._base((*task.goal, *others))

@@ -18,11 +18,19 @@ from planner.heuristics import REGISTRY
 from planner.heuristics.abstractions import abstractions_compiled as compiled_moves
 from planner.heuristics.abstractions import cost_partitioning_compiled
 from planner.heuristics.abstractions.abstract_states_kernel import IN_ORDER, INDEPENDENT, STOLEN
-from planner.heuristics.abstractions.abstractions_compiled import Projections, packed_moves
-from planner.heuristics.abstractions.cost_partitioning import best_order, shared, stolen
-from planner.heuristics.abstractions.cost_partitioning_compiled import Partitions, room_for
-from planner.heuristics.abstractions.cost_partitioning_kernel import scp
-from planner.heuristics.abstractions.projections import DEAD, exclusion, factors, grown, interesting, moves, project
+from planner.heuristics.abstractions.abstractions_compiled import Projections, pack_moves
+from planner.heuristics.abstractions.cost_partitioning import measure_stolen, order_abstractions, share_costs
+from planner.heuristics.abstractions.cost_partitioning_compiled import Partitions, make_shares
+from planner.heuristics.abstractions.cost_partitioning_kernel import estimate_scp
+from planner.heuristics.abstractions.projections import (
+    DEAD,
+    compute_factors,
+    find_moves,
+    generate_interesting,
+    generate_random,
+    make_exclusion,
+    project,
+)
 from planner.jit import library
 from planner.jit.arrays import empty_index, index, words, zeros
 from planner.jit.common_kernel import INFINITE, NOTHING
@@ -32,7 +40,7 @@ from planner.search.astar_compiled import CompiledAstar
 from planner.search.search_run import Ending, Run
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, bits
-from planner.task.packed_task_compiled import packing
+from planner.task.packed_task_compiled import choose_packing
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)
@@ -59,8 +67,8 @@ def values_of(made, state) -> list[int]:
 
 
 def spaces_of(task, *, anywhere=False):
-    made = moves(task, packing(task), never)
-    patterns, excluded = list(interesting(made, 3)), exclusion(task, made)
+    made = find_moves(task, choose_packing(task), never)
+    patterns, excluded = list(generate_interesting(made, 3)), make_exclusion(task, made)
     return made, patterns, [project(made, pattern, excluded, anywhere=anywhere) for pattern in patterns]
 
 
@@ -76,7 +84,7 @@ def test_every_way_to_the_goal_is_one_of_each_abstraction(seed):
 
         def rank(state, space=space, pattern=pattern):
             values = values_of(made, state)
-            places = zip(pattern, factors(made, pattern), strict=True)
+            places = zip(pattern, compute_factors(made, pattern), strict=True)
             return space.ranks[sum(values[variable] * factor for variable, factor in places)]
 
         for state, below in reachable(task).items():
@@ -97,7 +105,7 @@ def test_every_way_to_the_goal_is_one_of_each_abstraction(seed):
 def test_kernels_make_the_same_abstractions(seed, anywhere):
     task = task_of(seed)
     made, patterns, twins = spaces_of(task, anywhere=anywhere)
-    found = Projections(made, packed_moves(task, made), packing(task), PLAIN, anywhere=anywhere)
+    found = Projections(made, pack_moves(task, made), choose_packing(task), PLAIN, anywhere=anywhere)
     for number, (pattern, twin) in enumerate(zip(patterns, twins, strict=True)):
         assert found.add(pattern)
         spaces, begin = found.spaces, found.first_rank[number]
@@ -121,10 +129,10 @@ def test_kernels_make_the_same_abstractions(seed, anywhere):
 
 def test_where_there_are_too_many_pairs_they_are_not_looked_at():
     task = task_of(6)
-    made = moves(task, packing(task), never)
+    made = find_moves(task, choose_packing(task), never)
     with patch.object(compiled_moves, "MOST_VALUES", 0):
-        found = Projections(made, packed_moves(task, made), packing(task), PLAIN)
-    for pattern in interesting(made, 2):
+        found = Projections(made, pack_moves(task, made), choose_packing(task), PLAIN)
+    for pattern in generate_interesting(made, 2):
         assert found.add(pattern)
         begin = found.first_rank[found.number[pattern]]
         ranks = found.rank[begin : begin + made.product(pattern)]
@@ -138,12 +146,12 @@ def test_kernels_share_costs_as_their_twins_do(seed):
     task, draw = task_of(seed), random.Random(seed)
     made, patterns, twins = spaces_of(task)
     costs = [action.cost for action in task.actions]
-    found = Projections(made, packed_moves(task, made), packing(task), PLAIN)
+    found = Projections(made, pack_moves(task, made), choose_packing(task), PLAIN)
     for pattern in patterns:
         assert found.add(pattern)
     order = draw.sample(range(len(patterns)), len(patterns))
     base = words(accumulate([len(twins[number].goals) for number in order], initial=0))
-    table, taken, room = empty_index(base[-1]), zeros(len(order)), room_for(found, costs)
+    table, taken, room = empty_index(base[-1]), zeros(len(order)), make_shares(found, costs)
 
     def distances() -> list[list[int]]:
         return [list(table[slice(*base[place : place + 2])]) for place in range(len(order))]
@@ -156,10 +164,10 @@ def test_kernels_share_costs_as_their_twins_do(seed):
     run(INDEPENDENT)
     assert distances() == [twins[number].distances(costs) for number in order]
     run(STOLEN)
-    by_twin = stolen(twins, costs)
+    by_twin = measure_stolen(twins, costs)
     assert list(taken) == [by_twin[number] for number in order]
     run(IN_ORDER)
-    assert distances() == shared(twins, order, costs)
+    assert distances() == share_costs(twins, order, costs)
 
 
 @settings(max_examples=examples(25))
@@ -173,7 +181,7 @@ def test_estimates_by_kernels_are_admissible_and_consistent(seed):
     tables = made.tables
 
     def estimate(state) -> int:
-        return scp(tables, words(board.packed.pack(closed(task, state))), 0)
+        return estimate_scp(tables, words(board.packed.pack(closed(task, state))), 0)
 
     cheapest = perfect(task)
     for state, below in reachable(task).items():
@@ -258,15 +266,15 @@ def test_mutexes_leave_estimates_admissible(seed):
 @given(seeds)
 def test_grown_patterns_are_interesting_and_small_enough(seed):
     task = random_task(seed)
-    made = moves(task, packing(task), never)
-    every = set(interesting(made, len(made.sizes)))
-    for pattern in islice(grown(made, (4, 40)), 20):
+    made = find_moves(task, choose_packing(task), never)
+    every = set(generate_interesting(made, len(made.sizes)))
+    for pattern in islice(generate_random(made, (4, 40)), 20):
         assert pattern in every
         assert made.product(pattern) <= 40
 
 
 def test_what_estimates_much_and_takes_little_comes_first():
-    assert best_order([4, 9, 0, 6], [0, 3, 0, 1]) == [3, 0, 1, 2]
+    assert order_abstractions([4, 9, 0, 6], [0, 3, 0, 1]) == [3, 0, 1, 2]
 
 
 @pytest.mark.parametrize("name", ["MOST_STATES", "BUILDING", "REFINING", "SHARING", "MOST_VALUES"])
@@ -277,4 +285,4 @@ def test_where_little_is_allowed_there_is_an_estimate_nevertheless(name, monkeyp
     made = Partitions(board, samples=5)
     for _ in made.prepare():
         pass
-    assert scp(made.tables, words(board.initial), 0) <= perfect(task)[frozenset(task.initial)]
+    assert estimate_scp(made.tables, words(board.initial), 0) <= perfect(task)[frozenset(task.initial)]

@@ -14,15 +14,23 @@ from planner.heuristics.abstractions import abstractions_compiled
 from planner.heuristics.abstractions import refinement_kernel as kernel
 from planner.heuristics.abstractions.abstractions_compiled import (
     Cartesian,
-    packed_box,
-    packed_moves,
-    room_for,
-    unpacked_box,
+    make_refinement,
+    pack_box,
+    pack_moves,
+    unpack_box,
 )
-from planner.heuristics.abstractions.cartesian import Aim, aims, before, everything, goes, refined, space_of
+from planner.heuristics.abstractions.cartesian import (
+    Aim,
+    full_box,
+    generate_aims,
+    make_space,
+    may_lead,
+    reach_without,
+    refine,
+)
 from planner.heuristics.abstractions.cartesian import Cartesian as Boxes
 from planner.heuristics.abstractions.cost_partitioning_kernel import Lookup, locate
-from planner.heuristics.abstractions.projections import DEAD, moves
+from planner.heuristics.abstractions.projections import DEAD, find_moves
 from planner.heuristics.abstractions.projections_kernel import ABSTRACTIONS, GROUPS, STATES
 from planner.jit import library
 from planner.jit.arrays import index, words
@@ -30,14 +38,14 @@ from planner.jit.common_kernel import DONE, INFINITE
 from planner.limits import never
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, Task
-from planner.task.packed_task_compiled import packing
+from planner.task.packed_task_compiled import choose_packing
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)
 
 
 def made_of(task: Task):
-    return moves(task, packing(task), never)
+    return find_moves(task, choose_packing(task), never)
 
 
 def values_of(made, state) -> list[int]:
@@ -84,7 +92,7 @@ def is_in(aim: Aim, values: list[int]) -> bool:
 def test_aims_hold_in_every_goal_state(seed):
     task = random_task(seed)
     made, goals = made_of(task), [state for state in reachable(task) if is_goal(task, state)]
-    for aim in aims(made, lambda value: before(made, value)):
+    for aim in generate_aims(made, lambda value: reach_without(made, value)):
         assert all(is_in(aim, values_of(made, state)) for state in goals)
 
 
@@ -93,30 +101,30 @@ def test_aims_hold_in_every_goal_state(seed):
 def test_every_way_is_one_of_the_abstraction(seed):
     task = random_task(seed)
     made, below = made_of(task), reachable(task)
-    for aim in aims(made, lambda value: before(made, value)):
-        boxes = refined(made, aim, prices(task), 6)
+    for aim in generate_aims(made, lambda value: reach_without(made, value)):
+        boxes = refine(made, aim, prices(task), 6)
         for state, children in below.items():
             number = number_of(boxes, values_of(made, state))
             assert boxes.goals[number] == is_in(aim, values_of(made, state))
             for action, child in children:
                 there = boxes.boxes[number_of(boxes, values_of(made, child))]
-                assert goes(made, action, boxes.boxes[number], there)
+                assert may_lead(made, action, boxes.boxes[number], there)
 
 
 def maker(task: Task, *, anywhere: bool = False) -> Cartesian:
     made = made_of(task)
-    return Cartesian(Board(task, PLAIN), made, packed_moves(task, made), anywhere=anywhere)
+    return Cartesian(Board(task, PLAIN), made, pack_moves(task, made), anywhere=anywhere)
 
 
 def refined_by_kernel(task: Task, aim: Aim, work: int, *, anywhere: bool = False):
     made = maker(task, anywhere=anywhere)
-    room = room_for(made.form)
+    room = make_refinement(made.form)
     room.counts[kernel.STATES] = 0
     arrays = made._arrays  # what refinement reads is what is tested here
-    outcome = PLAIN["refine"](work, int(aim.inside), arrays, made.form, packed_box(aim.box, made.form), room)
+    outcome = PLAIN["refine"](work, int(aim.inside), arrays, made.form, pack_box(aim.box, made.form), room)
     width = made.form.word[-1]
     boxes = [
-        unpacked_box(room.box[state * width : (state + 1) * width], made.form, made_of(task))
+        unpack_box(room.box[state * width : (state + 1) * width], made.form, made_of(task))
         for state in range(room.counts[kernel.STATES])
     ]
     return made, room, outcome, Boxes(boxes, [bool(goal) for goal in room.goal[: len(boxes)]])
@@ -127,12 +135,12 @@ def refined_by_kernel(task: Task, aim: Aim, work: int, *, anywhere: bool = False
 def test_kernels_make_the_abstraction_of_their_boxes(seed, work, anywhere):
     task = random_task(seed)
     moved = made_of(task)
-    for aim in list(aims(moved, lambda value: before(moved, value)))[:4]:
+    for aim in list(generate_aims(moved, lambda value: reach_without(moved, value)))[:4]:
         made, room, _, boxes = refined_by_kernel(task, aim, work, anywhere=anywhere)
         if room.counts[kernel.CUT] < len(moved.sizes):
             continue
         made._settle(room)
-        twin, spaces, counts = space_of(moved, boxes, anywhere=anywhere), made.gathered.spaces, made.gathered.counts
+        twin, spaces, counts = make_space(moved, boxes, anywhere=anywhere), made.gathered.spaces, made.gathered.counts
         groups, states = counts[GROUPS], counts[STATES]
         assert [bool(goal) for goal in spaces.goal[:states]] == twin.goals
         actions = list(spaces.label[:groups])
@@ -147,7 +155,7 @@ def test_kernels_make_the_abstraction_of_their_boxes(seed, work, anywhere):
         distances = twin.distances(prices(task))
         kept = [room.distance[state] for state, rank in enumerate(twin.ranks) if rank != DEAD]
         assert [cost for cost in kept if cost < INFINITE] == distances
-        packed, at = packing(task), index([0, 0])
+        packed, at = choose_packing(task), index([0, 0])
         lookup = Lookup(
             index([0, 0]), index([]), words([]), words([]), words([]), words([0]), index([]), made.gathered.trees
         )
@@ -164,15 +172,15 @@ def test_what_is_done_costs_what_a_plan_does(seed):
     task = random_task(seed)
     made = made_of(task)
     sure = not task.axioms and not any(action.conditional for action in task.actions)
-    for aim in list(aims(made, lambda value: before(made, value)))[:4]:
+    for aim in list(generate_aims(made, lambda value: reach_without(made, value)))[:4]:
         _, room, outcome, _ = refined_by_kernel(task, aim, 10**9)
         assert outcome == DONE
         distance, best = room.distance[room.counts[kernel.FIRST]], cheapest(task, aim)
         cost = INFINITY if distance >= INFINITE else distance >> 20
         assert cost == best if sure else cost <= best
-        twin = refined(made, aim, prices(task), 10**9)
-        number = space_of(made, twin).ranks[number_of(twin, made.initial)]
-        cost = INFINITY if number == DEAD else space_of(made, twin).distances(prices(task))[number] >> 20
+        twin = refine(made, aim, prices(task), 10**9)
+        number = make_space(made, twin).ranks[number_of(twin, made.initial)]
+        cost = INFINITY if number == DEAD else make_space(made, twin).distances(prices(task))[number] >> 20
         assert cost == best if sure else cost <= best
 
 
@@ -185,7 +193,7 @@ def test_kernels_reach_what_their_twin_does(seed):
     for variable, size in enumerate(made.sizes):
         for value in range(size):
             if made.initial[variable] != value:
-                assert by_kernel._before((variable, value)) == before(made, (variable, value))
+                assert by_kernel._before((variable, value)) == reach_without(made, (variable, value))
 
 
 @given(seeds)
@@ -193,10 +201,10 @@ def test_boxes_are_kept_as_they_are(seed):
     draw = random.Random(seed)
     made = made_of(random_task(seed))
     made.sizes[:] = [draw.choice([2, 5, 31, 32, 33, 70]) for _ in made.sizes]
-    form = abstractions_compiled.form_of(made, [1])
+    form = abstractions_compiled.choose_form(made, [1])
     box = tuple(frozenset(draw.sample(range(size), draw.randint(0, size))) for size in made.sizes)
-    assert unpacked_box(packed_box(box, form), form, made) == box
-    full = packed_box(everything(made), form)
+    assert unpack_box(pack_box(box, form), form, made) == box
+    full = pack_box(full_box(made), form)
     assert sum(word.bit_count() for word in full) == sum(made.sizes)
 
 

@@ -16,7 +16,7 @@ from search_twins import finished, perfect, random_task
 from benchmarks.random_problems import Features
 from planner.jit import library
 from planner.pruning.h2 import Pruning
-from planner.pruning.state_equation import Equation, disproof, is_odd, shows, weights
+from planner.pruning.state_equation import Equation, disprove, find_weights, is_odd, is_proof
 from planner.task.ground_task import INFINITY, Task
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
@@ -68,9 +68,9 @@ def solution(columns, right):
 
 @given(equations())
 def test_weights_are_found_where_nothing_solves_an_equation(asked):
-    found = finished(weights(asked, PLAIN, 10.0, work=20))
+    found = finished(find_weights(asked, PLAIN, 10.0, work=20))
     assert (found is None) is has_solution(asked)
-    assert found is None or shows(asked, found)
+    assert found is None or is_proof(asked, found)
 
 
 @given(equations())
@@ -92,7 +92,7 @@ def disproved(task: Task, rounds: int) -> str:
     pruning = Pruning(task)
     for _, _ in zip(range(rounds), pruning.steps(), strict=False):
         pass
-    return finished(disproof(pruning.values, pruning.pairs, None)) if pruning.result().solvable else ""
+    return finished(disprove(pruning.values, pruning.pairs, None)) if pruning.result().solvable else ""
 
 
 @given(seeds, st.sampled_from([0, 20, 10_000]))

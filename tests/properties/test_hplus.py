@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from search_twins import action, fact_names, finished, perfect, random_task, replayed
 
-from planner.heuristics.hplus import relaxed_plans
+from planner.heuristics.hplus import find_relaxed_plans
 from planner.heuristics.relaxation import relax
 from planner.limits import never
 from planner.search import Ending, Run, Space
@@ -21,7 +21,7 @@ seeds = st.integers(0, 10**9)
 
 
 def relaxed_plans_of(task, work=10**9):
-    return relaxed_plans(task, [action.cost for action in task.actions], never, work)
+    return find_relaxed_plans(task, [action.cost for action in task.actions], never, work)
 
 
 def is_relaxed_plan(relaxed, initial, chosen):

@@ -13,7 +13,7 @@ from benchmarks.random_problems import Features
 from planner.jit import library
 from planner.portfolio import portfolio
 from planner.portfolio.workplace import Workplace
-from planner.pruning.h2 import Pruning, pruned
+from planner.pruning.h2 import Pruning, prune
 from planner.search import Ending, Run, Space
 from planner.search.astar_compiled import CompiledAstar
 from planner.search.task_compiled import Board
@@ -60,7 +60,7 @@ def test_nor_does_one_of_a_declared_problem(seed):
 
 
 def assert_plans_are_kept(task: Task) -> None:
-    found = pruned(task)
+    found = prune(task)
     number = {fact: place for place, fact in enumerate(found.facts)}
     plans = alive(task)
     assert found.solvable or not plans
@@ -75,7 +75,7 @@ def assert_plans_are_kept(task: Task) -> None:
 @given(seeds)
 def test_no_reachable_state_has_an_unreachable_pair(seed):
     task = random_task(seed)
-    found = pruned(task)
+    found = prune(task)
     number = {fact: place for place, fact in enumerate(found.facts)}
     for state in reachable(task):
         assert not has_pair(found.unreachable, [number[f] for f in closed(task, state) if f in number])
@@ -85,7 +85,7 @@ def test_no_reachable_state_has_an_unreachable_pair(seed):
 
 @given(seeds)
 def test_no_reachable_state_has_two_facts_of_a_variable(seed):
-    task = pruned(random_task(seed)).task
+    task = prune(random_task(seed)).task
     assert sorted(fact for group in task.fields for fact in group) == [*range(len(task.facts))]
     for state in reachable(task):
         assert all(len(state.intersection(group)) < 2 for group in (*task.variables, *task.mutexes))
@@ -94,7 +94,7 @@ def test_no_reachable_state_has_two_facts_of_a_variable(seed):
 @given(seeds)
 def test_states_of_the_pruned_task_are_packed_well(seed):
     task = random_task(seed)
-    found, run = pruned(task), Run()
+    found, run = prune(task), Run()
     search = CompiledAstar(Board(found.task, PLAIN), "lmcut").steps(run)
     assert finished(search) is Ending.EXHAUSTED
     assert run.limit == perfect(task)[frozenset(task.initial)]
@@ -103,7 +103,7 @@ def test_states_of_the_pruned_task_are_packed_well(seed):
 @given(seeds)
 def test_the_pruned_task_has_the_same_plans(seed):
     task = random_task(seed)
-    found = pruned(task)
+    found = prune(task)
     before, after = perfect(task), perfect(found.task)
     assert after[frozenset(found.task.initial)] == before[frozenset(task.initial)]
     for state, cost in after.items():
@@ -124,7 +124,7 @@ def test_what_is_proved_without_needless_actions_holds_for_the_task(seed):
 def test_most_random_tasks_without_a_plan_are_proved_so():
     tasks = [random_task(seed) for seed in range(100)]
     hopeless = [task for task in tasks if not alive(task)]
-    assert sum(not pruned(task).solvable for task in hopeless) > 0.7 * len(hopeless) > 0
+    assert sum(not prune(task).solvable for task in hopeless) > 0.7 * len(hopeless) > 0
 
 
 def test_what_is_stopped_is_sound():

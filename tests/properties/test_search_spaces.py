@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from search_twins import closed, is_goal, random_task, reachable
 
 from planner.task.ground_task import Closure, bits, facts_of
-from planner.task.state_space import Space, decision_tree, try_all
+from planner.task.state_space import Space, make_decision_tree, make_tester
 
 seeds = st.integers(0, 10**9)
 
@@ -15,7 +15,7 @@ seeds = st.integers(0, 10**9)
 @given(seeds)
 def test_both_finders_of_applicable_actions_agree(seed):
     task = random_task(seed)
-    tree, plain = decision_tree(task), try_all(task)
+    tree, plain = make_decision_tree(task), make_tester(task)
     for state in reachable(task):
         full = bits(closed(task, state))
         assert sorted(tree(full)) == plain(full)

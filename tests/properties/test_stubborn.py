@@ -14,14 +14,14 @@ from planner.jit import library
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import index, words, zeros
 from planner.pruning import stubborn_sets_compiled
-from planner.pruning.h2 import pruned
-from planner.pruning.stubborn_sets_compiled import interferences, stubborn_tables
+from planner.pruning.h2 import prune
+from planner.pruning.stubborn_sets_compiled import find_interferences, make_tables
 from planner.pruning.stubborn_sets_kernel import prune_applicable
 from planner.search import Ending, Run
 from planner.search.astar_compiled import CompiledAstar
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, Task, facts_of
-from planner.task.packed_task_compiled import packing
+from planner.task.packed_task_compiled import choose_packing
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)
@@ -34,8 +34,8 @@ def useful(task: Task, state) -> bool:
 
 def left(task: Task):
     """What the kernel leaves of each state's successors, goals aside; states that no plan goes through are left out."""
-    packed = packing(task)
-    tables = stubborn_tables(task, packed)
+    packed = choose_packing(task)
+    tables = make_tables(task, packed)
     assert tables is not None
     number, edges = zeros(slot.HOW_MANY), {}
     number[slot.PRUNES] = 1
@@ -79,7 +79,7 @@ def test_a_cheapest_plan_is_kept_from_every_state(task):
 
 @given(seeds)
 def test_so_it_is_where_no_plan_needs_some_states(seed):
-    task = pruned(loose_task(seed)).task
+    task = prune(loose_task(seed)).task
     assume(task.unreachable_goal is None)
     assert_enough_is_left(task)
 
@@ -93,7 +93,7 @@ def test_the_smallest_set_is_that_of_the_definition(task):
 
 @given(tasks)
 def test_what_does_not_interfere_commutes(task):
-    found = [{*facts_of(each)} for each in interferences(task)]
+    found = [{*facts_of(each)} for each in find_interferences(task)]
     numbers = range(len(task.actions))
     assert found == [{b for b in numbers if interfere(task, a, b)} for a in numbers]
     for below in reachable(task).values():

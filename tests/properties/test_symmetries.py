@@ -12,12 +12,12 @@ from search_twins import action, finished, perfect, random_task, reachable, repl
 from symmetries_twin import classes, copied_task, is_symmetry, orbit
 
 from planner.heuristics.abstractions.cost_partitioning_compiled import Partitions
-from planner.heuristics.abstractions.cost_partitioning_kernel import scp
+from planner.heuristics.abstractions.cost_partitioning_kernel import estimate_scp
 from planner.jit import library
 from planner.jit.arrays import words
 from planner.model import Atom, Not
-from planner.pruning.h2 import pruned
-from planner.pruning.symmetries import Structure, interchanges
+from planner.pruning.h2 import prune
+from planner.pruning.symmetries import Structure, find_interchanges
 from planner.pruning.symmetries_kernel import canonicalize
 from planner.search import Ending, Run
 from planner.search.astar_compiled import KINDS, CompiledAstar
@@ -54,7 +54,7 @@ def chains(task: Task, found) -> set[frozenset[str]]:
 @given(seeds)
 def test_what_is_found_are_symmetries_and_all_objects_that_are_alike(seed):
     task = copied_task(seed)
-    found = interchanges(Structure(task), seconds=60)
+    found = find_interchanges(Structure(task), seconds=60)
     assert all(is_symmetry(task, moved) for moved in found)
     assert chains(task, found) == classes(task)
     assert len(found) == sum(len(each) - 1 for each in classes(task))
@@ -87,7 +87,7 @@ def test_the_cheapest_plan_is_found(seed, heuristic):
 @given(seeds)
 def test_so_it_is_where_states_are_left_out(seed):
     task = copied_task(seed)
-    found = pruned(task)
+    found = prune(task)
     best = perfect(task)[frozenset(task.initial)]
     run = searched(found.task, "lmcut")
     assert run.limit == best
@@ -99,7 +99,7 @@ def test_so_it_is_where_states_are_left_out(seed):
 @given(seeds)
 def test_a_state_stands_for_states_of_its_orbit(seed):
     task = copied_task(seed)
-    board, found = Board(task, PLAIN), interchanges(Structure(task))
+    board, found = Board(task, PLAIN), find_interchanges(Structure(task))
     for state in [*reachable(task)][:50] if board.orbits else ():
         packed = words(board.packed.pack(state))
         moved = canonicalize(board.orbits.symmetries, packed, 0)
@@ -135,7 +135,7 @@ def ferry(balls: int) -> Task:
 
 def test_of_balls_it_only_counts_how_many_are_where():
     task = ferry(6)
-    assert [len(interchanges(Structure(each))) for each in (task, ferry(1))] == [6, 1]
+    assert [len(find_interchanges(Structure(each))) for each in (task, ferry(1))] == [6, 1]
     run = searched(task, "blind")
     assert run.limit == replayed(task, run.plan) == 6 * 2 + 2 * 3 - 1
     assert run.generated < 200  # of more than ten thousand
@@ -161,7 +161,7 @@ def test_abstractions_know_what_stands_for_reached_states(places):
         pass
     for x in range(4):
         for y in range(4):
-            assert scp(made.tables, words(board.packed.pack((x, 4 + y))), 0) == 6 - x - y
+            assert estimate_scp(made.tables, words(board.packed.pack((x, 4 + y))), 0) == 6 - x - y
     assert {searched(task, heuristic).limit for heuristic in KINDS} == {4}
 
 
@@ -169,17 +169,17 @@ def test_what_cannot_be_told_in_packed_states_is_not_used():
     """The first ball may be nowhere, as it is at first; it takes another number of bits, or other ones."""
     task = ferry(2)
     task = replace(task, initial=task.initial[:3] + task.initial[4:])
-    assert len(interchanges(Structure(task))) == 2
+    assert len(find_interchanges(Structure(task))) == 2
     assert len(Board(task, PLAIN).orbits) == 1
 
 
 @pytest.mark.parametrize("change", ["mutexes", "conflicts"])
 def test_what_is_known_of_one_object_only_is_kept(change):
     task = replace(ferry(2), **{change: ((1, 6),)})
-    assert [{*moved} for moved in interchanges(Structure(task))] == [{2, 3, 4, 5, 8, 9, 12, 13}]
+    assert [{*moved} for moved in find_interchanges(Structure(task))] == [{2, 3, 4, 5, 8, 9, 12, 13}]
 
 
 def test_nothing_is_looked_for_without_time_nor_where_facts_are_derived():
-    assert interchanges(Structure(ferry(3)), seconds=-1) == []
+    assert find_interchanges(Structure(ferry(3)), seconds=-1) == []
     derived = (random_task(seed) for seed in range(50))
     assert all(Board(task, PLAIN).orbits is None for task in derived if task.has_axioms)

@@ -24,7 +24,7 @@ from htn.search.progression import Progression
 from htn.search.task_networks import Partial
 from planner.heuristics import REGISTRY, relaxation_kernel
 from planner.heuristics.relaxation import AXIOM, relax
-from planner.heuristics.relaxation_compiled import exploration, missing_at_first, packed_relaxation
+from planner.heuristics.relaxation_compiled import count_missing, make_exploration, pack_relaxation
 from planner.heuristics.relaxation_kernel import h_max
 from planner.heuristics.search_guide_compiled import Guide
 from planner.jit import library
@@ -41,7 +41,7 @@ from planner.search.search_run import Ending, Run
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, Task, bits
 from planner.task.packed_states_kernel import apply, find_applicable, holds
-from planner.task.packed_task_compiled import WORD_BITS, packed_space, packing
+from planner.task.packed_task_compiled import WORD_BITS, choose_packing, pack_space
 from planner.task.state_registry_kernel import Registry, number_of
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
@@ -74,8 +74,8 @@ def test_the_cheapest_plan_is_found(heuristic, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_states_change_as_sets_of_facts_do(seed):
     task = random_task(seed)
-    packed = packing(task)
-    space = packed_space(task, packed)
+    packed = choose_packing(task)
+    space = pack_space(task, packed)
     found, stack = empty_index(len(task.actions)), empty_index(len(space.tree.action_start))
     for state in reachable(task):
         room = words(packed.pack(closed(task, state)) * 2)
@@ -90,9 +90,9 @@ def test_states_change_as_sets_of_facts_do(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_h_max_is_that_of_the_reference_tier(seed):
     task = random_task(seed)
-    packed, relaxed = packing(task), relax(task)
-    arrays = packed_relaxation(relaxed, [action.cost for action in task.actions])
-    room = exploration(relaxed, missing_at_first(relaxed, packed), [action.cost for action in task.actions], packed)
+    packed, relaxed = choose_packing(task), relax(task)
+    arrays = pack_relaxation(relaxed, [action.cost for action in task.actions])
+    room = make_exploration(relaxed, count_missing(relaxed, packed), [action.cost for action in task.actions], packed)
     twin = REGISTRY["hmax"].build(task, [action.cost for action in task.actions], lambda: None)
     states = list(reachable(task))
     random.Random(seed).shuffle(states)
@@ -170,7 +170,7 @@ def test_searches_for_a_first_plan_take_turns(seed, monkeypatch):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_relaxed_plan_is_a_plan_of_the_relaxation(seed):
     task = random_task(seed)
-    search, packed = guide(task, PLAIN, milestones=False), packing(task)
+    search, packed = guide(task, PLAIN, milestones=False), choose_packing(task)
     relaxed = relax(task, [action.cost + 1 for action in task.actions])
     twin = REGISTRY["hmax"].build(task, [action.cost + 1 for action in task.actions], lambda: None)
     states = list(reachable(task))
@@ -203,7 +203,7 @@ def test_wide_tasks_take_several_words():
         task.goal,
         task.actions,
     )
-    packed = packing(many)
+    packed = choose_packing(many)
     assert packed.words > 1
     assert all(0 <= word < 1 << WORD_BITS for word in packed.pack(many.initial))
     assert searched(many, "lmcut", PLAIN).limit == searched(task, "lmcut", PLAIN).limit
@@ -241,7 +241,7 @@ def test_keys_of_types_are_spread():
 @pytest.mark.parametrize("dearest", [1, 100, 5_000, 1_000_000])
 def test_a_queue_by_levels_gives_the_least_first(dearest):
     draw, task = random.Random(2), random_task(0)
-    room = exploration(relax(task), zeros(0), [dearest] * len(task.actions), packing(task))
+    room = make_exploration(relax(task), zeros(0), [dearest] * len(task.actions), choose_packing(task))
     room.value[:] = words([dearest] * len(room.value))
     value, waiting = room.value, set[int]()
     for _ in range(4_000):
@@ -311,7 +311,7 @@ def built() -> Path:
     environment = os.environ | {"FORETHOUGHT_CACHE": str(place)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORETHOUGHT_CACHE", str(place))
-        folders = [library.folder(package) for package in ("planner", "htn")]
+        folders = [library.find_folder(package) for package in ("planner", "htn")]
     if not all((folder / library.STAMP).is_file() for folder in folders):
         shutil.rmtree(place, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "planner.jit.build"], env=environment, check=True, timeout=900)
@@ -326,7 +326,7 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
     monkeypatch.setattr(library, "_loaded", {})
     entries = kernels.entries()
     assert entries is not None
-    assert entries.keys() >= {*library.names(), *library.names("htn")}
+    assert entries.keys() >= {*library.entry_names(), *library.entry_names("htn")}
     for seed in SEEDS:
         task = random_task(seed)
         for heuristic in KINDS:
@@ -358,18 +358,18 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
         assert (ground.root, [*ground.methods], [*ground.task.actions]) == (
             twin.root, [*twin.methods], [*twin.task.actions],
         )  # fmt: skip
-    for name in (library.SHARED, f"{min(library.names())}.o"):
+    for name in (library.SHARED, f"{min(library.entry_names())}.o"):
         monkeypatch.setattr(library, "_loaded", {})
-        assert library.loaded() is not None
-        assert searched(task, "lmcut", library.loaded()).limit == searched(task, "lmcut", PLAIN).limit
-        damaged = library.folder() / name
+        assert library.load() is not None
+        assert searched(task, "lmcut", library.load()).limit == searched(task, "lmcut", PLAIN).limit
+        damaged = library.find_folder() / name
         if damaged.exists():  # there may be no linker
             damaged.write_bytes(damaged.read_bytes()[:-1])
     monkeypatch.setattr(library, "_loaded", {})
-    assert library.loaded() is None
+    assert library.load() is None
 
 
 def test_without_machine_code_there_is_none_to_load(tmp_path, monkeypatch):
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
     monkeypatch.setattr(library, "_loaded", {})
-    assert library.loaded() is None
+    assert library.load() is None

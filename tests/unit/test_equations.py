@@ -18,7 +18,7 @@ from planner.limits import Limits
 from planner.portfolio import portfolio as strategy
 from planner.portfolio.workplace import NO_NUMBERS, Workplace
 from planner.pruning.h2 import Pruning
-from planner.pruning.state_equation import Equation, disproof, equation, shows, weights
+from planner.pruning.state_equation import Equation, disprove, find_weights, is_proof, write_equation
 from planner.search import Ending, Run, Space
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
@@ -51,7 +51,7 @@ def test_what_counting_proves(written: Written, by: str, tmp_path: Path) -> None
     for _ in pruning.steps():
         pass
     assert pruning.result().solvable
-    assert finished(disproof(pruning.values, pruning.pairs, None)) == by
+    assert finished(disprove(pruning.values, pruning.pairs, None)) == by
 
 
 def test_it_is_told_that_no_numbers_of_actions_are_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,28 +71,28 @@ def test_it_is_told_which_search_was_exhausted(tmp_path: Path, monkeypatch: pyte
 
 def test_weights_show_that_nothing_solves_an_equation() -> None:
     fuel = Equation(2, (((0, 1), (1, -1)),), ((0, 3), (1, -2)))
-    assert finished(weights(fuel, PLAIN, 1.0)) is not None
-    assert shows(fuel, [1, 1])
-    assert not shows(fuel, [1, 0])
-    assert not shows(fuel, [-1, -1])
+    assert finished(find_weights(fuel, PLAIN, 1.0)) is not None
+    assert is_proof(fuel, [1, 1])
+    assert not is_proof(fuel, [1, 0])
+    assert not is_proof(fuel, [-1, -1])
     enough = Equation(2, fuel.columns, ((0, 3), (1, -3)))
-    assert finished(weights(enough, PLAIN, 1.0)) is None
+    assert finished(find_weights(enough, PLAIN, 1.0)) is None
 
 
 def test_looking_for_weights_ends_in_time() -> None:
-    steps = weights(random_equation(Random(1)), PLAIN, 0.0, work=0)
+    steps = find_weights(random_equation(Random(1)), PLAIN, 0.0, work=0)
     assert finished(steps) is None
 
 
 def test_machine_code_finds_the_same_weights() -> None:
-    entries = library.loaded()
+    entries = library.load()
     if entries is None:
         pytest.skip("there is no machine code")
     rng, found = Random(2), 0
     for _ in range(100):
         asked = random_equation(rng)
-        plain = finished(weights(asked, PLAIN, 10.0))
-        assert (finished(weights(asked, entries, 10.0)) is None) is (plain is None)
+        plain = finished(find_weights(asked, PLAIN, 10.0))
+        assert (finished(find_weights(asked, entries, 10.0)) is None) is (plain is None)
         found += plain is not None
     assert 10 < found < 90
 
@@ -113,5 +113,5 @@ def test_large_tasks_are_left_alone(most: int, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("planner.pruning.state_equation.MOST", most)
     pruning = Pruning(ground(problem_of(packing(5), tmp_path), Limits()))
     assert (pruning.values.size > most) is (most == 10)
-    assert finished(equation(pruning.values, pruning.pairs.needed, lambda _: True)) is None
-    assert finished(disproof(pruning.values, pruning.pairs, None)) == ""
+    assert finished(write_equation(pruning.values, pruning.pairs.needed, lambda _: True)) is None
+    assert finished(disprove(pruning.values, pruning.pairs, None)) == ""

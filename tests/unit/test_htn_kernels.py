@@ -7,7 +7,18 @@ import random
 import pytest
 
 from htn.grounding.task_reachability_kernel import components, linked, useful
-from planner.jit.arrays import empty_index, extend, index, inverse, joined, list_of, of_columns, room, selected, singles
+from planner.jit.arrays import (
+    empty_index,
+    extend_lists,
+    index,
+    invert,
+    join_lists,
+    list_of,
+    make_lists,
+    select,
+    wrap_items,
+    zip_columns,
+)
 from planner.jit.common_kernel import ENTRIES, NOTHING
 from planner.jit.containers_kernel import Lists
 
@@ -35,16 +46,16 @@ def test_lists_are_inverted_selected_and_joined(seed):
     rng = random.Random(seed)
     lists, more = random_lists(rng, 6), random_lists(rng, 6)
     made = lists_of(lists)
-    assert back(inverse(made, 6, ENTRIES)) == [
+    assert back(invert(made, 6, ENTRIES)) == [
         [number for number, each in enumerate(lists) for found in each if found == item] for item in range(6)
     ]
-    assert back(joined([made, lists_of(more)])) == lists + more
-    extend(made, lists_of(more))
+    assert back(join_lists([made, lists_of(more)])) == lists + more
+    extend_lists(made, lists_of(more))
     assert back(made) == lists + more
     if lists + more:
         which = rng.choices(range(len(lists + more)), k=5)
         name = [rng.choice([NOTHING, 7, 8]) for _ in range(6)]
-        assert back(selected(made, index(which), index(name), ENTRIES)) == [
+        assert back(select(made, index(which), index(name), ENTRIES)) == [
             [name[item] for item in (lists + more)[each] if name[item] != NOTHING] for each in which
         ]
 
@@ -52,7 +63,7 @@ def test_lists_are_inverted_selected_and_joined(seed):
 @pytest.mark.parametrize("columns", [[], [[4]], [[1, 2, 3]], [[1, 2], [3, 4], [5, 6]]])
 def test_columns_become_rows(columns):
     rows = len(columns[0]) if columns else 3
-    assert back(of_columns(rows, columns)) == [[column[row] for column in columns] for row in range(rows)]
+    assert back(zip_columns(rows, columns)) == [[column[row] for column in columns] for row in range(rows)]
 
 
 def random_methods(rng: random.Random) -> tuple[int, list[int], list[list[int]]]:
@@ -78,7 +89,7 @@ def test_methods_are_of_use_that_can_be_finished_and_are_asked_for(seed):
         wanted |= {each for m in fine if task[m] in wanted for each in subtasks[m]}
     expected = [int(m in fine and task[m] in wanted) for m in range(len(task))]
     lists = lists_of(subtasks)
-    users, doers = inverse(lists, tasks, ENTRIES), inverse(singles(index(task)), tasks, ENTRIES)
+    users, doers = invert(lists, tasks, ENTRIES), invert(wrap_items(index(task)), tasks, ENTRIES)
     rooms = (index([0]) * size for size in (len(task), tasks, tasks))
     assert useful(0, index(task), lists, users, doers, kept, *rooms) == sum(expected)
     assert [*kept] == expected
@@ -90,7 +101,7 @@ def test_components_are_tasks_that_lead_to_each_other(seed):
     leads = [{each for m, mine in enumerate(task) if mine == number for each in subtasks[m]} for number in range(tasks)]
     for _ in range(tasks):
         leads = [found.union(*[leads[each] for each in found]) for found in leads]
-    lists, methods_of = lists_of(subtasks), inverse(singles(index(task)), tasks, ENTRIES)
+    lists, methods_of = lists_of(subtasks), invert(wrap_items(index(task)), tasks, ENTRIES)
     component = empty_index(tasks)
     count = components(0, methods_of, lists, component, *[empty_index(tasks) for _ in range(6)])
     assert {*component} == {*range(count)}
@@ -99,8 +110,8 @@ def test_components_are_tasks_that_lead_to_each_other(seed):
             together = one == other or (one in leads[other] and other in leads[one])
             assert (component[one] == component[other]) is together
             assert other not in leads[one] or component[other] <= component[one]
-    links = room(count, len(lists.item))
-    members = inverse(singles(component), count, ENTRIES)
+    links = make_lists(count, len(lists.item))
+    members = invert(wrap_items(component), count, ENTRIES)
     del links.item[linked(0, methods_of, lists, component, members, links, index([0]) * count) :]
     direct = [(component[task[m]], component[each]) for m in range(len(task)) for each in subtasks[m]]
     assert [{*each} for each in back(links)] == [{b for a, b in direct if a == mine != b} for mine in range(count)]

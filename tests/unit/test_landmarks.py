@@ -15,7 +15,7 @@ from planner.task.ground_task import Task
 
 
 def landmarks(task: Task) -> Landmarks:
-    return module.landmarks(task, relax(task), lambda: None)
+    return module.find_landmarks(task, relax(task), lambda: None)
 
 
 def reachable_without(task: Task, facts: tuple[int, ...]) -> set[frozenset[int]]:

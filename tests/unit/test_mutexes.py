@@ -9,13 +9,13 @@ from search_twins import action, fact_names, random_task
 
 from planner.heuristics import REGISTRY
 from planner.jit import library
-from planner.pruning.h2 import Pairs, pruned
+from planner.pruning.h2 import Pairs, prune
 from planner.pruning.h2_compiled import CompiledPairs
 from planner.search import Run, Space
 from planner.search.astar import astar
 from planner.search.astar_compiled import CompiledAstar
 from planner.search.task_compiled import Board
-from planner.task.finite_domain import assignments
+from planner.task.finite_domain import translate_task
 from planner.task.ground_task import Task
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
@@ -32,7 +32,7 @@ def finished(steps):
 
 
 def assert_same_rounds(task: Task, entries, work: int) -> None:
-    values = assignments(task, lambda: None)
+    values = translate_task(task, lambda: None)
     plain, fast = Pairs(values), CompiledPairs(values, entries, work=work)
     for turn in range(6):
         assert list(map(plain.copy(), range(values.size))) == list(map(fast.copy(), range(values.size)))
@@ -51,7 +51,7 @@ def test_kernels_do_what_their_twin_does(seed):
 
 
 def test_machine_code_does_what_its_twin_does():
-    entries = library.loaded()
+    entries = library.load()
     if entries is None:
         pytest.skip("there is no machine code")
     for seed in range(200):
@@ -75,7 +75,7 @@ def lamp(*goal: int) -> Task:
 @pytest.mark.parametrize("entries", [None, PLAIN])
 def test_what_no_plan_needs_is_dropped(entries):
     """What needs a plug elsewhere is never possible, and what has been carried away is never lit."""
-    found = pruned(lamp(LIT), entries=entries)
+    found = prune(lamp(LIT), entries=entries)
     assert found.solvable
     assert found.actions == [1, 2]
     assert found.facts == [HERE, PLUGGED, LIT]
@@ -85,7 +85,7 @@ def test_what_no_plan_needs_is_dropped(entries):
 
 @pytest.mark.parametrize("entries", [None, PLAIN])
 def test_pairs_are_of_facts(entries):
-    found = pruned(lamp(THERE), entries=entries)
+    found = prune(lamp(THERE), entries=entries)
     assert found.facts == [HERE, THERE, PLUGGED, LIT]
     there = 1 << THERE
     assert [found.unreachable[fact] for fact in found.facts] == [there, 0b1101, there, there]
@@ -93,7 +93,7 @@ def test_pairs_are_of_facts(entries):
 
 @pytest.mark.parametrize("entries", [None, PLAIN])
 def test_goals_that_exclude_each_other_are_proved_so(entries):
-    found = pruned(lamp(THERE, LIT), entries=entries)
+    found = prune(lamp(THERE, LIT), entries=entries)
     assert not found.solvable
     assert not found.actions
 
@@ -113,7 +113,7 @@ def halves() -> Task:
 
 @pytest.mark.parametrize("entries", [None, PLAIN])
 def test_states_that_lead_nowhere_are_left_out(entries):
-    task = pruned(halves()).task
+    task = prune(halves()).task
     assert task.conflicts == ((0, 2),)
     free = replace(task, conflicts=())
     cut, whole = (explored(each, entries) for each in (task, free))
@@ -132,6 +132,6 @@ def explored(task: Task, entries) -> Run:
 
 
 def test_work_is_stopped_in_time():
-    found = pruned(lamp(THERE, LIT), seconds=-1.0)
+    found = prune(lamp(THERE, LIT), seconds=-1.0)
     assert found.solvable
     assert found.actions == [0, 1, 2, 3]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from planner.jit import build, library
-from planner.jit.trusted_files import Untrusted, contents, opened_file, opened_folder
+from planner.jit.trusted_files import Untrusted, open_file, open_folder, read_descriptor
 
 needs_linker = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("ld") is None, reason="there is no linker, and no shared library then"
@@ -26,13 +26,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(library, "_loaded", {})
     before = os.umask(0o022)
-    yield library.folder()
+    yield library.find_folder()
     os.umask(before)
 
 
 def read(path: Path, name: str) -> bytes:
-    with opened_folder(path) as folder, opened_file(folder, name) as file:
-        return contents(file)
+    with open_folder(path) as folder, open_file(folder, name) as file:
+        return read_descriptor(file)
 
 
 def test_a_file_is_read_through_folders_of_ones_own(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def make(place: Path, value: int) -> Path:
     file = place / library.SHARED
     subprocess.run(["ld", "-shared", "-o", str(file), str(object_file)], check=True)
     file.chmod(0o700)
-    (place / library.SHARED_STAMP).write_bytes(library.stamp(library.features(), [file.read_bytes()]))
+    (place / library.SHARED_STAMP).write_bytes(library.make_stamp(library.read_features(), [file.read_bytes()]))
     return file
 
 
@@ -117,7 +117,7 @@ def test_what_was_checked_is_what_is_loaded(place: Path, monkeypatch: pytest.Mon
         return load(path)
 
     monkeypatch.setattr(library.ctypes, "CDLL", swapped)
-    entries = library.loaded()
+    entries = library.load()
     assert entries is not None
     assert {entry.code(*[0] * len(entry.code.argtypes)) for entry in entries.values()} == {7}
 
@@ -126,7 +126,7 @@ def test_what_was_checked_is_what_is_loaded(place: Path, monkeypatch: pytest.Mon
 def test_a_library_in_a_folder_below_one_that_others_can_change_is_not_loaded(place: Path) -> None:
     make(place, 7)
     place.parents[1].chmod(0o777)
-    assert library.loaded() is None
+    assert library.load() is None
 
 
 def test_there_is_no_folder_that_users_share(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_there_is_no_folder_that_users_share(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none" / "such"))
     monkeypatch.setattr(library, "_loaded", {})
     with pytest.raises(library.NoCache, match="FORETHOUGHT_CACHE"):
-        library.cache_home()
-    assert library.loaded() is None
+        library.find_cache()
+    assert library.load() is None
 
 
 def test_two_builders_at_once_leave_one_whole_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_two_builders_at_once_leave_one_whole_folder(place: Path, monkeypatch: p
             (made / f"{name}.o").write_bytes(f"{name} {threading.get_ident()}".encode())
         return set()
 
-    monkeypatch.setattr(build, "_library", lambda: library)
+    monkeypatch.setattr(build, "_import_kernels", lambda: library)
     monkeypatch.setattr(build, "_compiled", compiled)
     monkeypatch.setattr(build, "_link", lambda *_: None)
     llvm = pytest.importorskip("llvmlite.binding")
@@ -163,15 +163,15 @@ def test_two_builders_at_once_leave_one_whole_folder(place: Path, monkeypatch: p
     for each in builders:
         each.join()
     assert not failed
-    codes = [(place / f"{name}.o").read_bytes() for name in library.names()]
+    codes = [(place / f"{name}.o").read_bytes() for name in library.entry_names()]
     assert len({code.split()[1] for code in codes}) == 1
-    assert (place / library.STAMP).read_bytes() == library.stamp(library.processor(llvm), codes)
+    assert (place / library.STAMP).read_bytes() == library.make_stamp(library.describe_processor(llvm), codes)
     assert [each.name for each in place.parent.iterdir()] == [place.name]
     assert place.stat().st_mode & 0o077 == 0
 
 
 def test_nothing_is_built_below_a_folder_that_others_can_change(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "_library", lambda: library)
+    monkeypatch.setattr(build, "_import_kernels", lambda: library)
     monkeypatch.setattr(build, "_compiled", lambda _: pytest.fail("built"))
     place.parents[1].mkdir(parents=True)
     place.parents[1].chmod(0o777)

@@ -121,7 +121,7 @@ def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypat
     assert finished(tiered(slow, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
     assert log == ["plain begins", "plain is left"]
     ((command, options),) = started
-    assert command[-2] == str(library.folder().with_suffix(".making"))
+    assert command[-2] == str(library.find_folder().with_suffix(".making"))
     assert options["start_new_session"]
     assert command[1] == "-P"
     assert (Path(options["env"]["PYTHONPATH"].split(os.pathsep)[0]) / "planner/jit/build.py").is_file()
@@ -131,12 +131,12 @@ def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypat
 def test_making_is_started_again_only_when_the_mark_is_old(monkeypatch):
     started = []
     monkeypatch.setattr(making.subprocess, "Popen", starting(started))
-    making.start_making()
-    making.start_making()
+    making.start_build()
+    making.start_build()
     assert len(started) == 1
-    mark = library.folder().with_suffix(".making")
+    mark = library.find_folder().with_suffix(".making")
     os.utime(mark, (0, time.time() - 2 * making.ABANDONED_SECONDS))
-    making.start_making()
+    making.start_build()
     assert len(started) == 2
 
 
@@ -146,26 +146,28 @@ def test_making_is_started_again_when_its_process_is_gone(monkeypatch):
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
     monkeypatch.setattr(making.subprocess, "Popen", starting(started, ended.pid))
-    making.start_making()
-    making.start_making()
+    making.start_build()
+    making.start_build()
     assert len(started) == 2
 
 
 def test_making_takes_nothing_from_the_working_folder(tmp_path):
     code = "import sys; import planner.jit.library; print('' in sys.path)"
     command = [*making.COMMAND[:2], "-c", code]
-    found = subprocess.run(command, cwd=tmp_path, env=making.environment(), capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        command, cwd=tmp_path, env=making.build_environment(), capture_output=True, text=True, check=True
+    )
     assert found.stdout == "False\n"
 
 
 @pytest.mark.usefixtures("cache")
 def test_code_for_another_processor_is_made_anew(monkeypatch):
-    started, place = [], library.folder()
-    making.make_private(place)
+    started, place = [], library.find_folder()
+    making.make_private_folder(place)
     for name in (*library.ENTRIES, "complete"):
         (place / (name if name == "complete" else f"{name}.o")).write_text("for another one", encoding="utf-8")
     monkeypatch.setattr(making.subprocess, "Popen", starting(started))
-    making.start_making()
+    making.start_build()
     assert len(started) == 1
 
 
@@ -179,7 +181,7 @@ def test_making_is_not_started(cache, monkeypatch, why):
             monkeypatch.setattr(making, "find_spec", lambda _: None)
         case _:
             (cache / "kernels").write_text("in the way", encoding="utf-8")
-    making.start_making()
+    making.start_build()
 
 
 @pytest.fixture
@@ -197,7 +199,7 @@ def test_the_folders_for_machine_code_are_the_users_own_whatever_the_umask(cache
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache / "new" / "cache"))
     (cache / "new").mkdir(mode=0o755)
     monkeypatch.setattr(making.subprocess, "Popen", starting(started))
-    making.start_making()
+    making.start_build()
     assert len(started) == 1
     made = [path for path in (cache / "new").rglob("*") if path.is_dir()]
     assert [path.name for path in made] == ["cache", "forethought", "kernels"]
@@ -209,9 +211,9 @@ def test_a_folder_that_others_can_write_to_is_named_in_a_warning_and_stays_as_it
     (cache / "kernels").mkdir()
     (cache / "kernels").chmod(0o775)
     with pytest.warns(making.CodeWarning, match=r"no machine code was made.*others may write to .*; chmod go-w "):
-        making.start_making()
+        making.start_build()
     with pytest.raises(ForethoughtError, match=r"stays in plain Python: others may write to .*; chmod go-w "):
-        making.make()
+        making.build_and_wait()
     assert (cache / "kernels").stat().st_mode & 0o777 == 0o775
     assert [*(cache / "kernels").iterdir()] == []
 
@@ -219,21 +221,21 @@ def test_a_folder_that_others_can_write_to_is_named_in_a_warning_and_stays_as_it
 @pytest.mark.usefixtures("cache")
 def test_code_in_a_folder_that_others_can_write_to_is_not_loaded():
     pytest.importorskip("llvmlite")
-    place = library.folder()
+    place = library.find_folder()
     place.mkdir(parents=True)
     for name in library.ENTRIES:
         (place / f"{name}.o").write_bytes(b"")
     (place / "complete").write_text("", encoding="utf-8")
     place.chmod(0o777)
-    assert library.loaded() is None
+    assert library.load() is None
 
 
 @pytest.mark.usefixtures("cache")
 def test_warm_makes_code_once(monkeypatch, capsys):
     made = []
-    monkeypatch.setattr(making, "make", lambda: made.append(True))
+    monkeypatch.setattr(making, "build_and_wait", lambda: made.append(True))
     assert dispatch(["warm"], 0.0) is Exit.OK
-    assert (capsys.readouterr().out.strip(), made) == (str(library.folder()), [True])
+    assert (capsys.readouterr().out.strip(), made) == (str(library.find_folder()), [True])
     monkeypatch.setattr(library, "_loaded", {"planner": library.ENTRIES})
     dispatch(["warm"], 0.0)
     assert made == [True]
@@ -252,7 +254,7 @@ def test_warm_without_numba_says_so(monkeypatch, capsys):
 def test_a_failure_to_make_code_is_told(monkeypatch):
     monkeypatch.setattr(making, "COMMAND", (sys.executable, "-c", "raise OSError('no room left')"))
     with pytest.raises(ForethoughtError, match=r"no machine code .* in plain Python: no room left$"):
-        making.make()
+        making.build_and_wait()
 
 
 @pytest.mark.parametrize(
@@ -280,7 +282,7 @@ def test_two_processes_share_the_work_and_one_does_it_alone_if_the_other_fails(t
     monkeypatch.setattr(build, "_object_code", mine)
     monkeypatch.setattr(build.kernels, "ENTRIES", {"b": mine, "a": mine})
     monkeypatch.setattr(making, "COMMAND", (sys.executable, "-c", other))
-    raising = build._compiled(tmp_path, ["b", "a"])
+    raising = build._compile_entries(tmp_path, ["b", "a"])
     assert {file.stem: file.read_text(encoding="utf-8") for file in tmp_path.glob("*.o")} == made
     assert raising == {"PyErr_b", "PyErr_Other" if made["a"] == "other" else "PyErr_a"}
     assert began == (["b"] if made["a"] == "other" else ["b", "b", "a"])

@@ -62,7 +62,7 @@ class Shares(NamedTuple):
 
 @entry
 @kernel
-def share(
+def share_costs(
     mode: int,
     work: int,
     at: int,
@@ -87,26 +87,26 @@ def share(
             for state in range(last - first):
                 shares.value[state] = table[base[at] + state]
         else:
-            if not _prices(spaces, shares, number):
+            if not _price_groups(spaces, shares, number):
                 for state in range(last - first):
                     table[base[at] + state] = 0
                 done += 2 * (last - first)
                 at += 1
                 continue
-            _distances(spaces, shares, number)
+            _compute_distances(spaces, shares, number)
             for state in range(last - first):
                 table[base[at] + state] = shares.value[state]
-        _needs(spaces, shares, number)
+        _compute_needs(spaces, shares, number)
         if mode == STOLEN:
             stolen[at] = 0
-        done += _settle(mode, spaces, shares, number, at, stolen)
+        done += _settle_costs(mode, spaces, shares, number, at, stolen)
         done += 8 * (spaces.edge_start[last] + 0 - spaces.edge_start[first]) + 20 * (last - first)
         at += 1
     return at
 
 
 @kernel
-def _prices(spaces: Abstractions, shares: Shares, number: int) -> int:
+def _price_groups(spaces: Abstractions, shares: Shares, number: int) -> int:
     """Let each group cost what the cheapest of its actions does; return the highest of these prices."""
     highest = 0
     first = spaces.group_start[number] + 0
@@ -120,7 +120,7 @@ def _prices(spaces: Abstractions, shares: Shares, number: int) -> int:
 
 
 @kernel
-def _distances(spaces: Abstractions, shares: Shares, number: int) -> None:
+def _compute_distances(spaces: Abstractions, shares: Shares, number: int) -> None:
     """Find what the way from each state to the nearest goal costs (Dijkstra, 1959)."""
     first, last = spaces.state_start[number] + 0, spaces.state_start[number + 1] + 0
     groups = spaces.group_start[number] + 0
@@ -143,7 +143,7 @@ def _distances(spaces: Abstractions, shares: Shares, number: int) -> None:
 
 
 @kernel
-def _needs(spaces: Abstractions, shares: Shares, number: int) -> None:
+def _compute_needs(spaces: Abstractions, shares: Shares, number: int) -> None:
     """Find what the distances need of the cost of each group: as much as a transition brings the goal nearer."""
     first, last = spaces.state_start[number] + 0, spaces.state_start[number + 1] + 0
     groups = spaces.group_start[number] + 0
@@ -157,7 +157,7 @@ def _needs(spaces: Abstractions, shares: Shares, number: int) -> None:
 
 
 @kernel
-def _settle(mode: int, spaces: Abstractions, shares: Shares, number: int, at: int, stolen: Words) -> int:
+def _settle_costs(mode: int, spaces: Abstractions, shares: Shares, number: int, at: int, stolen: Words) -> int:
     """Take what the distances need from the costs, or add it up; return how many steps that took."""
     groups, end = spaces.group_start[number] + 0, spaces.group_start[number + 1] + 0
     first, last = spaces.label_start[groups] + 0, spaces.label_start[end] + 0

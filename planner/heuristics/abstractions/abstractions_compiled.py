@@ -14,11 +14,11 @@ from planner.heuristics.abstractions import projections_kernel
 from planner.heuristics.abstractions import projections_kernel as kernel
 from planner.heuristics.abstractions import refinement_kernel as kernel_cartesian
 from planner.heuristics.abstractions.abstract_states_kernel import Abstractions
-from planner.heuristics.abstractions.cartesian import Aim, Box, aims
+from planner.heuristics.abstractions.cartesian import Aim, Box, generate_aims
 from planner.heuristics.abstractions.cost_partitioning_kernel import Lookup, Trees
-from planner.heuristics.abstractions.projections import Condition, Moves, Pattern, factors
+from planner.heuristics.abstractions.projections import Condition, Moves, Pattern, compute_factors
 from planner.heuristics.abstractions.refinement_kernel import Form, Refinement
-from planner.jit.arrays import empty_index, flat, index, lengthened, words, zeros
+from planner.jit.arrays import empty_index, flatten, index, lengthen, words, zeros
 from planner.jit.common_kernel import DONE, FULL, NOTHING, PAUSED
 from planner.jit.library import Call
 from planner.search.search_run import Pauses
@@ -30,12 +30,12 @@ FEW: Final = 1 << 12
 """Elements for which there is room at first."""
 
 
-def no_spaces() -> Abstractions:
+def make_spaces() -> Abstractions:
     """Return room for some spaces."""
     return Abstractions(*(index([0]) * FEW for _ in Abstractions._fields))
 
 
-def lengthen(spaces: Abstractions, counts: array[int]) -> None:
+def lengthen_spaces(spaces: Abstractions, counts: array[int]) -> None:
     """Double the room in `spaces`, of which there is so much, where half is taken, or else everywhere."""
     by_field = {
         "state_start": kernel.ABSTRACTIONS,
@@ -50,21 +50,21 @@ def lengthen(spaces: Abstractions, counts: array[int]) -> None:
     }
     short = [name for name, place in by_field.items() if 2 * counts[place] > len(getattr(spaces, name))]
     for name in short or by_field:
-        lengthened(getattr(spaces, name), 2 * len(getattr(spaces, name)))
+        lengthen(getattr(spaces, name), 2 * len(getattr(spaces, name)))
 
 
 MOST_VALUES: Final = 20_000
 """Values of all variables up to which pairs of them are looked at: they take 50 MB then."""
 
 
-def packed_moves(task: Task, moves: Moves) -> kernel.Moves:
+def pack_moves(task: Task, moves: Moves) -> kernel.Moves:
     """Return `moves` as arrays."""
     touches = [options for touched in moves.touches for options in touched.values()]
     options = [option for each in touches for option in each]
-    condition_start, condition = flat([[variable for variable, _ in option.conditions] for option in options])
-    affecting_start, affecting = flat(moves.affecting)
+    condition_start, condition = flatten([[variable for variable, _ in option.conditions] for option in options])
+    affecting_start, affecting = flatten(moves.affecting)
     return kernel.Moves(
-        flat([range(len(touched)) for touched in moves.touches])[0],
+        flatten([range(len(touched)) for touched in moves.touches])[0],
         index(variable for touched in moves.touches for variable in touched),
         index(accumulate(map(len, touches), initial=0)),
         index(NOTHING if option.origin is None else option.origin for option in options),
@@ -76,11 +76,11 @@ def packed_moves(task: Task, moves: Moves) -> kernel.Moves:
         affecting,
         index(moves.sizes),
         index(accumulate(moves.sizes, initial=0)),
-        _excluded(task, moves),
+        _pack_exclusions(task, moves),
     )
 
 
-def _excluded(task: Task, moves: Moves) -> array[int]:
+def _pack_exclusions(task: Task, moves: Moves) -> array[int]:
     """Return which values are never together, a row of bits for each; nothing if there are too many."""
     first = list(accumulate(moves.sizes, initial=0))
     if first[-1] > MOST_VALUES:
@@ -132,9 +132,9 @@ class Gathered(NamedTuple):
     roots: list[int]
 
 
-def nothing_gathered() -> Gathered:
+def gather_nothing() -> Gathered:
     """Return no abstractions, and room for some."""
-    return Gathered(no_spaces(), zeros(projections_kernel.COUNTS), Trees(*map(index, [[]] * 8)), [])
+    return Gathered(make_spaces(), zeros(projections_kernel.COUNTS), Trees(*map(index, [[]] * 8)), [])
 
 
 class Cartesian:
@@ -146,20 +146,20 @@ class Cartesian:
     def __init__(self, board: Board, moves: Moves, arrays: projections_kernel.Moves, *, anywhere: bool = False) -> None:
         self._anywhere = anywhere
         self._moves, self._arrays, self._entries = moves, arrays, board.entries
-        self.form = form_of(moves, board.costs)
+        self.form = choose_form(moves, board.costs)
         self._group = empty_index(board.actions)
         coding, many = board.packed.coding, len(moves.sizes)
         places = {"word": coding.word[:many], "shift": coding.shift[:many], "mask": coding.mask[:many]}
-        none = nothing_gathered()
+        none = gather_nothing()
         self.gathered = none._replace(trees=none.trees._replace(**places))
 
     def make(self, work: int) -> Pauses:
         """Make abstractions, for about so many steps; yields often."""
         wanted = []
-        for aim in aims(self._moves, self._before):
+        for aim in generate_aims(self._moves, self._before):
             wanted.append(aim)
             yield
-        made, spent = room_for(self.form), 0
+        made, spent = make_refinement(self.form), 0
         for number, aim in enumerate(wanted):
             rest, left = len(wanted) - number, MOST_EDGES - self.gathered.counts[projections_kernel.EDGES]
             edges = min(left, LARGEST, 2 * left // rest)
@@ -170,7 +170,7 @@ class Cartesian:
 
     def _refined(self, made: Refinement, aim: Aim, work: int, edges: int) -> Pauses:
         """Refine an abstraction anew, for about so many steps or transitions."""
-        box = packed_box(aim.box, self.form)
+        box = pack_box(aim.box, self.form)
         made.counts[kernel_cartesian.STATES] = made.counts[kernel_cartesian.STEPS] = made.counts[
             kernel_cartesian.EDGES
         ] = 0
@@ -181,7 +181,7 @@ class Cartesian:
             and outcome != DONE
         ):
             outcome = self._entries["refine"](WORK, int(aim.inside), self._arrays, self.form, box, made)
-            if outcome == FULL and not _grown(made):
+            if outcome == FULL and not _lengthen_refinement(made):
                 break
             yield
 
@@ -189,8 +189,11 @@ class Cartesian:
         """Add a refinement to the others."""
         spaces, counts, trees, roots = self.gathered
         anywhere = int(self._anywhere)
-        while self._entries["settle"](anywhere, self._arrays, self.form, made, spaces, self._group, counts) == FULL:
-            lengthen(spaces, counts)
+        while (
+            self._entries["add_refinement"](anywhere, self._arrays, self.form, made, spaces, self._group, counts)
+            == FULL
+        ):
+            lengthen_spaces(spaces, counts)
         nodes, root, pieces = made.counts[kernel_cartesian.NODES], len(trees.variable), len(trees.piece)
         roots.append(root)
         trees.variable.extend(made.variable[:nodes])
@@ -198,12 +201,12 @@ class Cartesian:
         trees.high.extend(made.high[:nodes])
         trees.bit.extend(made.bit[:nodes])
         trees.piece.extend(made.piece[: made.counts[kernel_cartesian.PIECES]])
-        self._entries["plant"](trees, root, pieces)
+        self._entries["append_tree"](trees, root, pieces)
 
     def _before(self, value: Condition) -> tuple[Box, list[Condition]]:
         """Return what is reached before this value is, and what all need that may lead to it first."""
         moves, box, common = self._moves, index([0]) * self.form.word[-1], zeros(sum(self._moves.sizes))
-        many = self._entries["before"](self._arrays, self.form, *value, box, common)
+        many = self._entries["reach_without"](self._arrays, self.form, *value, box, common)
         first = accumulate(moves.sizes, initial=0)
         needed = [
             (variable, each)
@@ -211,10 +214,10 @@ class Cartesian:
             for each in range(size)
             if many and common[begin + each] == many and moves.initial[variable] != each
         ]
-        return unpacked_box(box, self.form, moves), needed
+        return unpack_box(box, self.form, moves), needed
 
 
-def form_of(moves: Moves, costs: list[int]) -> Form:
+def choose_form(moves: Moves, costs: list[int]) -> Form:
     """Return how boxes are written: what has at most a word of values shares one."""
     first, shift, mask, end, used = [], [], [], 0, BITS
     for size in moves.sizes:
@@ -231,7 +234,7 @@ def form_of(moves: Moves, costs: list[int]) -> Form:
     return Form(index([*first, end]), index(ends), index(shift), index(mask), index(moves.initial), prices)
 
 
-def packed_box(box: Box, form: Form) -> array[int]:
+def pack_box(box: Box, form: Form) -> array[int]:
     """Return a box as words."""
     found = index([0]) * form.word[-1]
     for variable, values in enumerate(box):
@@ -241,7 +244,7 @@ def packed_box(box: Box, form: Form) -> array[int]:
     return found
 
 
-def unpacked_box(box: array[int], form: Form, moves: Moves) -> Box:
+def unpack_box(box: array[int], form: Form, moves: Moves) -> Box:
     """Return what a box was made of."""
     places = zip(form.word, form.shift, moves.sizes, strict=False)
     return tuple(
@@ -252,7 +255,7 @@ def unpacked_box(box: array[int], form: Form, moves: Moves) -> Box:
     )
 
 
-def room_for(form: Form) -> Refinement:
+def make_refinement(form: Form) -> Refinement:
     """Return room for refining an abstraction."""
     made = {name: empty_index(FEW) for name in Refinement._fields}
     made |= {"counts": zeros(kernel_cartesian.COUNTS), "distance": zeros(FEW), "key": zeros(FEW)}
@@ -262,7 +265,7 @@ def room_for(form: Form) -> Refinement:
     return Refinement(**made)
 
 
-def _grown(made: Refinement) -> bool:
+def _lengthen_refinement(made: Refinement) -> bool:
     """Double what is used by half or more, or else everything that grows; return whether that was allowed."""
     if len(made.source) >= ROOM:
         return False
@@ -271,7 +274,7 @@ def _grown(made: Refinement) -> bool:
     used["key"] = used["heap"] = used["source"] + used["goal"]
     short = [name for name, many in used.items() if 2 * many >= len(getattr(made, name))]
     for name in short or used:
-        lengthened(getattr(made, name), 2 * len(getattr(made, name)))
+        lengthen(getattr(made, name), 2 * len(getattr(made, name)))
     return True
 
 
@@ -302,20 +305,20 @@ class Projections:
         anywhere: bool = False,
     ) -> None:
         self._anywhere = int(anywhere)
-        self._others = others or nothing_gathered()
+        self._others = others or gather_nothing()
         self._moves, self._arrays, self._packed, self._entries = moves, arrays, packed, entries
-        self._shop = _workshop(len(moves.sizes), len(moves.touches))
+        self._shop = _make_workshop(len(moves.sizes), len(moves.touches))
         self.patterns: list[Pattern] = []
         self.number: dict[Pattern, int] = {}
         self.counts = zeros(kernel.COUNTS)
-        self.spaces = no_spaces()
+        self.spaces = make_spaces()
         self.rank = empty_index(FEW)
         self.first_rank: list[int] = []
 
     def adopt(self, number: int) -> None:
         """Add a Cartesian abstraction."""
-        while self._entries["adopt"](number, self._others.spaces, self.spaces, self.counts) == FULL:
-            lengthen(self.spaces, self.counts)
+        while self._entries["copy_abstraction"](number, self._others.spaces, self.spaces, self.counts) == FULL:
+            lengthen_spaces(self.spaces, self.counts)
         self._name((~number,), 0)
 
     def _name(self, name: Pattern, ranks: int) -> None:
@@ -336,7 +339,7 @@ class Projections:
             return False
         arrays = kernel.Pattern(
             index(pattern),
-            index(factors(moves, pattern)),
+            index(compute_factors(moves, pattern)),
             index(moves.initial[variable] for variable in pattern),
             index(moves.goal.get(variable, NOTHING) for variable in pattern),
         )
@@ -356,9 +359,9 @@ class Projections:
 
     def _grow(self) -> None:
         """Lengthen what may be too short."""
-        lengthen(self.spaces, self.counts)
+        lengthen_spaces(self.spaces, self.counts)
         if self.counts[kernel.RANKS] + MOST_INDICES > len(self.rank):
-            lengthened(self.rank, max(2 * len(self.rank), len(self.rank) + MOST_INDICES))
+            lengthen(self.rank, max(2 * len(self.rank), len(self.rank) + MOST_INDICES))
 
     def lookup(self, patterns: Iterable[Pattern]) -> Lookup:
         """Return how the states of the abstractions of these names are found."""
@@ -369,7 +372,7 @@ class Projections:
                 starts.append(len(places))
                 first.append(self._others.roots[~pattern[0]])
                 continue
-            places += zip(pattern, factors(self._moves, pattern), strict=True)
+            places += zip(pattern, compute_factors(self._moves, pattern), strict=True)
             starts.append(len(places))
             first.append(len(ranks))
             begin = self.first_rank[self.number[pattern]]
@@ -386,7 +389,7 @@ class Projections:
         )
 
 
-def _workshop(variables: int, actions: int) -> kernel.Workshop:
+def _make_workshop(variables: int, actions: int) -> kernel.Workshop:
     """Return room for making projections."""
     entries = empty_index(4 * actions + MOST_RULES)
     by_variable, by_rule = empty_index(variables + 1), empty_index(MOST_RULES)

@@ -35,29 +35,29 @@ class Aim:
     inside: bool
 
 
-def aims(moves: Moves, before: Before) -> Iterator[Aim]:
+def generate_aims(moves: Moves, before: Before) -> Iterator[Aim]:
     """Yield landmarks, goals, and all goals together."""
-    full = everything(moves)
+    full = full_box(moves)
     goals = sorted(moves.goal.items())
-    yield from _landmarks(moves, [goal for goal in goals if moves.initial[goal[0]] != goal[1]], before)
+    yield from _generate_landmarks(moves, [goal for goal in goals if moves.initial[goal[0]] != goal[1]], before)
     for goal in goals:
-        yield Aim(_narrowed(full, [goal]), inside=True)
+        yield Aim(_narrow(full, [goal]), inside=True)
     if len(goals) > 1:
-        yield Aim(_narrowed(full, goals), inside=True)
+        yield Aim(_narrow(full, goals), inside=True)
 
 
-def everything(moves: Moves) -> Box:
+def full_box(moves: Moves) -> Box:
     """Return the box of all states."""
     return tuple([frozenset(range(size)) for size in moves.sizes])
 
 
-def _narrowed(box: Box, values: list[Condition]) -> Box:
+def _narrow(box: Box, values: list[Condition]) -> Box:
     """Return what of `box` has these values."""
     wanted = dict(values)
     return tuple([old & {wanted[variable]} if variable in wanted else old for variable, old in enumerate(box)])
 
 
-def _landmarks(moves: Moves, goals: list[Condition], before: Before) -> Iterator[Aim]:
+def _generate_landmarks(moves: Moves, goals: list[Condition], before: Before) -> Iterator[Aim]:
     """Yield the landmarks that come before the `goals`: what all need that may lead to one of them first."""
     waiting, known = list(goals), set(goals)
     while waiting and len(known) < MOST_LANDMARKS:
@@ -69,7 +69,7 @@ def _landmarks(moves: Moves, goals: list[Condition], before: Before) -> Iterator
         known.update(needed)
 
 
-def before(moves: Moves, value: Condition) -> tuple[Box, list[Condition]]:
+def reach_without(moves: Moves, value: Condition) -> tuple[Box, list[Condition]]:
     """Return what is reached without this value, and what all need that may lead to it first.
 
     The twin of `planner.heuristics.abstractions.cartesian_kernel`.
@@ -131,15 +131,15 @@ class Cartesian:
     goals: list[bool]
 
 
-def refined(moves: Moves, aim: Aim, prices: Sequence[int], most: int) -> Cartesian:
+def refine(moves: Moves, aim: Aim, prices: Sequence[int], most: int) -> Cartesian:
     """Return an abstraction of at most so many boxes, but enough for the `aim`; `prices` of actions are above 0."""
-    inside, others = everything(moves), []
+    inside, others = full_box(moves), []
     for variable, wanted in enumerate(aim.box):
         if not inside[variable] <= wanted:
             others.append(_with(inside, variable, inside[variable] - wanted))
             inside = _with(inside, variable, inside[variable] & wanted)
     made = Cartesian([*others, inside], [not aim.inside] * len(others) + [aim.inside])
-    while len(made.boxes) < most and (flaw := _flaw(moves, made, prices)):
+    while len(made.boxes) < most and (flaw := _find_flaw(moves, made, prices)):
         number, variable, kept = flaw
         box = made.boxes[number]
         made.boxes[number] = _with(box, variable, box[variable] - kept)
@@ -152,18 +152,18 @@ def _with(box: Box, variable: int, values: frozenset[int]) -> Box:
     return (*box[:variable], values, *box[variable + 1 :])
 
 
-def goes(moves: Moves, action: int, one: Box, other: Box) -> bool:
+def may_lead(moves: Moves, action: int, one: Box, other: Box) -> bool:
     """Return whether `action` may lead from a state in `one` to a state in `other`."""
     touched = moves.touches[action]
-    return all(_kept(touched.get(v, STAY), *pair) for v, pair in enumerate(zip(one, other, strict=True)))
+    return all(_keep_values(touched.get(v, STAY), *pair) for v, pair in enumerate(zip(one, other, strict=True)))
 
 
-def _kept(options: list[Option], one: frozenset[int], other: frozenset[int]) -> frozenset[int]:
+def _keep_values(options: list[Option], one: frozenset[int], other: frozenset[int]) -> frozenset[int]:
     """Return which values of `one` an option leads from to `other`."""
-    return frozenset([value for value in one if next(_afters(options, value, other), None) is not None])
+    return frozenset([value for value in one if next(_generate_outcomes(options, value, other), None) is not None])
 
 
-def _afters(options: list[Option], value: int, other: frozenset[int]) -> Iterator[int]:
+def _generate_outcomes(options: list[Option], value: int, other: frozenset[int]) -> Iterator[int]:
     """Yield what may become of `value` that is in `other`."""
     for option in options:
         if option.origin in (None, value):
@@ -172,18 +172,18 @@ def _afters(options: list[Option], value: int, other: frozenset[int]) -> Iterato
                 yield after
 
 
-def _flaw(moves: Moves, made: Cartesian, prices: Sequence[int]) -> tuple[int, int, frozenset[int]] | None:
+def _find_flaw(moves: Moves, made: Cartesian, prices: Sequence[int]) -> tuple[int, int, frozenset[int]] | None:
     """Return which box to split, by which variable, and the values that are kept together; None if nothing is wrong."""
-    ways, state = _ways(moves, made, prices), list(moves.initial)
+    ways, state = _find_ways(moves, made, prices), list(moves.initial)
     at = next(number for number, box in enumerate(made.boxes) if _contains(box, state))
     while not made.goals[at] and at in ways:
         action, after = ways[at]
         here, there, touched = made.boxes[at], made.boxes[after], moves.touches[action]
-        values = [next(_afters(touched.get(v, STAY), x, there[v]), None) for v, x in enumerate(state)]
+        values = [next(_generate_outcomes(touched.get(v, STAY), x, there[v]), None) for v, x in enumerate(state)]
         wrong = [variable for variable, value in enumerate(values) if value is None]
         if wrong:
             worst = min(wrong, key=lambda variable: len(here[variable]) / moves.sizes[variable])
-            return at, worst, _kept(touched.get(worst, STAY), here[worst], there[worst])
+            return at, worst, _keep_values(touched.get(worst, STAY), here[worst], there[worst])
         at, state = after, [value for value in values if value is not None]
     return None
 
@@ -192,7 +192,7 @@ def _contains(box: Box, state: Sequence[int]) -> bool:
     return all(value in values for value, values in zip(state, box, strict=True))
 
 
-def _ways(moves: Moves, made: Cartesian, prices: Sequence[int]) -> dict[int, Way]:
+def _find_ways(moves: Moves, made: Cartesian, prices: Sequence[int]) -> dict[int, Way]:
     """Return the first step of a cheapest way to a goal, for each box that has one (Dijkstra, 1959)."""
     ways: dict[int, Way] = {}
     heap: list[tuple[int, int, Way | None]] = [(0, number, None) for number, goal in enumerate(made.goals) if goal]
@@ -205,12 +205,12 @@ def _ways(moves: Moves, made: Cartesian, prices: Sequence[int]) -> dict[int, Way
                 ways[number] = way
             for source, box in enumerate(made.boxes):
                 for action, price in enumerate(prices):
-                    if source not in done and goes(moves, action, box, made.boxes[number]):
+                    if source not in done and may_lead(moves, action, box, made.boxes[number]):
                         heappush(heap, (near + price, source, (action, number)))
     return ways
 
 
-def space_of(moves: Moves, made: Cartesian, *, anywhere: bool = False) -> AbstractSpace:
+def make_space(moves: Moves, made: Cartesian, *, anywhere: bool = False) -> AbstractSpace:
     """Return the abstract state space: the index of a state is the number of its box.
 
     With `anywhere`, it has states that are not reached, too.
@@ -220,12 +220,12 @@ def space_of(moves: Moves, made: Cartesian, *, anywhere: bool = False) -> Abstra
         for action in range(len(moves.touches))
         for source, box in enumerate(made.boxes)
         for target, other in enumerate(made.boxes)
-        if goes(moves, action, box, other)
+        if may_lead(moves, action, box, other)
     ]
     first = {number for number, box in enumerate(made.boxes) if anywhere or _contains(box, moves.initial)}
-    reached = _closure(first, [(a, b) for a, b, _ in steps])
+    reached = _reach(first, [(a, b) for a, b, _ in steps])
     goals = {number for number, goal in enumerate(made.goals) if goal}
-    alive = sorted(reached & _closure(goals, [(b, a) for a, b, _ in steps]))
+    alive = sorted(reached & _reach(goals, [(b, a) for a, b, _ in steps]))
     rank = {number: place for place, number in enumerate(alive)}
     lively = [(rank[a], rank[b], action) for a, b, action in steps if a in rank and b in rank]
     used = sorted({action for a, b, action in lively if a != b})
@@ -238,7 +238,7 @@ def space_of(moves: Moves, made: Cartesian, *, anywhere: bool = False) -> Abstra
     )
 
 
-def _closure(first: set[int], steps: list[tuple[int, int]]) -> set[int]:
+def _reach(first: set[int], steps: list[tuple[int, int]]) -> set[int]:
     """Return what is reached from `first`."""
     found, before = set(first), -1
     while len(found) != before:

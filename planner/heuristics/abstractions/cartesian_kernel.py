@@ -20,17 +20,17 @@ from planner.heuristics.abstractions.refinement_kernel import (
     STEPS,
     Form,
     Refinement,
-    all_stale,
-    fallen,
-    goes,
-    has,
-    include,
-    let_begin,
-    let_end,
-    new_edge,
-    renew,
+    add_edge,
+    has_value,
+    include_value,
+    mark_all_stale,
+    mark_stale,
+    may_lead,
+    may_loop,
+    move_source,
+    move_target,
     size_of,
-    stays,
+    update_distances,
     width_of,
 )
 from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
@@ -46,40 +46,40 @@ def refine(work: int, inside: int, moves: Moves, form: Form, aim: Index, made: R
     """
     counts, variables = made.counts, len(form.mask)
     if not counts[STATES]:
-        _begin(moves, form, made)
+        _begin_refinement(moves, form, made)
     end = counts[STEPS] + work
     while counts[STEPS] < end:
         counts[STEPS] += 1
         cutting = counts[CUT] < variables
-        variable = counts[CUT] if cutting else _flaw(moves, form, made)
+        variable = counts[CUT] if cutting else _find_flaw(moves, form, made)
         if variable == NOTHING:
             return DONE
-        if not cutting or _cut(form, aim, made, variable):
+        if not cutting or _cut_variable(form, aim, made, variable):
             state = counts[AT]
             if not _has_room(moves, form, made, state, variable):
                 return FULL
-            new = _split(moves, form, made, state, variable)
+            new = _split_state(moves, form, made, state, variable)
             if cutting:
                 counts[INSIDE] = new
             else:
-                renew(form, made, fallen(form, made, state, new))
+                update_distances(form, made, mark_stale(form, made, state, new))
         if cutting:
             counts[CUT] += 1
             if counts[CUT] == variables:
-                _aim(form, made, inside)
+                _set_goals(form, made, inside)
     return PAUSED
 
 
 @kernel
-def _aim(form: Form, made: Refinement, inside: int) -> None:
+def _set_goals(form: Form, made: Refinement, inside: int) -> None:
     """Let what was cut out be the goal, or all else if not `inside`."""
     for state in range(made.counts[STATES]):
         made.goal[state] = inside if state == made.counts[INSIDE] else 1 - inside
-    renew(form, made, all_stale(made))
+    update_distances(form, made, mark_all_stale(made))
 
 
 @kernel
-def _begin(moves: Moves, form: Form, made: Refinement) -> None:
+def _begin_refinement(moves: Moves, form: Form, made: Refinement) -> None:
     """Let there be one state: the box of all values."""
     for place in range(COUNTS):
         made.counts[place] = 0
@@ -89,14 +89,14 @@ def _begin(moves: Moves, form: Form, made: Refinement) -> None:
     for variable in range(len(form.mask)):
         made.touch[variable] = NOTHING
         for value in range(moves.size[variable]):
-            include(form, made.box, variable, value)
-    _let_be(made, 0, 0)
+            include_value(form, made.box, variable, value)
+    _clear_state(made, 0, 0)
     made.variable[0] = NOTHING
     made.low[0] = 0
 
 
 @kernel
-def _let_be(made: Refinement, state: int, leaf: int) -> None:
+def _clear_state(made: Refinement, state: int, leaf: int) -> None:
     made.leaf[state] = leaf
     made.first_out[state] = NOTHING
     made.first_in[state] = NOTHING
@@ -107,7 +107,7 @@ def _let_be(made: Refinement, state: int, leaf: int) -> None:
 
 
 @kernel
-def _cut(form: Form, aim: Index, made: Refinement, variable: int) -> bool:
+def _cut_variable(form: Form, aim: Index, made: Refinement, variable: int) -> bool:
     """Write to `part` which values of the variable are in the aim; return whether these are not all."""
     made.counts[AT] = made.counts[INSIDE]
     base, differs = made.counts[AT] * width_of(form), False
@@ -119,7 +119,7 @@ def _cut(form: Form, aim: Index, made: Refinement, variable: int) -> bool:
 
 
 @kernel
-def _flaw(moves: Moves, form: Form, made: Refinement) -> int:
+def _find_flaw(moves: Moves, form: Form, made: Refinement) -> int:
     """Follow the cheapest way from the initial state to where the task does not; return a variable to split there.
 
     That is one with few values left, the `part` of which lets the way go on. `NOTHING` if the way is a plan, or there
@@ -133,9 +133,9 @@ def _flaw(moves: Moves, form: Form, made: Refinement) -> int:
         after, action = made.target[edge] + 0, made.action[edge] + 0
         for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
             made.touch[moves.variable[touch]] = touch
-        chosen = _worst(moves, form, made, at * width, after * width)
+        chosen = _choose_variable(moves, form, made, at * width, after * width)
         if chosen != NOTHING:
-            _keep(moves, form, made, chosen, at * width, after * width)
+            _write_part(moves, form, made, chosen, at * width, after * width)
             made.counts[AT] = at
         for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
             variable = moves.variable[touch] + 0
@@ -149,7 +149,7 @@ def _flaw(moves: Moves, form: Form, made: Refinement) -> int:
 
 
 @kernel
-def _worst(moves: Moves, form: Form, made: Refinement, one: int, other: int) -> int:
+def _choose_variable(moves: Moves, form: Form, made: Refinement, one: int, other: int) -> int:
     """Return the variable that does not follow to box `other` and has the least part of its values in box `one`."""
     chosen, least, of = NOTHING, 0, 1
     for variable in range(len(form.mask)):
@@ -166,18 +166,18 @@ def _value_after(moves: Moves, form: Form, made: Refinement, variable: int, othe
     """Return the value that the variable goes on with into box `other`; `NOTHING` if it cannot."""
     value, touch = made.value[variable] + 0, made.touch[variable] + 0
     if touch == NOTHING:
-        return value if has(form, made.box, other, variable, value) else NOTHING
+        return value if has_value(form, made.box, other, variable, value) else NOTHING
     for option in range(moves.option_start[touch], moves.option_start[touch + 1]):
         if moves.origin[option] == NOTHING or moves.origin[option] == value:
             target = moves.target[option] + 0
             after = value if target == NOTHING else target
-            if has(form, made.box, other, variable, after):
+            if has_value(form, made.box, other, variable, after):
                 return after
     return NOTHING
 
 
 @kernel
-def _keep(moves: Moves, form: Form, made: Refinement, variable: int, one: int, other: int) -> None:
+def _write_part(moves: Moves, form: Form, made: Refinement, variable: int, one: int, other: int) -> None:
     """Write to `part` the values of box `one` that go on into box `other`."""
     touch = made.touch[variable] + 0
     for word in range(form.word[variable], form.end[variable]):
@@ -189,9 +189,9 @@ def _keep(moves: Moves, form: Form, made: Refinement, variable: int, one: int, o
         origin, target = moves.origin[option] + 0, moves.target[option] + 0
         if origin != NOTHING:
             after = origin if target == NOTHING else target
-            if has(form, made.box, one, variable, origin) and has(form, made.box, other, variable, after):
-                include(form, made.part, variable, origin)
-        elif target == NOTHING or has(form, made.box, other, variable, target):
+            if has_value(form, made.box, one, variable, origin) and has_value(form, made.box, other, variable, after):
+                include_value(form, made.part, variable, origin)
+        elif target == NOTHING or has_value(form, made.box, other, variable, target):
             for word in range(form.word[variable], form.end[variable]):
                 more = made.box[one + word] & (form.mask[variable] + 0)
                 if target == NOTHING:
@@ -223,7 +223,7 @@ def _has_room(moves: Moves, form: Form, made: Refinement, state: int, variable: 
 
 
 @kernel
-def _split(moves: Moves, form: Form, made: Refinement, state: int, variable: int) -> int:
+def _split_state(moves: Moves, form: Form, made: Refinement, state: int, variable: int) -> int:
     """Let a new state have the `part` of the values of the variable, and this one the others; return the new one."""
     counts, width = made.counts, width_of(form)
     new = counts[STATES]
@@ -235,27 +235,27 @@ def _split(moves: Moves, form: Form, made: Refinement, state: int, variable: int
         part = made.part[word] + 0
         made.box[two + word] = (made.box[two + word] & ~(form.mask[variable] + 0) | part) & NOTHING
         made.box[one + word] = made.box[one + word] & ~part & NOTHING
-    _tell_apart(form, made, state, new, variable)
-    if counts[FIRST] == state and has(form, made.box, two, variable, form.initial[variable]):
+    _split_leaf(form, made, state, new, variable)
+    if counts[FIRST] == state and has_value(form, made.box, two, variable, form.initial[variable]):
         counts[FIRST] = new
-    _share_out(moves, form, made, state, new, variable)
-    _share_in(moves, form, made, state, new, variable)
+    _distribute_outgoing(moves, form, made, state, new, variable)
+    _distribute_incoming(moves, form, made, state, new, variable)
     for index in range(moves.affecting_start[variable], moves.affecting_start[variable + 1]):
         action = moves.affecting[index] + 0
         counts[STEPS] += 6
-        there = goes(moves, form, made.box, action, variable, one, two)
-        back = goes(moves, form, made.box, action, variable, two, one)
-        if (there or back) and stays(moves, form, made.box, action, variable, one):
+        there = may_lead(moves, form, made.box, action, variable, one, two)
+        back = may_lead(moves, form, made.box, action, variable, two, one)
+        if (there or back) and may_loop(moves, form, made.box, action, variable, one):
             counts[STEPS] += 20
             if there:
-                new_edge(made, state, new, action)
+                add_edge(made, state, new, action)
             if back:
-                new_edge(made, new, state, action)
+                add_edge(made, new, state, action)
     return new
 
 
 @kernel
-def _tell_apart(form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
+def _split_leaf(form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
     """Let a leaf become a node that tells both states apart."""
     counts, node = made.counts, made.leaf[state] + 0
     made.variable[node], made.low[node], made.high[node] = variable, counts[NODES], counts[NODES] + 1
@@ -264,7 +264,7 @@ def _tell_apart(form: Form, made: Refinement, state: int, new: int, variable: in
         made.piece[counts[PIECES]] = made.part[word]
         counts[PIECES] += 1
     distance, is_goal = made.distance[state], made.goal[state] + 0
-    _let_be(made, new, counts[NODES] + 1)
+    _clear_state(made, new, counts[NODES] + 1)
     made.distance[new], made.goal[new] = distance, is_goal
     made.leaf[state] = counts[NODES]
     for leaf in range(counts[NODES], counts[NODES] + 2):
@@ -274,7 +274,7 @@ def _tell_apart(form: Form, made: Refinement, state: int, new: int, variable: in
 
 
 @kernel
-def _share_out(moves: Moves, form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
+def _distribute_outgoing(moves: Moves, form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
     """Let transitions out of `state` begin at the states from which they go, and so the way."""
     width = width_of(form)
     way, edge = made.way[state] + 0, made.first_out[state] + 0
@@ -283,39 +283,39 @@ def _share_out(moves: Moves, form: Form, made: Refinement, state: int, new: int,
         after, action = made.next_out[edge] + 0, made.action[edge] + 0
         target = made.target[edge] + 0
         made.counts[STEPS] += 10
-        old = goes(moves, form, made.box, action, variable, state * width, target * width)
+        old = may_lead(moves, form, made.box, action, variable, state * width, target * width)
         if edge == way and old:
             made.way[state] = edge
-        if goes(moves, form, made.box, action, variable, new * width, target * width):
+        if may_lead(moves, form, made.box, action, variable, new * width, target * width):
             another = edge
             if old:
-                another = new_edge(made, new, target, action)
+                another = add_edge(made, new, target, action)
             else:
-                let_begin(made, edge, new)
+                move_source(made, edge, new)
             if edge == way:
                 made.way[new] = another
         edge = after
 
 
 @kernel
-def _share_in(moves: Moves, form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
+def _distribute_incoming(moves: Moves, form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
     """Let transitions into `state` end at the states to which they go."""
     width, edge = width_of(form), made.first_in[state] + 0
     while edge != NOTHING:
         after, action = made.next_in[edge] + 0, made.action[edge] + 0
         source = made.source[edge] + 0
         made.counts[STEPS] += 10
-        if goes(moves, form, made.box, action, variable, source * width, new * width):
-            if goes(moves, form, made.box, action, variable, source * width, state * width):
-                new_edge(made, source, new, action)
+        if may_lead(moves, form, made.box, action, variable, source * width, new * width):
+            if may_lead(moves, form, made.box, action, variable, source * width, state * width):
+                add_edge(made, source, new, action)
             else:
-                let_end(made, edge, new)
+                move_target(made, edge, new)
         edge = after
 
 
 @entry
 @kernel
-def before(moves: Moves, form: Form, variable: int, value: int, box: Index, common: Words) -> int:
+def reach_without(moves: Moves, form: Form, variable: int, value: int, box: Index, common: Words) -> int:
     """Write to `box` which values are reached without this one.
 
     Returns how many actions may lead to it first; `common` is how many of these need each value (numbered as in
@@ -324,18 +324,18 @@ def before(moves: Moves, form: Form, variable: int, value: int, box: Index, comm
     for word in range(len(box)):
         box[word] = 0
     for each in range(len(form.mask)):
-        include(form, box, each, form.initial[each] + 0)
+        include_value(form, box, each, form.initial[each] + 0)
     going = True
     while going:
         going = False
         for action in range(len(moves.touch_start) - 1):
-            if _is_possible(moves, form, box, action) and _reach(moves, form, box, action, variable, value):
+            if _is_possible(moves, form, box, action) and _reach_values(moves, form, box, action, variable, value):
                 going = True
-    return _count(moves, form, variable, value, box, common)
+    return _count_leading(moves, form, variable, value, box, common)
 
 
 @kernel
-def _count(moves: Moves, form: Form, variable: int, value: int, box: Index, common: Words) -> int:
+def _count_leading(moves: Moves, form: Form, variable: int, value: int, box: Index, common: Words) -> int:
     """Return how many actions may lead to this value from the `box`; write to `common` what they need."""
     for each in range(len(common)):
         common[each] = 0
@@ -356,22 +356,26 @@ def _is_possible(moves: Moves, form: Form, box: Index, action: int) -> bool:
         able = False
         for option in range(moves.option_start[touch], moves.option_start[touch + 1]):
             origin = moves.origin[option] + 0
-            able = able or origin == NOTHING or has(form, box, 0, moves.variable[touch] + 0, origin)
+            able = able or origin == NOTHING or has_value(form, box, 0, moves.variable[touch] + 0, origin)
         if not able:
             return False
     return True
 
 
 @kernel
-def _reach(moves: Moves, form: Form, box: Index, action: int, variable: int, value: int) -> bool:
+def _reach_values(moves: Moves, form: Form, box: Index, action: int, variable: int, value: int) -> bool:
     """Include what `action` leads to, but not this value; return whether any of it is new."""
     is_new = False
     for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
         each = moves.variable[touch] + 0
         for option in range(moves.option_start[touch], moves.option_start[touch + 1]):
             target = moves.target[option] + 0
-            if target != NOTHING and not (each == variable and target == value) and not has(form, box, 0, each, target):
-                include(form, box, each, target)
+            if (
+                target != NOTHING
+                and not (each == variable and target == value)
+                and not has_value(form, box, 0, each, target)
+            ):
+                include_value(form, box, each, target)
                 is_new = True
     return is_new
 

@@ -34,10 +34,10 @@ class Estimate:
     """The estimates for a task by `spaces`, its projections to `patterns`."""
 
     def __init__(self, made: Moves, patterns: Sequence[Pattern], spaces: Sequence[AbstractSpace]) -> None:
-        from planner.heuristics.abstractions.projections import factors
+        from planner.heuristics.abstractions.projections import compute_factors
 
         self._places, self._spaces = made.places, spaces
-        self._indices = [tuple(zip(pattern, factors(made, pattern), strict=True)) for pattern in patterns]
+        self._indices = [tuple(zip(pattern, compute_factors(made, pattern), strict=True)) for pattern in patterns]
         self._variables = len(made.sizes)
         self.orders: list[tuple[Sequence[int], list[list[int]]]] = []
         """Each an order, and the distances in its abstractions."""
@@ -47,7 +47,7 @@ class Estimate:
         states = self.located(state)
         if states is None:
             return INFINITY
-        return max([total(states, order, tables) for order, tables in self.orders], default=0)
+        return max([sum_distances(states, order, tables) for order, tables in self.orders], default=0)
 
     def located(self, state: State) -> list[int] | None:
         """Return the abstract states of `state` by their numbers; None if one of them is dead."""
@@ -64,24 +64,24 @@ class Estimate:
         return found
 
 
-def total(states: Sequence[int], order: Sequence[int], tables: Sequence[Sequence[int]]) -> int:
+def sum_distances(states: Sequence[int], order: Sequence[int], tables: Sequence[Sequence[int]]) -> int:
     """Return what the distances of abstract `states`, by abstraction, add up to."""
     return sum([table[states[number]] for number, table in zip(order, tables, strict=True)])
 
 
 def build(task: Task, costs: list[int], check: Check) -> Heuristic:
     """Return the heuristic for `task`."""
-    from planner.heuristics.abstractions.projections import exclusion, moves, project
-    from planner.task.packed_task_compiled import packing
+    from planner.heuristics.abstractions.projections import find_moves, make_exclusion, project
+    from planner.task.packed_task_compiled import choose_packing
 
-    made = moves(task, packing(task), check)
-    excluded, patterns, spaces = exclusion(task, made), [], []
-    for pattern in _patterns(made):
+    made = find_moves(task, choose_packing(task), check)
+    excluded, patterns, spaces = make_exclusion(task, made), [], []
+    for pattern in _select_patterns(made):
         check()
         patterns.append(pattern)
         spaces.append(project(made, pattern, excluded))
     estimate = Estimate(made, patterns, spaces)
-    diversify(estimate, spaces, costs, _walked(task, check), check)
+    diversify(estimate, spaces, costs, _sample_states(task, check), check)
     return estimate
 
 
@@ -90,31 +90,31 @@ def diversify(
 ) -> None:
     """Find orders that are good for some of the `states`, and add them to `estimate`."""
     samples = [located for state in states if (located := estimate.located(state)) is not None]
-    alone, taken = [space.distances(costs) for space in spaces], stolen(spaces, costs)
+    alone, taken = [space.distances(costs) for space in spaces], measure_stolen(spaces, costs)
     best = [-1] * len(samples)
     for sample in samples:
         check()
-        order = best_order([table[state] for table, state in zip(alone, sample, strict=True)], taken)
-        tables = shared(spaces, order, costs)
-        values = [total(states, order, tables) for states in samples]
+        order = order_abstractions([table[state] for table, state in zip(alone, sample, strict=True)], taken)
+        tables = share_costs(spaces, order, costs)
+        values = [sum_distances(states, order, tables) for states in samples]
         if any(value > before for value, before in zip(values, best, strict=True)):
             estimate.orders.append((order, tables))
             best = [max(pair) for pair in zip(values, best, strict=True)]
 
 
-def _patterns(made: Moves) -> Iterator[Pattern]:
+def _select_patterns(made: Moves) -> Iterator[Pattern]:
     """Yield the patterns that plain Python has the time for."""
-    from planner.heuristics.abstractions.projections import interesting
+    from planner.heuristics.abstractions.projections import generate_interesting
 
     work = 0
-    for pattern in interesting(made, LARGEST):
+    for pattern in generate_interesting(made, LARGEST):
         work += made.product(pattern) * (1 + sum([len(made.affecting[variable]) for variable in pattern]))
         if work > MOST_WORK:
             return
         yield pattern
 
 
-def _walked(task: Task, check: Check) -> Iterator[State]:
+def _sample_states(task: Task, check: Check) -> Iterator[State]:
     """Yield the initial state, and where random walks end."""
     from planner.task.state_space import Space
 
@@ -135,7 +135,7 @@ def _walked(task: Task, check: Check) -> Iterator[State]:
 SCP = Kind(build, "saturated cost partitionings over abstractions", admissible=True, consistent=True)
 
 
-def best_order(estimates: Sequence[int], stolen: Sequence[int]) -> list[int]:
+def order_abstractions(estimates: Sequence[int], stolen: Sequence[int]) -> list[int]:
     """Return the numbers of the abstractions, those first that estimate much of a state for what they take of others.
 
     (Seipp, Keller and Helmert, 2020.)
@@ -143,7 +143,7 @@ def best_order(estimates: Sequence[int], stolen: Sequence[int]) -> list[int]:
     return sorted(range(len(estimates)), key=lambda number: -estimates[number] / max(1, stolen[number]))
 
 
-def shared(spaces: Sequence[AbstractSpace], order: Sequence[int], costs: Sequence[int]) -> list[list[int]]:
+def share_costs(spaces: Sequence[AbstractSpace], order: Sequence[int], costs: Sequence[int]) -> list[list[int]]:
     """Return the distances in each of the `spaces`, by place in the `order`."""
     left, tables = list(costs), []
     for number in order:
@@ -154,7 +154,7 @@ def shared(spaces: Sequence[AbstractSpace], order: Sequence[int], costs: Sequenc
     return tables
 
 
-def stolen(spaces: Sequence[AbstractSpace], costs: Sequence[int]) -> list[int]:
+def measure_stolen(spaces: Sequence[AbstractSpace], costs: Sequence[int]) -> list[int]:
     """Return what each of the `spaces`, if it has all that it needs, takes of what others need."""
     needs = [space.needs(space.distances(costs)) for space in spaces]
     wanted = [0] * len(costs)

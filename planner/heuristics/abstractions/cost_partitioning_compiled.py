@@ -16,10 +16,17 @@ from typing import Final
 from planner.heuristics.abstractions import abstract_states_kernel as kernel
 from planner.heuristics.abstractions import projections_kernel as n
 from planner.heuristics.abstractions.abstract_states_kernel import NO_NEED, Shares
-from planner.heuristics.abstractions.abstractions_compiled import Cartesian, Gathered, Projections, packed_moves
-from planner.heuristics.abstractions.cost_partitioning import best_order
+from planner.heuristics.abstractions.abstractions_compiled import Cartesian, Gathered, Projections, pack_moves
+from planner.heuristics.abstractions.cost_partitioning import order_abstractions
 from planner.heuristics.abstractions.cost_partitioning_kernel import Samples, Tables
-from planner.heuristics.abstractions.projections import Moves, Pattern, grown, interesting, links_of, moves
+from planner.heuristics.abstractions.projections import (
+    Moves,
+    Pattern,
+    find_moves,
+    generate_interesting,
+    generate_random,
+    links_of,
+)
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, words, zeros
 from planner.lightweight import dataclass
@@ -40,7 +47,7 @@ class Sharing:
         starts, edges = projections.spaces.state_start[: len(self.every) + 1], projections.spaces.edge_start
         self._sizes = [after - before for before, after in pairwise(starts)]
         self.works = [8 * (edges[after] - edges[before]) + 20 * (after - before) for before, after in pairwise(starts)]
-        self._shares = room_for(projections, board.costs)
+        self._shares = make_shares(projections, board.costs)
         self._first = words(accumulate(self._sizes, initial=0))
         self._alone, self._table = empty_index(self._first[-1]), empty_index(self._first[-1])
         self._stolen = zeros(len(self.every))
@@ -58,7 +65,7 @@ class Sharing:
     def best_order(self, samples: Samples, sample: int) -> list[int]:
         """Return an order that should be good for a sample."""
         values = self.values(samples, sample)
-        places = best_order([values[number] for number in self.useful], self._stolen)
+        places = order_abstractions([values[number] for number in self.useful], self._stolen)
         return [self.useful[place] for place in places]
 
     def values(self, samples: Samples, sample: int) -> list[int]:
@@ -76,31 +83,31 @@ class Sharing:
 
     def _run(self, mode: int, order: Iterable[int], base: array[int], table: array[int]) -> Pauses:
         numbers, at = index(order), 0
-        share = self._board.entries["share"]
+        share = self._board.entries["share_costs"]
         while at < len(numbers):
             at = share(mode, WORK, at, self.projections.spaces, self._shares, numbers, base, table, self._stolen)
             yield
 
 
-def room_for(projections: Projections, costs: Iterable[int]) -> Shares:
+def make_shares(projections: Projections, costs: Iterable[int]) -> Shares:
     """Return room for sharing `costs` among `projections`."""
     spaces, left = projections.spaces, words(costs)
     states = spaces.state_start[: len(projections.patterns) + 1]
     edges = [spaces.edge_start[state] for state in states]
-    groups = _widest(spaces.group_start[: len(states)])
+    groups = _find_widest(spaces.group_start[: len(states)])
     return Shares(
         left,
         zeros(len(left)),
         words([NO_NEED]) * len(left),
         zeros(groups),
         zeros(groups),
-        zeros(_widest(states) + _widest(edges)),
-        empty_index(_widest(states) + _widest(edges)),
-        zeros(_widest(states)),
+        zeros(_find_widest(states) + _find_widest(edges)),
+        empty_index(_find_widest(states) + _find_widest(edges)),
+        zeros(_find_widest(states)),
     )
 
 
-def _widest(starts: Sequence[int]) -> int:
+def _find_widest(starts: Sequence[int]) -> int:
     return max([after - before for before, after in pairwise(starts)], default=0)
 
 
@@ -108,14 +115,14 @@ LONGEST: Final = 1000
 """Steps of random walks, on average."""
 
 
-def samples_of(board: Board, sharing: Sharing, states: Sequence[Sequence[int]], most: int = 0) -> Samples:
+def make_samples(board: Board, sharing: Sharing, states: Sequence[Sequence[int]], most: int = 0) -> Samples:
     """Return those of the `states`, given by their words, that are not dead, with room for up to `most` of them."""
     parts, width = len(sharing.every), board.packed.words
     found, room = Samples(zeros(3), words([]), index([]), words([])), zeros(1)
     shown = Tables(sharing.lookup, index([0]), index([]), words([]), index([]), index([0]) * (parts + 1))
     for state in states:
         room[:] = words(state)
-        if board.entries["place"](shown, room):
+        if board.entries["locate_state"](shown, room):
             found.state.extend(room)
             found.at.extend(shown.at[:parts])
             found.counts[0] += 1
@@ -126,15 +133,15 @@ def samples_of(board: Board, sharing: Sharing, states: Sequence[Sequence[int]], 
     return found
 
 
-def walked(board: Board, sharing: Sharing, most: int) -> Generator[None, None, Samples]:
+def sample_walks(board: Board, sharing: Sharing, most: int) -> Generator[None, None, Samples]:
     """Return up to `most` samples: the initial state, and where random walks end; none if that is dead."""
-    samples = samples_of(board, sharing, [board.initial], most)
+    samples = make_samples(board, sharing, [board.initial], most)
     if not samples.counts[0]:
         return samples
     average = max(1, sum(board.costs) // max(1, board.actions))
     far = max(sharing.values(samples, 0), default=0)
     length = max(2, min(LONGEST, 2 * far // average))
-    walk, number = board.entries["walk"], zeros(slot.HOW_MANY)
+    walk, number = board.entries["walk_randomly"], zeros(slot.HOW_MANY)
     while not walk(WORK, length, number, board.space, sharing.lookup, samples, board.found, board.stack):
         yield
     return samples
@@ -192,21 +199,21 @@ class Partitions:
 
     def prepare(self) -> Pauses:
         """Make abstractions, and find orders, for as long as each may take; yields often."""
-        made = self._moves = moves(self._board.task, self._board.packed, self._board.check)
+        made = self._moves = find_moves(self._board.task, self._board.packed, self._board.check)
         yield
         # what stands for a reached state may be none
         self._anywhere = self._board.orbits is not None
-        self._arrays = packed_moves(self._board.task, made)
+        self._arrays = pack_moves(self._board.task, made)
         yield
         cartesian = Cartesian(self._board, made, self._arrays, anywhere=self._anywhere)
         yield from cartesian.make(REFINING)
         self._cartesian = cartesian.gathered
         links = links_of(made)
         yield
-        larger = interesting(made, LARGEST, least=SMALL + 1, links=links)
-        self._sources = (interesting(made, SMALL, links=links), grown(made, SIZES, links), larger)
+        larger = generate_interesting(made, LARGEST, least=SMALL + 1, links=links)
+        self._sources = (generate_interesting(made, SMALL, links=links), generate_random(made, SIZES, links), larger)
         yield from self._collect(BUILDING)
-        samples = yield from walked(self._board, self._sharing, self._most_samples)
+        samples = yield from sample_walks(self._board, self._sharing, self._most_samples)
         yield from self._find(samples, SHARING)
 
     def renew(self, states: Sequence[Sequence[int]], work: int) -> Generator[None, None, bool]:
@@ -216,9 +223,9 @@ class Partitions:
         """
         before = len(self.orders)
         yield from self._collect(work // 2)
-        samples = samples_of(self._board, self._sharing, states)
+        samples = make_samples(self._board, self._sharing, states)
         for order in self.orders:
-            self._board.entries["judge"](self._shown([order]), samples)
+            self._board.entries["judge_order"](self._shown([order]), samples)
         yield from self._find(samples, work // 2)
         return len(self.orders) > before
 
@@ -270,7 +277,7 @@ class Partitions:
 
     def _judge(self, made: Tables, samples: Samples, *, every: bool) -> None:
         """Keep an order that is better for any sample; if `every` abstraction takes part, note what is of use."""
-        better = self._board.entries["judge"](made, samples)
+        better = self._board.entries["judge_order"](made, samples)
         if better or every:
             kept = self._kept(made)
             self._useful.update(kept.patterns)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from planner.heuristics.abstractions.abstract_states_kernel import Abstractions
 from planner.heuristics.abstractions.projections_kernel import ABSTRACTIONS, EDGES, GROUPS, LABELS, STATES, Moves
-from planner.heuristics.abstractions.refinement_kernel import FIRST, Form, Refinement, stays, width_of
+from planner.heuristics.abstractions.refinement_kernel import FIRST, Form, Refinement, may_loop, width_of
 from planner.heuristics.abstractions.refinement_kernel import STATES as BOXES
 from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, Index, Words, entry, kernel
 from planner.search.open_lists_kernel import drawn
@@ -66,13 +66,13 @@ class Tables(NamedTuple):
 
 
 @kernel
-def scp(tables: Tables, state: Words, base: int) -> int:
+def estimate_scp(tables: Tables, state: Words, base: int) -> int:
     """Return the estimate for the state at `state[base]`: `INFINITE` for a dead end."""
     if not locate(tables.lookup, state, base, tables.at, 0):
         return INFINITE
     best = 0
     for order in range(len(tables.start) - 1):
-        best = max(best, total(tables, order, tables.at, 0))
+        best = max(best, sum_distances(tables, order, tables.at, 0))
     return best
 
 
@@ -82,7 +82,7 @@ def locate(lookup: Lookup, state: Words, base: int, at: Index, first: int) -> bo
     for number in range(len(lookup.start) - 1):
         begin, end, index = lookup.start[number] + 0, lookup.start[number + 1] + 0, lookup.first[number]
         if begin == end:
-            rank = _leaf(lookup.trees, state, base, index)
+            rank = _find_leaf(lookup.trees, state, base, index)
         else:
             for place in range(begin, end):
                 value = state[base + lookup.word[place]] >> lookup.shift[place] & lookup.mask[place]
@@ -95,7 +95,7 @@ def locate(lookup: Lookup, state: Words, base: int, at: Index, first: int) -> bo
 
 
 @kernel
-def _leaf(trees: Trees, state: Words, base: int, node: int) -> int:
+def _find_leaf(trees: Trees, state: Words, base: int, node: int) -> int:
     """Return what the tree of this node says of the state."""
     variable = trees.variable[node] + 0
     while variable != NOTHING:
@@ -107,7 +107,7 @@ def _leaf(trees: Trees, state: Words, base: int, node: int) -> int:
 
 
 @kernel
-def total(tables: Tables, order: int, at: Index, first: int) -> int:
+def sum_distances(tables: Tables, order: int, at: Index, first: int) -> int:
     """Return what the distances of abstract states `at[first:]` add up to in an order."""
     value = 0
     for index in range(tables.start[order], tables.start[order + 1]):
@@ -131,7 +131,7 @@ class Samples(NamedTuple):
 
 @entry
 @kernel
-def walk(
+def walk_randomly(
     work: int, length: int, number: Words, space: Space, lookup: Lookup, samples: Samples, found: Index, stack: Index
 ) -> int:
     """Go on with random walks of about `length` steps from the initial state; keep where they end, unless it is dead.
@@ -171,18 +171,18 @@ def walk(
 
 @entry
 @kernel
-def place(tables: Tables, state: Words) -> int:
+def locate_state(tables: Tables, state: Words) -> int:
     """Write the numbers of the abstract states of the state at `state[0]` to `tables.at`; return 0 for a dead one."""
     return 1 if locate(tables.lookup, state, 0, tables.at, 0) else 0
 
 
 @entry
 @kernel
-def judge(tables: Tables, samples: Samples) -> int:
+def judge_order(tables: Tables, samples: Samples) -> int:
     """Let order 0 of `tables` count for the samples; return for how many it is better than all before."""
     better, parts = 0, len(tables.lookup.start) - 1
     for sample in range(samples.counts[0]):
-        value = total(tables, 0, samples.at, sample * parts)
+        value = sum_distances(tables, 0, samples.at, sample * parts)
         if value > samples.best[sample]:
             samples.best[sample] = value
             better += 1
@@ -191,7 +191,7 @@ def judge(tables: Tables, samples: Samples) -> int:
 
 @entry
 @kernel
-def settle(
+def add_refinement(
     anywhere: int, moves: Moves, form: Form, made: Refinement, spaces: Abstractions, group: Index, counts: Words
 ) -> int:
     """Add what a refinement came to to `spaces`, or return `FULL` where these are too short.
@@ -200,9 +200,9 @@ def settle(
     `anywhere`. Each action is a group by itself; the number of
     each is written to `group`. Leaves get the numbers of their states (`NOTHING` if these are left out).
     """
-    alive = _look(anywhere, made)
-    groups, edges = _count(made, group)
-    if not _is_room(spaces, counts, alive, edges, groups, groups):
+    alive = _mark_alive(anywhere, made)
+    groups, edges = _count_used(made, group)
+    if not has_room(spaces, counts, alive, edges, groups, groups):
         return FULL
     first, last = counts[GROUPS], counts[LABELS]
     for action in range(len(group)):
@@ -211,20 +211,20 @@ def settle(
             label = last + group[action] - first
             spaces.label_start[group[action]] = label
             spaces.label[label] = action
-            spaces.loops[group[action]] = 1 if _loops(moves, form, made, action) else 0
+            spaces.loops[group[action]] = 1 if _has_loop(moves, form, made, action) else 0
     number = counts[STATES]
     for state in range(made.counts[BOXES]):
         made.low[made.leaf[state]] = NOTHING
         if made.stale[state]:
             made.low[made.leaf[state]] = number - counts[STATES]
             number += 1
-    _write(made, spaces, group, counts)
-    _count_in(spaces, counts, number, counts[EDGES] + edges, first + groups, last + groups)
+    _write_edges(made, spaces, group, counts)
+    close_abstraction(spaces, counts, number, counts[EDGES] + edges, first + groups, last + groups)
     return DONE
 
 
 @kernel
-def _look(anywhere: int, made: Refinement) -> int:
+def _mark_alive(anywhere: int, made: Refinement) -> int:
     """Mark as `stale` the states that are reached, and from which the goal is; return how many there are."""
     first, done, waiting = made.counts[FIRST], 0, 0
     for state in range(made.counts[BOXES]):
@@ -248,7 +248,7 @@ def _look(anywhere: int, made: Refinement) -> int:
 
 
 @kernel
-def _count(made: Refinement, group: Index) -> tuple[int, int]:
+def _count_used(made: Refinement, group: Index) -> tuple[int, int]:
     """Return how many actions and transitions stay, and number these actions."""
     for action in range(len(group)):
         group[action] = NOTHING
@@ -266,7 +266,7 @@ def _count(made: Refinement, group: Index) -> tuple[int, int]:
 
 
 @kernel
-def _loops(moves: Moves, form: Form, made: Refinement, action: int) -> bool:
+def _has_loop(moves: Moves, form: Form, made: Refinement, action: int) -> bool:
     """Return whether `action` may leave a state as it is.
 
     The leaves of such states are found from the root on: not beyond nodes that tell apart what it leads from, and to.
@@ -280,16 +280,16 @@ def _loops(moves: Moves, form: Form, made: Refinement, action: int) -> bool:
         node = made.list[waiting] + 0
         if made.variable[node] == NOTHING:
             state = made.low[node] + 0
-            found = made.stale[state] != 0 and stays(moves, form, made.box, action, NOTHING, state * width)
+            found = made.stale[state] != 0 and may_loop(moves, form, made.box, action, NOTHING, state * width)
         else:
-            waiting = _sides(moves, made, node, waiting)
+            waiting = _push_sides(moves, made, node, waiting)
     for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
         made.touch[moves.variable[touch]] = NOTHING
     return found
 
 
 @kernel
-def _sides(moves: Moves, made: Refinement, node: int, waiting: int) -> int:
+def _push_sides(moves: Moves, made: Refinement, node: int, waiting: int) -> int:
     """Let those of both sides of a node wait between which the touch of its variable need not change."""
     touch, bit = made.touch[made.variable[node]] + 0, made.bit[node] + 0
     low, high = touch == NOTHING, touch == NOTHING
@@ -313,7 +313,7 @@ def _sides(moves: Moves, made: Refinement, node: int, waiting: int) -> int:
 
 @entry
 @kernel
-def plant(trees: Trees, root: int, pieces: int) -> int:
+def append_tree(trees: Trees, root: int, pieces: int) -> int:
     """Let nodes from `root` on, which were numbered from 0 on, and so the words of their sets, be in `trees`."""
     for node in range(root, len(trees.variable)):
         if trees.variable[node] != NOTHING:
@@ -324,7 +324,7 @@ def plant(trees: Trees, root: int, pieces: int) -> int:
 
 
 @kernel
-def _write(made: Refinement, spaces: Abstractions, group: Index, counts: Words) -> None:
+def _write_edges(made: Refinement, spaces: Abstractions, group: Index, counts: Words) -> None:
     number, last = counts[STATES], counts[EDGES]
     for state in range(made.counts[BOXES]):
         if made.stale[state]:
@@ -343,13 +343,13 @@ def _write(made: Refinement, spaces: Abstractions, group: Index, counts: Words) 
 
 @entry
 @kernel
-def adopt(number: int, old: Abstractions, spaces: Abstractions, counts: Words) -> int:
+def copy_abstraction(number: int, old: Abstractions, spaces: Abstractions, counts: Words) -> int:
     """Add abstraction `number` of `old` to `spaces`, or return `FULL` where these are too short."""
     first, last = old.state_start[number] + 0, old.state_start[number + 1] + 0
     group, groups = old.group_start[number] + 0, old.group_start[number + 1] + 0
     edge, edges = old.edge_start[first] + 0, old.edge_start[last] + 0
     label, labels = old.label_start[group] + 0, old.label_start[groups] + 0
-    if not _is_room(spaces, counts, last - first, edges - edge, groups - group, labels - label):
+    if not has_room(spaces, counts, last - first, edges - edge, groups - group, labels - label):
         return FULL
     by_state, by_group = counts[STATES] - first, counts[GROUPS] - group
     by_edge, by_label = counts[EDGES] - edge, counts[LABELS] - label
@@ -364,12 +364,12 @@ def adopt(number: int, old: Abstractions, spaces: Abstractions, counts: Words) -
         spaces.label_start[each + by_group] = old.label_start[each] + by_label
     for each in range(label, labels):
         spaces.label[each + by_label] = old.label[each]
-    _count_in(spaces, counts, last + by_state, edges + by_edge, groups + by_group, labels + by_label)
+    close_abstraction(spaces, counts, last + by_state, edges + by_edge, groups + by_group, labels + by_label)
     return DONE
 
 
 @kernel
-def _is_room(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> bool:
+def has_room(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> bool:
     return (
         counts[ABSTRACTIONS] + 2 <= len(spaces.state_start)
         and counts[STATES] + states + 1 <= len(spaces.edge_start)
@@ -380,7 +380,7 @@ def _is_room(spaces: Abstractions, counts: Words, states: int, edges: int, group
 
 
 @kernel
-def _count_in(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> None:
+def close_abstraction(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> None:
     """Count one more, after which there are so many of everything."""
     counts[STATES], counts[EDGES], counts[GROUPS], counts[LABELS] = states, edges, groups, labels
     counts[ABSTRACTIONS] += 1

@@ -126,7 +126,7 @@ class Moves:
         return states
 
 
-def moves(task: Task, packing: Packing, check: Callable[[], None]) -> Moves:
+def find_moves(task: Task, packing: Packing, check: Callable[[], None]) -> Moves:
     """Return the moves of `task`, with the values that they have in packed states."""
     coding, variables = packing.coding, len(task.variables)
     sizes = [end - first for first, end in pairwise([*coding.first, len(coding.fact)])][:variables]
@@ -139,40 +139,40 @@ def moves(task: Task, packing: Packing, check: Callable[[], None]) -> Moves:
     touches = []
     affecting: list[list[int]] = [[] for _ in sizes]
     for number, action in enumerate(checked(task.actions, check)):
-        touched = _touches(action, sizes, places)
+        touched = _find_touches(action, sizes, places)
         touches.append(touched)
         for variable, options in touched.items():
             if any(option.target not in (None, option.origin) for option in options):
                 affecting[variable].append(number)
     initial = [0] * variables
-    for variable, value in _values(task.initial, places).items():
+    for variable, value in _values_of(task.initial, places).items():
         initial[variable] = value
-    return Moves(sizes, places, touches, affecting, initial, _values(task.goal, places))
+    return Moves(sizes, places, touches, affecting, initial, _values_of(task.goal, places))
 
 
-def _values(facts: Iterable[int], places: list[Condition | None]) -> dict[int, int]:
+def _values_of(facts: Iterable[int], places: list[Condition | None]) -> dict[int, int]:
     """Return what `facts` say of variables: the last one counts, if several do."""
     return dict([place for fact in facts if (place := places[fact]) is not None])
 
 
-def _touches(action: GroundAction, sizes: list[int], places: list[Condition | None]) -> dict[int, list[Option]]:
+def _find_touches(action: GroundAction, sizes: list[int], places: list[Condition | None]) -> dict[int, list[Option]]:
     """Return the options of `action` by variable, ascending."""
-    needed = _values(action.precondition, places)
-    added = _values(action.adds, places)
+    needed = _values_of(action.precondition, places)
+    added = _values_of(action.adds, places)
     touched = {variable: [Option(value, added.pop(variable, None))] for variable, value in needed.items()}
     touched |= {variable: [Option(None, value)] for variable, value in added.items()}
-    added = _values(action.adds, places)
+    added = _values_of(action.adds, places)
     special = {place[0] for fact in action.deletes if (place := places[fact]) is not None and place[0] not in added}
     unconditional = ConditionalEffect((), action.adds, action.deletes)
     effects: dict[int, list[ConditionalEffect]] = {}
     for effect in (unconditional, *action.conditional):
-        changed = _values((*effect.adds, *effect.deletes), places).keys()
+        changed = _values_of((*effect.adds, *effect.deletes), places).keys()
         for variable in changed:
             effects.setdefault(variable, []).append(effect)
         if effect is not unconditional:
             special |= changed
     for variable in special:
-        options = _options(effects[variable], variable, sizes[variable], needed, places)
+        options = _find_options(effects[variable], variable, sizes[variable], needed, places)
         if options != [Option(None, None)]:
             touched[variable] = options
         else:
@@ -180,7 +180,7 @@ def _touches(action: GroundAction, sizes: list[int], places: list[Condition | No
     return dict(sorted(touched.items()))
 
 
-def _options(
+def _find_options(
     effects: list[ConditionalEffect],
     variable: int,
     size: int,
@@ -190,8 +190,8 @@ def _options(
     """Return what may become of `variable` by its `effects`, value by value; what may become of all is said once."""
     if variable in needed:
         value = needed[variable]
-        return [Option(value, *outcome) for outcome in _outcomes(effects, variable, value, needed, places)]
-    by_value = [_outcomes(effects, variable, value, needed, places) for value in range(size)]
+        return [Option(value, *outcome) for outcome in _find_outcomes(effects, variable, value, needed, places)]
+    by_value = [_find_outcomes(effects, variable, value, needed, places) for value in range(size)]
     always = [outcome for outcome in by_value[0] if all(outcome in outcomes for outcomes in by_value[1:])]
     kept = all((value, ()) in outcomes for value, outcomes in enumerate(by_value))
     options = [Option(None, *outcome) for outcome in always]
@@ -203,7 +203,7 @@ def _options(
     return options
 
 
-def _outcomes(
+def _find_outcomes(
     effects: list[ConditionalEffect],
     variable: int,
     value: int,
@@ -217,7 +217,7 @@ def _outcomes(
     known = {**needed, variable: value}
     added, deleted = [], []
     for effect in effects:
-        conditions = _left(effect.condition, known, places)
+        conditions = _simplify_condition(effect.condition, known, places)
         if conditions is not None:
             rest, is_sure = conditions
             added += [
@@ -233,7 +233,7 @@ def _outcomes(
     return list(dict.fromkeys(outcomes))
 
 
-def _left(
+def _simplify_condition(
     condition: tuple[int, ...], known: dict[int, int], places: list[Condition | None]
 ) -> tuple[tuple[Condition, ...], bool] | None:
     """Return what of `condition` is not `known`, and whether it holds for sure; None if it does not hold for sure."""
@@ -259,7 +259,7 @@ Rule = tuple[tuple[int | None, ...], tuple[int | None, ...]]
 """By position in the pattern: the values before (None: any) and after (None: the same)."""
 
 
-def exclusion(task: Task, moves: Moves) -> Exclusion:
+def make_exclusion(task: Task, moves: Moves) -> Exclusion:
     """Return which values exclude each other by the mutexes of `task`."""
     pairs = {
         (moves.places[one], moves.places[other])
@@ -271,7 +271,7 @@ def exclusion(task: Task, moves: Moves) -> Exclusion:
     return lambda variable, value, other, its_value: ((variable, value), (other, its_value)) in pairs
 
 
-def factors(moves: Moves, pattern: tuple[int, ...]) -> list[int]:
+def compute_factors(moves: Moves, pattern: tuple[int, ...]) -> list[int]:
     """Return by what to multiply the values of the variables of `pattern`, so that each sum is another one."""
     found, factor = [], 1
     for variable in pattern:
@@ -284,7 +284,7 @@ def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion, *, anyw
     """Return the projection to `pattern`; with `anywhere`, of states that are not reached, too."""
     rules: dict[Rule, list[int]] = {}
     for action in sorted({action for variable in pattern for action in moves.affecting[variable]}):
-        for rule in dict.fromkeys(_rules(moves, pattern, action)):
+        for rule in dict.fromkeys(_find_rules(moves, pattern, action)):
             rules.setdefault(rule, []).append(action)
     states = [tuple(reversed(each)) for each in product(*[range(moves.sizes[each]) for each in reversed(pattern)])]
     possible = {state for state in states if not _is_impossible(state, pattern, excluded)}
@@ -292,12 +292,12 @@ def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion, *, anyw
         (source, target, rule)
         for rule in rules
         for source in states
-        if source in possible and (target := _after(source, rule)) in possible
+        if source in possible and (target := _apply_rule(source, rule)) in possible
     ]
     goals = {state for state in possible if all(moves.goal.get(v, x) == x for v, x in zip(pattern, state, strict=True))}
     first = possible if anywhere else [tuple(moves.initial[v] for v in pattern)]
-    reached = _closure(first, [(a, b) for a, b, _ in edges])
-    alive = _closure(goals & reached, [(b, a) for a, b, _ in edges if a in reached])
+    reached = _reach_states(first, [(a, b) for a, b, _ in edges])
+    alive = _reach_states(goals & reached, [(b, a) for a, b, _ in edges if a in reached])
     rank = {state: number for number, state in enumerate([state for state in states if state in alive])}
     lively = [(rank[a], rank[b], rule) for a, b, rule in edges if a in alive and b in alive]
     used = [rule for rule in rules if any(rule is other for _, _, other in lively)]
@@ -311,7 +311,7 @@ def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion, *, anyw
     )
 
 
-def _rules(moves: Moves, pattern: tuple[int, ...], action: int) -> Iterator[Rule]:
+def _find_rules(moves: Moves, pattern: tuple[int, ...], action: int) -> Iterator[Rule]:
     """Yield what `action` may do: one rule for each way to choose an option for each variable."""
     touches = moves.touches[action]
     for chosen in product(*[touches.get(variable, [Option(None, None)]) for variable in pattern]):
@@ -335,14 +335,14 @@ def _is_impossible(state: Values, pattern: tuple[int, ...], excluded: Exclusion)
     )
 
 
-def _after(state: Values, rule: Rule) -> Values | None:
+def _apply_rule(state: Values, rule: Rule) -> Values | None:
     """Return the state after `rule`, or None where it does not apply."""
     if any(needed not in (None, value) for needed, value in zip(rule[0], state, strict=True)):
         return None
     return tuple([value if after is None else after for after, value in zip(rule[1], state, strict=True)])
 
 
-def _closure(first: Iterable[Values], edges: list[tuple[Values, Values]]) -> set[Values]:
+def _reach_states(first: Iterable[Values], edges: list[tuple[Values, Values]]) -> set[Values]:
     """Return what is reached from `first`."""
     below: dict[Values, list[Values]] = {}
     for source, target in edges:
@@ -362,7 +362,7 @@ Links = tuple[list[set[int]], list[set[int]]]
 """For each variable: those that changes of it need, and those that change together with it."""
 
 
-def interesting(moves: Moves, most: int, *, least: int = 1, links: Links | None = None) -> Iterator[Pattern]:
+def generate_interesting(moves: Moves, most: int, *, least: int = 1, links: Links | None = None) -> Iterator[Pattern]:
     """Yield the interesting patterns of `least` to `most` variables, by their size."""
     needed_by, changed_with = links or links_of(moves)
     level: dict[Pattern, None] = dict.fromkeys([(variable,) for variable in sorted(moves.goal)])
@@ -374,36 +374,38 @@ def interesting(moves: Moves, most: int, *, least: int = 1, links: Links | None 
                 [
                     tuple(sorted((*pattern, more)))
                     for pattern in level
-                    for more in _extensions(moves, pattern, needed_by, changed_with)
+                    for more in _find_extensions(moves, pattern, needed_by, changed_with)
                 ]
             )
 
 
-def grown(moves: Moves, sizes: Sequence[int], links: Links | None = None) -> Iterator[Pattern]:
+def generate_random(moves: Moves, sizes: Sequence[int], links: Links | None = None) -> Iterator[Pattern]:
     """Yield patterns grown at random from goal variables (Rovner, Sievers and Helmert, 2019), without end.
 
     They have as many states as go into one of the `sizes`, each at its turn.
     """
     needed_by, changed_with = links or links_of(moves)
     draw = random.Random(0)
-    for goal, most in zip(cycle(sorted(moves.goal)), _spread(sizes, len(moves.goal)), strict=False):
+    for goal, most in zip(cycle(sorted(moves.goal)), _cycle_sizes(sizes, len(moves.goal)), strict=False):
         pattern: Pattern = (goal,)
         while True:
             room = most // moves.product(pattern)
-            near = [each for each in _extensions(moves, pattern, needed_by, changed_with) if moves.sizes[each] <= room]
+            near = [
+                each for each in _find_extensions(moves, pattern, needed_by, changed_with) if moves.sizes[each] <= room
+            ]
             if not near:
                 break
             pattern = (*pattern, draw.choice(near))
         yield tuple(sorted(pattern))
 
 
-def _spread(sizes: Sequence[int], many: int) -> Iterator[int]:
+def _cycle_sizes(sizes: Sequence[int], many: int) -> Iterator[int]:
     """Yield each of the sizes for `many` patterns, over and over."""
     for size in cycle(sizes):
         yield from repeat(size, many)
 
 
-def _extensions(
+def _find_extensions(
     moves: Moves, pattern: Pattern, needed_by: list[set[int]], changed_with: list[set[int]]
 ) -> Iterator[int]:
     """Yield the variables that make `pattern` a larger one that is interesting."""

@@ -110,25 +110,25 @@ def project(
     counts[WORK] = 0
     for place in range(len(pattern.variable)):
         shop.position[pattern.variable[place]] = place
-    rules = _rules(moves, pattern, shop, counts)
-    states = _possible(moves, pattern, shop)
-    edges = _edges(moves, pattern, shop, rules) if rules >= 0 else -1
-    _forget(shop, max(rules, 0))
+    rules = _find_rules(moves, pattern, shop, counts)
+    states = _mark_possible(moves, pattern, shop)
+    edges = _write_edges(moves, pattern, shop, rules) if rules >= 0 else -1
+    _clear_table(shop, max(rules, 0))
     for place in range(len(pattern.variable)):
         shop.position[pattern.variable[place]] = NOTHING
     if edges < 0:
         counts[WORK] += 20 * len(shop.source)
         return EXHAUSTED
-    _look(anywhere, moves, pattern, shop, states, edges)
+    _mark_alive(anywhere, moves, pattern, shop, states, edges)
     counts[WORK] += 10 * states + 20 * edges
     if not _has_room(shop, spaces, rank, counts, states, edges, rules):
         return FULL
-    _write(moves, pattern, shop, spaces, rank, counts, states, edges, rules)
+    _write_space(moves, pattern, shop, spaces, rank, counts, states, edges, rules)
     return DONE
 
 
 @kernel
-def _rules(moves: Moves, pattern: Pattern, shop: Workshop, counts: Words) -> int:
+def _find_rules(moves: Moves, pattern: Pattern, shop: Workshop, counts: Words) -> int:
     """Find what actions may do to the pattern, each rule once, and its actions; return how many, or -1: too many.
 
     The number of entries of labels is written to `shop.next[-1]`.
@@ -145,16 +145,16 @@ def _rules(moves: Moves, pattern: Pattern, shop: Workshop, counts: Words) -> int
                 elif not shop.marked[action]:
                     shop.marked[action] = 1
                     counts[WORK] += 50
-                    after = _rules_of(moves, pattern, shop, action, rules)
+                    after = _enter_rules(moves, pattern, shop, action, rules)
                     if after < 0:
-                        _forget(shop, -1 - after)
+                        _clear_table(shop, -1 - after)
                         return -1
                     rules = after
     return rules
 
 
 @kernel
-def _forget(shop: Workshop, rules: int) -> None:
+def _clear_table(shop: Workshop, rules: int) -> None:
     """Empty the table of the first so many `rules`."""
     mask = len(shop.table) - 1
     for rule in range(rules):
@@ -165,7 +165,7 @@ def _forget(shop: Workshop, rules: int) -> None:
 
 
 @kernel
-def _rules_of(moves: Moves, pattern: Pattern, shop: Workshop, action: int, rules: int) -> int:
+def _enter_rules(moves: Moves, pattern: Pattern, shop: Workshop, action: int, rules: int) -> int:
     """Enter the rules of `action`, one for each way to choose options; return how many rules there are then.
 
     If there is no room for all of them, that is -1 less how many there are.
@@ -180,10 +180,10 @@ def _rules_of(moves: Moves, pattern: Pattern, shop: Workshop, action: int, rules
             shop.choice[place] = moves.option_start[touch]
     place = 0
     while place < size:
-        if _choose(moves, shop, size):
+        if _combine_options(moves, shop, size):
             if rules == len(shop.key) or shop.next[len(shop.next) - 1] == len(shop.next) - 1:
                 return -1 - rules
-            rules = _enter(moves, pattern, shop, action, rules)
+            rules = _enter_rule(moves, pattern, shop, action, rules)
         place = 0
         while place < size:
             touch = shop.touch[place]
@@ -197,7 +197,7 @@ def _rules_of(moves: Moves, pattern: Pattern, shop: Workshop, action: int, rules
 
 
 @kernel
-def _choose(moves: Moves, shop: Workshop, size: int) -> bool:
+def _combine_options(moves: Moves, shop: Workshop, size: int) -> bool:
     """Write what the chosen options do to `origin` and `target`; return whether their conditions agree."""
     for place in range(size):
         shop.origin[place] = shop.target[place] = NOTHING
@@ -219,7 +219,7 @@ def _choose(moves: Moves, shop: Workshop, size: int) -> bool:
 
 
 @kernel
-def _enter(moves: Moves, pattern: Pattern, shop: Workshop, action: int, rules: int) -> int:
+def _enter_rule(moves: Moves, pattern: Pattern, shop: Workshop, action: int, rules: int) -> int:
     """Add `action` to the rule of `origin` and `target`, a new one if need be; return how many rules there are."""
     key = 0
     for place in range(len(pattern.variable)):
@@ -253,7 +253,7 @@ def _enter(moves: Moves, pattern: Pattern, shop: Workshop, action: int, rules: i
 
 
 @kernel
-def _possible(moves: Moves, pattern: Pattern, shop: Workshop) -> int:
+def _mark_possible(moves: Moves, pattern: Pattern, shop: Workshop) -> int:
     """Mark the states no two values of which exclude each other; return how many states there are by index."""
     size, states = len(pattern.variable), 1
     for place in range(size):
@@ -262,22 +262,22 @@ def _possible(moves: Moves, pattern: Pattern, shop: Workshop) -> int:
     for state in range(states):
         shop.stage[state] = POSSIBLE
         for place in range(size if len(moves.excluded) else 0):
-            one = moves.first[pattern.variable[place]] + _value(moves, pattern, state, place)
+            one = moves.first[pattern.variable[place]] + _value_of(moves, pattern, state, place)
             for other in range(place):
-                two = moves.first[pattern.variable[other]] + _value(moves, pattern, state, other)
+                two = moves.first[pattern.variable[other]] + _value_of(moves, pattern, state, other)
                 if moves.excluded[one * width + (two >> 5)] >> (two & 31) & 1:
                     shop.stage[state] = IMPOSSIBLE
     return states
 
 
 @kernel
-def _value(moves: Moves, pattern: Pattern, state: int, place: int) -> int:
+def _value_of(moves: Moves, pattern: Pattern, state: int, place: int) -> int:
     """Return which value the variable at `place` has in the state of this index."""
     return state // (pattern.factor[place] + 0) % (moves.size[pattern.variable[place]] + 0)
 
 
 @kernel
-def _edges(moves: Moves, pattern: Pattern, shop: Workshop, rules: int) -> int:
+def _write_edges(moves: Moves, pattern: Pattern, shop: Workshop, rules: int) -> int:
     """Write all transitions between possible states; return how many, or -1: too many."""
     size, edges = len(pattern.variable), 0
     for rule in range(rules):
@@ -321,7 +321,7 @@ def _edges(moves: Moves, pattern: Pattern, shop: Workshop, rules: int) -> int:
 
 
 @kernel
-def _look(anywhere: int, moves: Moves, pattern: Pattern, shop: Workshop, states: int, edges: int) -> None:
+def _mark_alive(anywhere: int, moves: Moves, pattern: Pattern, shop: Workshop, states: int, edges: int) -> None:
     """Mark as `ALIVE` what is reached from the initial state, or `anywhere`, and from where a goal state is."""
     if anywhere:
         for state in range(states):
@@ -332,23 +332,23 @@ def _look(anywhere: int, moves: Moves, pattern: Pattern, shop: Workshop, states:
             first += pattern.initial[place] * (pattern.factor[place] + 0)
         shop.queue[0] = first
         shop.stage[first] = REACHED
-        _spread(shop.source, shop.reached, shop, states, edges, 1, REACHED)
+        _spread_mark(shop.source, shop.reached, shop, states, edges, 1, REACHED)
     many = 0
     for state in range(states):
         if shop.stage[state] == REACHED and _is_goal(moves, pattern, state):
             shop.stage[state] = ALIVE
             shop.queue[many] = state
             many += 1
-    _spread(shop.reached, shop.source, shop, states, edges, many, ALIVE)
+    _spread_mark(shop.reached, shop.source, shop, states, edges, many, ALIVE)
 
 
 @kernel
-def _spread(near: Index, far: Index, shop: Workshop, states: int, edges: int, many: int, stage: int) -> None:
+def _spread_mark(near: Index, far: Index, shop: Workshop, states: int, edges: int, many: int, stage: int) -> None:
     """Mark with `stage` what transitions lead to, from their end `near` to `far`, where it is one stage behind.
 
     It begins with the first `many` states of the queue.
     """
-    _sort(near, shop, states, edges)
+    _sort_edges(near, shop, states, edges)
     done = 0
     while done < many:
         state = shop.queue[done] + 0
@@ -362,7 +362,7 @@ def _spread(near: Index, far: Index, shop: Workshop, states: int, edges: int, ma
 
 
 @kernel
-def _sort(by: Index, shop: Workshop, states: int, edges: int) -> None:
+def _sort_edges(by: Index, shop: Workshop, states: int, edges: int) -> None:
     """Sort the transitions by this end of theirs: those of state s are `sorted[start[s]:start[s + 1]]`."""
     start = shop.start
     for state in range(states + 1):
@@ -382,7 +382,7 @@ def _sort(by: Index, shop: Workshop, states: int, edges: int) -> None:
 @kernel
 def _is_goal(moves: Moves, pattern: Pattern, state: int) -> bool:
     for place in range(len(pattern.variable)):
-        if pattern.goal[place] != NOTHING and _value(moves, pattern, state, place) != pattern.goal[place]:
+        if pattern.goal[place] != NOTHING and _value_of(moves, pattern, state, place) != pattern.goal[place]:
             return False
     return True
 
@@ -402,7 +402,7 @@ def _has_room(
 
 
 @kernel
-def _write(
+def _write_space(
     moves: Moves,
     pattern: Pattern,
     shop: Workshop,

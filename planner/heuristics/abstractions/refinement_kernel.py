@@ -36,14 +36,14 @@ def width_of(form: Form) -> int:
 
 
 @kernel
-def has(form: Form, box: Index, base: int, variable: int, value: int) -> bool:
+def has_value(form: Form, box: Index, base: int, variable: int, value: int) -> bool:
     """Return whether the box at `base` has this value of the variable."""
     place = form.shift[variable] + value
     return box[base + form.word[variable] + (place >> 5)] >> (place & 31) & 1 == 1
 
 
 @kernel
-def include(form: Form, box: Index, variable: int, value: int) -> None:
+def include_value(form: Form, box: Index, variable: int, value: int) -> None:
     """Let the first box have this value, too."""
     place = form.shift[variable] + value
     word = form.word[variable] + (place >> 5)
@@ -51,32 +51,32 @@ def include(form: Form, box: Index, variable: int, value: int) -> None:
 
 
 @kernel
-def goes(moves: Moves, form: Form, box: Index, action: int, variable: int, one: int, other: int) -> bool:
+def may_lead(moves: Moves, form: Form, box: Index, action: int, variable: int, one: int, other: int) -> bool:
     """Return whether `action` may lead from a value of the variable in box `one` to one in box `other`."""
     for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
         if moves.variable[touch] == variable:
-            return _leads(moves, form, box, touch, one, other)
-    return _meet(form, box, one, other, variable)
+            return _touch_may_lead(moves, form, box, touch, one, other)
+    return _intersect(form, box, one, other, variable)
 
 
 @kernel
-def stays(moves: Moves, form: Form, box: Index, action: int, but: int, base: int) -> bool:
+def may_loop(moves: Moves, form: Form, box: Index, action: int, but: int, base: int) -> bool:
     """Return whether `action` may lead from the box at `base` to itself, whatever becomes of variable `but`."""
     for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
-        if moves.variable[touch] != but and not _leads(moves, form, box, touch, base, base):
+        if moves.variable[touch] != but and not _touch_may_lead(moves, form, box, touch, base, base):
             return False
     return True
 
 
 @kernel
-def _leads(moves: Moves, form: Form, box: Index, touch: int, one: int, other: int) -> bool:
+def _touch_may_lead(moves: Moves, form: Form, box: Index, touch: int, one: int, other: int) -> bool:
     variable = moves.variable[touch] + 0
     for option in range(moves.option_start[touch], moves.option_start[touch + 1]):
         origin, target = moves.origin[option] + 0, moves.target[option] + 0
         if origin == NOTHING and target == NOTHING:
-            if _meet(form, box, one, other, variable):
+            if _intersect(form, box, one, other, variable):
                 return True
-        elif (origin == NOTHING or has(form, box, one, variable, origin)) and has(
+        elif (origin == NOTHING or has_value(form, box, one, variable, origin)) and has_value(
             form, box, other, variable, origin if target == NOTHING else target
         ):
             return True
@@ -84,7 +84,7 @@ def _leads(moves: Moves, form: Form, box: Index, touch: int, one: int, other: in
 
 
 @kernel
-def _meet(form: Form, box: Index, one: int, other: int, variable: int) -> bool:
+def _intersect(form: Form, box: Index, one: int, other: int, variable: int) -> bool:
     for word in range(form.word[variable], form.end[variable]):
         if box[one + word] & box[other + word] & form.mask[variable]:
             return True
@@ -165,7 +165,7 @@ class Refinement(NamedTuple):
 
 
 @kernel
-def new_edge(made: Refinement, source: int, target: int, action: int) -> int:
+def add_edge(made: Refinement, source: int, target: int, action: int) -> int:
     """Return the number of a new transition."""
     edge = made.counts[EDGES]
     made.counts[EDGES] = edge + 1
@@ -178,7 +178,7 @@ def new_edge(made: Refinement, source: int, target: int, action: int) -> int:
 
 
 @kernel
-def let_begin(made: Refinement, edge: int, source: int) -> None:
+def move_source(made: Refinement, edge: int, source: int) -> None:
     """Let a transition begin at another state."""
     _unlink(made.first_out, made.next_out, made.last_out, made.source[edge] + 0, edge)
     made.source[edge] = source
@@ -186,7 +186,7 @@ def let_begin(made: Refinement, edge: int, source: int) -> None:
 
 
 @kernel
-def let_end(made: Refinement, edge: int, target: int) -> None:
+def move_target(made: Refinement, edge: int, target: int) -> None:
     """Let a transition end at another state."""
     _unlink(made.first_in, made.next_in, made.last_in, made.target[edge] + 0, edge)
     made.target[edge] = target
@@ -215,7 +215,7 @@ def _unlink(first: Index, following: Index, last: Index, state: int, edge: int) 
 
 
 @kernel
-def all_stale(made: Refinement) -> int:
+def mark_all_stale(made: Refinement) -> int:
     """Make all states stale that are no goals, and list them; return how many there are."""
     many = 0
     for state in range(made.counts[STATES]):
@@ -229,7 +229,7 @@ def all_stale(made: Refinement) -> int:
 
 
 @kernel
-def fallen(form: Form, made: Refinement, state: int, new: int) -> int:
+def mark_stale(form: Form, made: Refinement, state: int, new: int) -> int:
     """Make stale what may be farther from the goal now that `state` lost a part to `new`, and list it.
 
     Those that were nearer come first, and prices are above 0: so what is not stale then holds what leads to it.
@@ -243,7 +243,7 @@ def fallen(form: Form, made: Refinement, state: int, new: int) -> int:
         at = made.heap[0] + 0
         waiting = pop(made.key, made.heap, waiting)
         made.counts[STEPS] += 10
-        if not made.stale[at] and not _is_held(form, made, at):
+        if not made.stale[at] and not _has_other_way(form, made, at):
             made.stale[at] = 1
             made.list[many] = at
             many += 1
@@ -258,7 +258,7 @@ def fallen(form: Form, made: Refinement, state: int, new: int) -> int:
 
 
 @kernel
-def _is_held(form: Form, made: Refinement, state: int) -> bool:
+def _has_other_way(form: Form, made: Refinement, state: int) -> bool:
     """Return whether there is a way from `state` that is as good as before, by a state that is not stale."""
     edge = made.way[state] + 0
     if edge != NOTHING and _is_as_good(form, made, state, edge):
@@ -280,7 +280,7 @@ def _is_as_good(form: Form, made: Refinement, state: int, edge: int) -> bool:
 
 
 @kernel
-def renew(form: Form, made: Refinement, many: int) -> None:
+def update_distances(form: Form, made: Refinement, many: int) -> None:
     """Find the distances of the first `many` states of `list`, which are the stale ones (Dijkstra, 1959)."""
     waiting = 0
     for index in range(many):
@@ -304,13 +304,13 @@ def renew(form: Form, made: Refinement, many: int) -> None:
         waiting = pop(made.key, made.heap, waiting)
         if made.stale[state]:
             made.stale[state] = 0
-            waiting = _tell(form, made, state, waiting)
+            waiting = _update_predecessors(form, made, state, waiting)
     for index in range(many):
         made.stale[made.list[index]] = 0
 
 
 @kernel
-def _tell(form: Form, made: Refinement, state: int, waiting: int) -> int:
+def _update_predecessors(form: Form, made: Refinement, state: int, waiting: int) -> int:
     """Let stale states before `state`, the distance of which is known, wait for theirs; return how many wait."""
     edge = made.first_in[state] + 0
     while edge != NOTHING:

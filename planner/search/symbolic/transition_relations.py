@@ -17,12 +17,12 @@ from random import Random
 from oxidd.bcdd import BCDDFunction, BCDDManager, BCDDSubstitution
 from oxidd.util import BooleanOperator
 
-from planner.jit.arrays import Entries, flat, words
+from planner.jit.arrays import Entries, flatten, words
 from planner.jit.common_kernel import ENTRIES
 from planner.jit.containers_kernel import Lists
 from planner.lightweight import Final, dataclass
-from planner.task.ground_task import GroundAction, State, Task, bits, facts_of, sources
-from planner.task.packed_task_compiled import may_lack_value, variables_of
+from planner.task.ground_task import GroundAction, State, Task, bits, facts_of, find_base_facts
+from planner.task.packed_task_compiled import find_optional_variables, variables_of
 
 Set = BCDDFunction
 """A set of states, or a relation between states: a diagram with complemented edges."""
@@ -55,7 +55,7 @@ class Coding:
         self.variable_of = variables_of(task)
         self.manager = BCDDManager(nodes, results, 1)
         self.everything, self.nothing = self.manager.true(), self.manager.false()
-        lacking = may_lack_value(task, self.variable_of)
+        lacking = find_optional_variables(task, self.variable_of)
         self.values = [[*facts, *([NONE] if number in lacking else [])] for number, facts in enumerate(task.variables)]
         """The facts of each variable, and `NONE` where it may have none of them."""
         self.places = self._places()
@@ -163,7 +163,7 @@ def arranged(task: Task, variable_of: list[int], entries: Entries) -> list[list[
     for first, second in sorted(pairs):
         near[first].append(second)
         near[second].append(first)
-    lists = Lists(*flat(near))
+    lists = Lists(*flatten(near))
     random, given = Random(0), list(range(len(near)))
     found = {}
     for attempt in range(ATTEMPTS):
@@ -185,7 +185,7 @@ def _improved(order: list[int], near: Lists, seed: int, entries: Entries) -> tup
 def neighbours(task: Task, variable_of: list[int]) -> set[tuple[int, int]]:
     """Return the pairs of variables that an action reads and writes, or writes both, the smaller first."""
     pairs: set[tuple[int, int]] = set()
-    depends = sources(task)
+    depends = find_base_facts(task)
     for action in task.actions:
         written = {variable_of[fact] for fact in written_by(action)}
         bases = bits(read_by(action) - task.derived)
