@@ -1,6 +1,6 @@
 """LM-cut (Helmert and Domshlak, 2009), incremental (Pommerening and Helmert, 2013), by kernels.
 
-The kernels share one door to all admissible estimates of the relaxation. The readable twin is `lmcut`.
+`estimate_state` gives access to all admissible estimates of the relaxation. The readable twin is `lmcut`.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ def lm_cut(
     fire_ready(relaxed, room)
     reach(relaxed, room)
     kept = total
+    # one round a cut: find it, charge it, and update h_max
     while 0 < value[goal] < INFINITE and total < limit:
         landmark = number[slot.LANDMARKS]
         worth = _cut(relaxed, room, landmarks, number, _mark_zone(relaxed, room))

@@ -70,7 +70,7 @@ SHIFT: Final = 1
 
 @kernel
 def push_level(room: Exploration, fact: int) -> None:
-    """Let `fact` wait where its (lowered) value belongs, whether or not it waits already."""
+    """Queue `fact` at the level of its (lowered) value, whether or not it waits already."""
     if room.following[fact] != NOTHING:
         _unlink(room, fact)
     level = min(room.value[fact] >> room.level[SHIFT], LEVELS - 1)
@@ -90,7 +90,7 @@ def _unlink(room: Exploration, fact: int) -> None:
 
 @kernel
 def pop_level(room: Exploration, limit: int) -> int:
-    """Take out and return the fact with the least value, `NOTHING` if none waits with a value below `limit`."""
+    """Remove and return the fact with the least value; `NOTHING` if no value is below `limit`."""
     facts, level = len(room.value), room.level[LOWEST] + 0
     last = min(limit >> room.level[SHIFT], LEVELS - 1)
     while level <= last and room.following[facts + level] == facts + level:
@@ -285,15 +285,16 @@ def want_fact(room: Exploration, achievers: Achievers, fact: int, count: int, pl
 def explore(
     relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, missing: int, plan: int, seed: int
 ) -> int:
-    """Find the h_add values of the `missing` facts that are wanted, and of what is cheaper; return how many have none.
+    """Find the h_add values of the `missing` facts marked with the number of the `plan`, and of all cheaper facts.
 
-    They are those that were marked with the number of the `plan`.
+    Returns how many of the marked facts have no value.
     """
     value = room.value
     many = _achieve_ready(relaxed, room, achievers, reachable, seed)
     bucket, most = 0, len(reachable.first) - 1
     left = many
     while left and bucket <= most:
+        # take the next fact from the lowest bucket; an entry whose fact was taken before is stale
         entry = reachable.first[bucket] + 0
         if entry == NOTHING:
             bucket += 1
@@ -309,7 +310,7 @@ def explore(
         for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
             operator = relaxed.needed[index]
             room.missing[operator] -= 1
-            if not room.missing[operator]:
+            if not room.missing[operator]:  # all preconditions have values: h_add sums them
                 total = relaxed.cost[operator]
                 for other in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
                     total = min(total + value[relaxed.precondition[other]], DEAR)

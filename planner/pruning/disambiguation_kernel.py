@@ -1,7 +1,4 @@
-"""What must hold around operators: where all values of a variable but one are ruled out, that one must hold.
-
-The twin of `planner.pruning.h2.Pairs.sharpen`.
-"""
+"""Disambiguation (Alcázar and Torralba, 2015): where all values of a variable but one are ruled out, that one holds."""
 
 from __future__ import annotations
 
@@ -89,6 +86,7 @@ def _sharpen_operator(
     fill_row(margins.there.fitting)
     end_here = _take_list(operator, domains, old.here, possible, margins.here, new.here, here)
     end_there = _take_list(operator, domains, old.there, possible, margins.there, new.there, there)
+    # forced values at one end are kept at the other unless the operator changes them: repeat to the fixed point
     seen_here, seen_there, before = here, there, -1
     while max(end_here, end_there) != NOTHING and before != end_here + end_there:
         before = end_here + end_there

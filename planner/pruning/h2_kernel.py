@@ -1,4 +1,4 @@
-"""h²: which pairs of values may hold together, as rows of bits; the twin of `planner.pruning.h2`.
+"""h² (Haslum and Geffner, 2000): which pairs of values may hold together, as rows of bits.
 
 Row w of a table is `table[w * width:(w + 1) * width]`, and value v is bit `bit[v]` of its word number `word[v]`.
 """
@@ -102,7 +102,7 @@ def init_pairs(domains: Domains, groups: Lists, table: Table) -> int:
 @entry
 @kernel
 def begin_spread(start: int, number: Words, domains: Domains, around: Around, table: Table, room: Room) -> int:
-    """Begin with the states where all holds that is on the list of operator `start` in `around.here`; returns 0."""
+    """Reach only the pairs of states in which list `start` of `around.here` holds; returns 0."""
     fitting, width = room.here, len(room.here)
     fill_row(fitting)
     for at in range(around.here.start[start], around.here.start[start + 1]):
@@ -125,7 +125,7 @@ def begin_spread(start: int, number: Words, domains: Domains, around: Around, ta
 def spread_pairs(
     work: int, number: Words, domains: Domains, around: Around, gains: Gains, table: Table, room: Room
 ) -> int:
-    """Reach all pairs that operators lead to, round and round; returns `DONE`, or `BUSY` after so much `work`."""
+    """Apply operators to reached pairs, in rounds, to the fixed point; return `DONE`, or `BUSY` after so much `work`."""
     width = len(room.here)
     operators = len(gains.start) - 1
     while True:
@@ -141,7 +141,7 @@ def spread_pairs(
                 lists += around.there.start[operator + 1] - around.there.start[operator]
                 work -= width * (lists + 2 * (gains.start[operator + 1] - gains.start[operator]))
                 _follow_operator(operator, number, domains, around, gains, table, room)
-        if number[BEGAN] == number[CLOCK]:
+        if number[BEGAN] == number[CLOCK]:  # no row has grown in this round
             return DONE
         number[POSITION], number[BEGAN] = 0, number[CLOCK]
 

@@ -58,6 +58,7 @@ def prune_applicable(stubborn: Stubborn, number: Words, state: Words, base: int,
     """
     if number[slot.PRUNES] == 0:
         return count
+    # one closure for each open goal fact; keep the one with the fewest applicable actions
     before, least = number[slot.SETS] + 0, count + 0
     for place in range(len(stubborn.goal)):
         fact = stubborn.goal[place] + 0
@@ -77,6 +78,7 @@ def prune_applicable(stubborn: Stubborn, number: Words, state: Words, base: int,
     number[slot.PRUNED] += 1
     number[slot.APPLICABLE] += count
     number[slot.STUBBORN] += least
+    # prune no more if sets turn out to be large
     lasts = number[slot.PRUNED] >= FEW or number[slot.SETS] >= MUCH
     if lasts and PART * number[slot.STUBBORN] > (PART - 1) * number[slot.APPLICABLE]:
         number[slot.PRUNES] = 0

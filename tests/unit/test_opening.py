@@ -145,7 +145,7 @@ def test_two_builders_at_once_leave_one_whole_folder(place: Path, monkeypatch: p
         return set()
 
     monkeypatch.setattr(build, "_import_kernels", lambda: library)
-    monkeypatch.setattr(build, "_compiled", compiled)
+    monkeypatch.setattr(build, "_compile_entries", compiled)
     monkeypatch.setattr(build, "_link", lambda *_: None)
     llvm = pytest.importorskip("llvmlite.binding")
     failed: list[BaseException] = []
@@ -172,7 +172,7 @@ def test_two_builders_at_once_leave_one_whole_folder(place: Path, monkeypatch: p
 
 def test_nothing_is_built_below_a_folder_that_others_can_change(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "_import_kernels", lambda: library)
-    monkeypatch.setattr(build, "_compiled", lambda _: pytest.fail("built"))
+    monkeypatch.setattr(build, "_compile_entries", lambda _: pytest.fail("built"))
     place.parents[1].mkdir(parents=True)
     place.parents[1].chmod(0o777)
     with pytest.raises(Untrusted):

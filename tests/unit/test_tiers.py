@@ -279,7 +279,7 @@ def test_two_processes_share_the_work_and_one_does_it_alone_if_the_other_fails(t
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(build, "processors", lambda: 2)
-    monkeypatch.setattr(build, "_object_code", mine)
+    monkeypatch.setattr(build, "_compile_entry", mine)
     monkeypatch.setattr(build.kernels, "ENTRIES", {"b": mine, "a": mine})
     monkeypatch.setattr(making, "COMMAND", (sys.executable, "-c", other))
     raising = build._compile_entries(tmp_path, ["b", "a"])

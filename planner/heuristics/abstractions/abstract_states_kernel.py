@@ -1,4 +1,4 @@
-"""Abstract state spaces as arrays, and what goes on in them: distances to the goal, and what these need of the costs.
+"""Abstract state spaces as arrays: distances to the goal, and the costs that they need (saturated cost partitioning).
 
 The readable twin, with the ideas, is `planner.heuristics.abstractions.projections`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.jit.common_kernel import INFINITE, Index, Words, entry, kernel
+from planner.jit.common_kernel import DONE, FULL, INFINITE, Index, Words, entry, kernel
 from planner.jit.containers_kernel import pop, push
 
 MOST_DISTANCE: Final = (1 << 31) - 1
@@ -21,6 +21,17 @@ IN_ORDER: Final = 1
 """Each abstraction takes what it needs, and leaves the rest to those after it."""
 STOLEN: Final = 2
 """As they have their distances, what each takes of what others need is added up."""
+
+ABSTRACTIONS: Final = 0
+"""Places in `counts`, the numbers of abstractions, states, transitions, groups, labels and ranks that there are."""
+STATES: Final = 1
+EDGES: Final = 2
+GROUPS: Final = 3
+LABELS: Final = 4
+RANKS: Final = 5
+WORK: Final = 6
+"""Steps of inner loops since the call began."""
+COUNTS: Final = 7
 
 
 class Abstractions(NamedTuple):
@@ -83,6 +94,7 @@ def share_costs(
     while at < len(order) and done < work:
         number = order[at] + 0
         first, last = spaces.state_start[number] + 0, spaces.state_start[number + 1] + 0
+        # distances: those found before, all 0 where every action is free, else by Dijkstra's algorithm
         if mode == STOLEN:
             for state in range(last - first):
                 shares.value[state] = table[base[at] + state]
@@ -177,3 +189,53 @@ def _settle_costs(mode: int, spaces: Abstractions, shares: Shares, number: int, 
         elif mode == STOLEN:
             stolen[at] += max(0, min(takes, shares.total[label] - shares.cost[label]))
     return 4 * (last - first)
+
+
+@entry
+@kernel
+def copy_abstraction(number: int, old: Abstractions, spaces: Abstractions, counts: Words) -> int:
+    """Add abstraction `number` of `old` to `spaces`, or return `FULL` where these are too short."""
+    first, last = old.state_start[number] + 0, old.state_start[number + 1] + 0
+    group, groups = old.group_start[number] + 0, old.group_start[number + 1] + 0
+    edge, edges = old.edge_start[first] + 0, old.edge_start[last] + 0
+    label, labels = old.label_start[group] + 0, old.label_start[groups] + 0
+    if not has_room(spaces, counts, last - first, edges - edge, groups - group, labels - label):
+        return FULL
+    by_state, by_group = counts[STATES] - first, counts[GROUPS] - group
+    by_edge, by_label = counts[EDGES] - edge, counts[LABELS] - label
+    for state in range(first, last):
+        spaces.goal[state + by_state] = old.goal[state]
+        spaces.edge_start[state + by_state] = old.edge_start[state] + by_edge
+    for each in range(edge, edges):
+        spaces.source[each + by_edge] = old.source[each] + by_state
+        spaces.group[each + by_edge] = old.group[each] + by_group
+    for each in range(group, groups):
+        spaces.loops[each + by_group] = old.loops[each]
+        spaces.label_start[each + by_group] = old.label_start[each] + by_label
+    for each in range(label, labels):
+        spaces.label[each + by_label] = old.label[each]
+    close_abstraction(spaces, counts, last + by_state, edges + by_edge, groups + by_group, labels + by_label)
+    return DONE
+
+
+@kernel
+def has_room(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> bool:
+    """Return whether there is room in `spaces` for one more abstraction with so many of everything."""
+    return (
+        counts[ABSTRACTIONS] + 2 <= len(spaces.state_start)
+        and counts[STATES] + states + 1 <= len(spaces.edge_start)
+        and counts[EDGES] + edges <= len(spaces.source)
+        and counts[GROUPS] + groups + 1 <= len(spaces.label_start)
+        and counts[LABELS] + labels <= len(spaces.label)
+    )
+
+
+@kernel
+def close_abstraction(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> None:
+    """End the last abstraction, with which there are so many of everything in `spaces`."""
+    counts[STATES], counts[EDGES], counts[GROUPS], counts[LABELS] = states, edges, groups, labels
+    counts[ABSTRACTIONS] += 1
+    spaces.edge_start[states] = edges
+    spaces.label_start[groups] = labels
+    spaces.state_start[counts[ABSTRACTIONS]] = states
+    spaces.group_start[counts[ABSTRACTIONS]] = groups

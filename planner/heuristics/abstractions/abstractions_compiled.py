@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from planner.heuristics.abstractions import projections_kernel
+from planner.heuristics.abstractions import abstract_states_kernel as space
 from planner.heuristics.abstractions import projections_kernel as kernel
-from planner.heuristics.abstractions import refinement_kernel as kernel_cartesian
+from planner.heuristics.abstractions import refinement_kernel as refinement
 from planner.heuristics.abstractions.abstract_states_kernel import Abstractions
 from planner.heuristics.abstractions.cartesian import Aim, Box, generate_aims
 from planner.heuristics.abstractions.cost_partitioning_kernel import Lookup, Trees
@@ -38,15 +38,15 @@ def make_spaces() -> Abstractions:
 def lengthen_spaces(spaces: Abstractions, counts: array[int]) -> None:
     """Double the room in `spaces`, of which there is so much, where half is taken, or else everywhere."""
     by_field = {
-        "state_start": kernel.ABSTRACTIONS,
-        "group_start": kernel.ABSTRACTIONS,
-        "edge_start": kernel.STATES,
-        "goal": kernel.STATES,
-        "source": kernel.EDGES,
-        "group": kernel.EDGES,
-        "label_start": kernel.GROUPS,
-        "loops": kernel.GROUPS,
-        "label": kernel.LABELS,
+        "state_start": space.ABSTRACTIONS,
+        "group_start": space.ABSTRACTIONS,
+        "edge_start": space.STATES,
+        "goal": space.STATES,
+        "source": space.EDGES,
+        "group": space.EDGES,
+        "label_start": space.GROUPS,
+        "loops": space.GROUPS,
+        "label": space.LABELS,
     }
     short = [name for name, place in by_field.items() if 2 * counts[place] > len(getattr(spaces, name))]
     for name in short or by_field:
@@ -111,14 +111,10 @@ HIGHEST: Final = 1 << 31
 """Costs above this are one to refinement."""
 BITS: Final = 32
 GROWING: Final = {
-    **dict.fromkeys(
-        ("distance", "way", "goal", "leaf", "first_out", "first_in", "stale", "list"), kernel_cartesian.STATES
-    ),
-    **dict.fromkeys(
-        ("source", "target", "action", "next_out", "last_out", "next_in", "last_in"), kernel_cartesian.EDGES
-    ),
-    **dict.fromkeys(("variable", "low", "high", "bit"), kernel_cartesian.NODES),
-    "piece": kernel_cartesian.PIECES,
+    **dict.fromkeys(("distance", "way", "goal", "leaf", "first_out", "first_in", "stale", "list"), refinement.STATES),
+    **dict.fromkeys(("source", "target", "action", "next_out", "last_out", "next_in", "last_in"), refinement.EDGES),
+    **dict.fromkeys(("variable", "low", "high", "bit"), refinement.NODES),
+    "piece": refinement.PIECES,
 }
 """Which of the counts says how much of an array is used."""
 
@@ -134,7 +130,7 @@ class Gathered(NamedTuple):
 
 def gather_nothing() -> Gathered:
     """Return no abstractions, and room for some."""
-    return Gathered(make_spaces(), zeros(projections_kernel.COUNTS), Trees(*map(index, [[]] * 8)), [])
+    return Gathered(make_spaces(), zeros(space.COUNTS), Trees(*map(index, [[]] * 8)), [])
 
 
 class Cartesian:
@@ -143,7 +139,7 @@ class Cartesian:
     With `anywhere`, there are estimates for states, too, that are not reached from the initial one.
     """
 
-    def __init__(self, board: Board, moves: Moves, arrays: projections_kernel.Moves, *, anywhere: bool = False) -> None:
+    def __init__(self, board: Board, moves: Moves, arrays: kernel.Moves, *, anywhere: bool = False) -> None:
         self._anywhere = anywhere
         self._moves, self._arrays, self._entries = moves, arrays, board.entries
         self.form = choose_form(moves, board.costs)
@@ -161,25 +157,19 @@ class Cartesian:
             yield
         made, spent = make_refinement(self.form), 0
         for number, aim in enumerate(wanted):
-            rest, left = len(wanted) - number, MOST_EDGES - self.gathered.counts[projections_kernel.EDGES]
+            rest, left = len(wanted) - number, MOST_EDGES - self.gathered.counts[space.EDGES]
             edges = min(left, LARGEST, 2 * left // rest)
             yield from self._refined(made, aim, (work - spent) // rest, edges)
-            spent += made.counts[kernel_cartesian.STEPS]
-            if made.counts[kernel_cartesian.CUT] == len(self._moves.sizes) and made.counts[kernel_cartesian.STATES] > 1:
+            spent += made.counts[refinement.STEPS]
+            if made.counts[refinement.CUT] == len(self._moves.sizes) and made.counts[refinement.STATES] > 1:
                 self._settle(made)
 
     def _refined(self, made: Refinement, aim: Aim, work: int, edges: int) -> Pauses:
         """Refine an abstraction anew, for about so many steps or transitions."""
         box = pack_box(aim.box, self.form)
-        made.counts[kernel_cartesian.STATES] = made.counts[kernel_cartesian.STEPS] = made.counts[
-            kernel_cartesian.EDGES
-        ] = 0
+        made.counts[refinement.STATES] = made.counts[refinement.STEPS] = made.counts[refinement.EDGES] = 0
         outcome = PAUSED
-        while (
-            made.counts[kernel_cartesian.STEPS] < work
-            and made.counts[kernel_cartesian.EDGES] < edges
-            and outcome != DONE
-        ):
+        while made.counts[refinement.STEPS] < work and made.counts[refinement.EDGES] < edges and outcome != DONE:
             outcome = self._entries["refine"](WORK, int(aim.inside), self._arrays, self.form, box, made)
             if outcome == FULL and not _lengthen_refinement(made):
                 break
@@ -194,13 +184,13 @@ class Cartesian:
             == FULL
         ):
             lengthen_spaces(spaces, counts)
-        nodes, root, pieces = made.counts[kernel_cartesian.NODES], len(trees.variable), len(trees.piece)
+        nodes, root, pieces = made.counts[refinement.NODES], len(trees.variable), len(trees.piece)
         roots.append(root)
         trees.variable.extend(made.variable[:nodes])
         trees.low.extend(made.low[:nodes])
         trees.high.extend(made.high[:nodes])
         trees.bit.extend(made.bit[:nodes])
-        trees.piece.extend(made.piece[: made.counts[kernel_cartesian.PIECES]])
+        trees.piece.extend(made.piece[: made.counts[refinement.PIECES]])
         self._entries["append_tree"](trees, root, pieces)
 
     def _before(self, value: Condition) -> tuple[Box, list[Condition]]:
@@ -258,7 +248,7 @@ def unpack_box(box: array[int], form: Form, moves: Moves) -> Box:
 def make_refinement(form: Form) -> Refinement:
     """Return room for refining an abstraction."""
     made = {name: empty_index(FEW) for name in Refinement._fields}
-    made |= {"counts": zeros(kernel_cartesian.COUNTS), "distance": zeros(FEW), "key": zeros(FEW)}
+    made |= {"counts": zeros(refinement.COUNTS), "distance": zeros(FEW), "key": zeros(FEW)}
     made["box"] = empty_index(FEW * form.word[-1])
     made["part"] = empty_index(form.word[-1])
     made |= {name: empty_index(len(form.mask)) for name in ("value", "touch")}
@@ -310,7 +300,7 @@ class Projections:
         self._shop = _make_workshop(len(moves.sizes), len(moves.touches))
         self.patterns: list[Pattern] = []
         self.number: dict[Pattern, int] = {}
-        self.counts = zeros(kernel.COUNTS)
+        self.counts = zeros(space.COUNTS)
         self.spaces = make_spaces()
         self.rank = empty_index(FEW)
         self.first_rank: list[int] = []
@@ -343,7 +333,7 @@ class Projections:
             index(moves.initial[variable] for variable in pattern),
             index(moves.goal.get(variable, NOTHING) for variable in pattern),
         )
-        ranks = counts[kernel.RANKS]
+        ranks = counts[space.RANKS]
         while True:
             outcome = self._project(arrays)
             if outcome != FULL:
@@ -360,7 +350,7 @@ class Projections:
     def _grow(self) -> None:
         """Lengthen what may be too short."""
         lengthen_spaces(self.spaces, self.counts)
-        if self.counts[kernel.RANKS] + MOST_INDICES > len(self.rank):
+        if self.counts[space.RANKS] + MOST_INDICES > len(self.rank):
             lengthen(self.rank, max(2 * len(self.rank), len(self.rank) + MOST_INDICES))
 
     def lookup(self, patterns: Iterable[Pattern]) -> Lookup:

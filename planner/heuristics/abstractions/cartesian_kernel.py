@@ -1,38 +1,13 @@
-"""Cartesian abstractions by kernels: boxes are split until an abstract plan is a plan (Seipp and Helmert, 2018).
+"""Counterexample-guided refinement of Cartesian abstractions (Seipp and Helmert, 2018), by kernels.
 
-The kernels also find which facts the delete relaxation reaches without a landmark. The readable twin, with the ideas,
-is `cartesian`.
+The kernels also find which facts the delete relaxation reaches without a landmark.
 """
 
 from __future__ import annotations
 
+from planner.heuristics.abstractions import refinement_kernel as boxes
 from planner.heuristics.abstractions.projections_kernel import Moves
-from planner.heuristics.abstractions.refinement_kernel import (
-    AT,
-    COUNTS,
-    CUT,
-    EDGES,
-    FIRST,
-    INSIDE,
-    NODES,
-    PIECES,
-    STATES,
-    STEPS,
-    Form,
-    Refinement,
-    add_edge,
-    has_value,
-    include_value,
-    mark_all_stale,
-    mark_stale,
-    may_lead,
-    may_loop,
-    move_source,
-    move_target,
-    size_of,
-    update_distances,
-    width_of,
-)
+from planner.heuristics.abstractions.refinement_kernel import Form, Refinement
 from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
 
 
@@ -45,27 +20,28 @@ def refine(work: int, inside: int, moves: Moves, form: Form, aim: Index, made: R
     of the task, or there is none.
     """
     counts, variables = made.counts, len(form.mask)
-    if not counts[STATES]:
+    if not counts[boxes.STATES]:
         _begin_refinement(moves, form, made)
-    end = counts[STEPS] + work
-    while counts[STEPS] < end:
-        counts[STEPS] += 1
-        cutting = counts[CUT] < variables
-        variable = counts[CUT] if cutting else _find_flaw(moves, form, made)
+    end = counts[boxes.STEPS] + work
+    while counts[boxes.STEPS] < end:
+        counts[boxes.STEPS] += 1
+        # first cut the box of the aim out of the box of all states, variable by variable; then mend flaws
+        cutting = counts[boxes.CUT] < variables
+        variable = counts[boxes.CUT] if cutting else _find_flaw(moves, form, made)
         if variable == NOTHING:
             return DONE
         if not cutting or _cut_variable(form, aim, made, variable):
-            state = counts[AT]
+            state = counts[boxes.AT]
             if not _has_room(moves, form, made, state, variable):
                 return FULL
             new = _split_state(moves, form, made, state, variable)
             if cutting:
-                counts[INSIDE] = new
+                counts[boxes.INSIDE] = new
             else:
-                update_distances(form, made, mark_stale(form, made, state, new))
+                boxes.update_distances(form, made, boxes.mark_stale(form, made, state, new))
         if cutting:
-            counts[CUT] += 1
-            if counts[CUT] == variables:
+            counts[boxes.CUT] += 1
+            if counts[boxes.CUT] == variables:
                 _set_goals(form, made, inside)
     return PAUSED
 
@@ -73,23 +49,23 @@ def refine(work: int, inside: int, moves: Moves, form: Form, aim: Index, made: R
 @kernel
 def _set_goals(form: Form, made: Refinement, inside: int) -> None:
     """Let what was cut out be the goal, or all else if not `inside`."""
-    for state in range(made.counts[STATES]):
-        made.goal[state] = inside if state == made.counts[INSIDE] else 1 - inside
-    update_distances(form, made, mark_all_stale(made))
+    for state in range(made.counts[boxes.STATES]):
+        made.goal[state] = inside if state == made.counts[boxes.INSIDE] else 1 - inside
+    boxes.update_distances(form, made, boxes.mark_all_stale(made))
 
 
 @kernel
 def _begin_refinement(moves: Moves, form: Form, made: Refinement) -> None:
     """Let there be one state: the box of all values."""
-    for place in range(COUNTS):
+    for place in range(boxes.COUNTS):
         made.counts[place] = 0
-    made.counts[STATES], made.counts[NODES] = 1, 1
-    for word in range(width_of(form)):
+    made.counts[boxes.STATES], made.counts[boxes.NODES] = 1, 1
+    for word in range(boxes.width_of(form)):
         made.box[word] = 0
     for variable in range(len(form.mask)):
         made.touch[variable] = NOTHING
         for value in range(moves.size[variable]):
-            include_value(form, made.box, variable, value)
+            boxes.include_value(form, made.box, variable, value)
     _clear_state(made, 0, 0)
     made.variable[0] = NOTHING
     made.low[0] = 0
@@ -109,8 +85,8 @@ def _clear_state(made: Refinement, state: int, leaf: int) -> None:
 @kernel
 def _cut_variable(form: Form, aim: Index, made: Refinement, variable: int) -> bool:
     """Write to `part` which values of the variable are in the aim; return whether these are not all."""
-    made.counts[AT] = made.counts[INSIDE]
-    base, differs = made.counts[AT] * width_of(form), False
+    made.counts[boxes.AT] = made.counts[boxes.INSIDE]
+    base, differs = made.counts[boxes.AT] * boxes.width_of(form), False
     for word in range(form.word[variable], form.end[variable]):
         old = made.box[base + word] & (form.mask[variable] + 0)
         made.part[word] = old & aim[word]
@@ -125,9 +101,10 @@ def _find_flaw(moves: Moves, form: Form, made: Refinement) -> int:
     That is one with few values left, the `part` of which lets the way go on. `NOTHING` if the way is a plan, or there
     is none.
     """
-    width, at = width_of(form), made.counts[FIRST]
+    width, at = boxes.width_of(form), made.counts[boxes.FIRST]
     for variable in range(len(form.mask)):
         made.value[variable] = form.initial[variable]
+    # execute the abstract plan in the task, and stop at the first box that the next state is not in
     while not made.goal[at] and made.distance[at] < INFINITE:
         edge = made.way[at] + 0
         after, action = made.target[edge] + 0, made.action[edge] + 0
@@ -136,7 +113,7 @@ def _find_flaw(moves: Moves, form: Form, made: Refinement) -> int:
         chosen = _choose_variable(moves, form, made, at * width, after * width)
         if chosen != NOTHING:
             _write_part(moves, form, made, chosen, at * width, after * width)
-            made.counts[AT] = at
+            made.counts[boxes.AT] = at
         for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
             variable = moves.variable[touch] + 0
             if chosen == NOTHING:
@@ -154,10 +131,10 @@ def _choose_variable(moves: Moves, form: Form, made: Refinement, one: int, other
     chosen, least, of = NOTHING, 0, 1
     for variable in range(len(form.mask)):
         if _value_after(moves, form, made, variable, other) == NOTHING:
-            left = size_of(form, made.box, one, variable)
+            left = boxes.size_of(form, made.box, one, variable)
             if chosen == NOTHING or left * of < least * moves.size[variable]:
                 chosen, least, of = variable, left, moves.size[variable] + 0
-    made.counts[STEPS] += 4 * len(form.mask)
+    made.counts[boxes.STEPS] += 4 * len(form.mask)
     return chosen
 
 
@@ -166,12 +143,12 @@ def _value_after(moves: Moves, form: Form, made: Refinement, variable: int, othe
     """Return the value that the variable goes on with into box `other`; `NOTHING` if it cannot."""
     value, touch = made.value[variable] + 0, made.touch[variable] + 0
     if touch == NOTHING:
-        return value if has_value(form, made.box, other, variable, value) else NOTHING
+        return value if boxes.has_value(form, made.box, other, variable, value) else NOTHING
     for option in range(moves.option_start[touch], moves.option_start[touch + 1]):
         if moves.origin[option] == NOTHING or moves.origin[option] == value:
             target = moves.target[option] + 0
             after = value if target == NOTHING else target
-            if has_value(form, made.box, other, variable, after):
+            if boxes.has_value(form, made.box, other, variable, after):
                 return after
     return NOTHING
 
@@ -189,9 +166,11 @@ def _write_part(moves: Moves, form: Form, made: Refinement, variable: int, one: 
         origin, target = moves.origin[option] + 0, moves.target[option] + 0
         if origin != NOTHING:
             after = origin if target == NOTHING else target
-            if has_value(form, made.box, one, variable, origin) and has_value(form, made.box, other, variable, after):
-                include_value(form, made.part, variable, origin)
-        elif target == NOTHING or has_value(form, made.box, other, variable, target):
+            if boxes.has_value(form, made.box, one, variable, origin) and boxes.has_value(
+                form, made.box, other, variable, after
+            ):
+                boxes.include_value(form, made.part, variable, origin)
+        elif target == NOTHING or boxes.has_value(form, made.box, other, variable, target):
             for word in range(form.word[variable], form.end[variable]):
                 more = made.box[one + word] & (form.mask[variable] + 0)
                 if target == NOTHING:
@@ -202,8 +181,8 @@ def _write_part(moves: Moves, form: Form, made: Refinement, variable: int, one: 
 @kernel
 def _has_room(moves: Moves, form: Form, made: Refinement, state: int, variable: int) -> bool:
     """Return whether this state can be split, whatever comes of its transitions."""
-    counts, width = made.counts, width_of(form)
-    edges = counts[EDGES] + 2 * (moves.affecting_start[variable + 1] + 0 - moves.affecting_start[variable])
+    counts, width = made.counts, boxes.width_of(form)
+    edges = counts[boxes.EDGES] + 2 * (moves.affecting_start[variable + 1] + 0 - moves.affecting_start[variable])
     edge = made.first_out[state] + 0
     while edge != NOTHING:
         edges += 1
@@ -213,21 +192,21 @@ def _has_room(moves: Moves, form: Form, made: Refinement, state: int, variable: 
         edges += 1
         edge = made.next_in[edge] + 0
     return (
-        counts[STATES] + 1 < len(made.goal)
-        and (counts[STATES] + 1) * width <= len(made.box)
-        and counts[NODES] + 2 <= len(made.variable)
-        and counts[PIECES] + width <= len(made.piece)
+        counts[boxes.STATES] + 1 < len(made.goal)
+        and (counts[boxes.STATES] + 1) * width <= len(made.box)
+        and counts[boxes.NODES] + 2 <= len(made.variable)
+        and counts[boxes.PIECES] + width <= len(made.piece)
         and edges <= len(made.source)
-        and edges + counts[STATES] + 3 <= len(made.heap)
+        and edges + counts[boxes.STATES] + 3 <= len(made.heap)
     )
 
 
 @kernel
 def _split_state(moves: Moves, form: Form, made: Refinement, state: int, variable: int) -> int:
     """Let a new state have the `part` of the values of the variable, and this one the others; return the new one."""
-    counts, width = made.counts, width_of(form)
-    new = counts[STATES]
-    counts[STATES] = new + 1
+    counts, width = made.counts, boxes.width_of(form)
+    new = counts[boxes.STATES]
+    counts[boxes.STATES] = new + 1
     one, two = state * width, new * width
     for word in range(width):
         made.box[two + word] = made.box[one + word]
@@ -236,21 +215,22 @@ def _split_state(moves: Moves, form: Form, made: Refinement, state: int, variabl
         made.box[two + word] = (made.box[two + word] & ~(form.mask[variable] + 0) | part) & NOTHING
         made.box[one + word] = made.box[one + word] & ~part & NOTHING
     _split_leaf(form, made, state, new, variable)
-    if counts[FIRST] == state and has_value(form, made.box, two, variable, form.initial[variable]):
-        counts[FIRST] = new
+    if counts[boxes.FIRST] == state and boxes.has_value(form, made.box, two, variable, form.initial[variable]):
+        counts[boxes.FIRST] = new
     _distribute_outgoing(moves, form, made, state, new, variable)
     _distribute_incoming(moves, form, made, state, new, variable)
+    # actions that change the variable may lead from one part to the other
     for index in range(moves.affecting_start[variable], moves.affecting_start[variable + 1]):
         action = moves.affecting[index] + 0
-        counts[STEPS] += 6
-        there = may_lead(moves, form, made.box, action, variable, one, two)
-        back = may_lead(moves, form, made.box, action, variable, two, one)
-        if (there or back) and may_loop(moves, form, made.box, action, variable, one):
-            counts[STEPS] += 20
+        counts[boxes.STEPS] += 6
+        there = boxes.may_lead(moves, form, made.box, action, variable, one, two)
+        back = boxes.may_lead(moves, form, made.box, action, variable, two, one)
+        if (there or back) and boxes.may_loop(moves, form, made.box, action, variable, one):
+            counts[boxes.STEPS] += 20
             if there:
-                add_edge(made, state, new, action)
+                boxes.add_edge(made, state, new, action)
             if back:
-                add_edge(made, new, state, action)
+                boxes.add_edge(made, new, state, action)
     return new
 
 
@@ -258,40 +238,40 @@ def _split_state(moves: Moves, form: Form, made: Refinement, state: int, variabl
 def _split_leaf(form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
     """Let a leaf become a node that tells both states apart."""
     counts, node = made.counts, made.leaf[state] + 0
-    made.variable[node], made.low[node], made.high[node] = variable, counts[NODES], counts[NODES] + 1
-    made.bit[node] = 32 * counts[PIECES] + form.shift[variable]
+    made.variable[node], made.low[node], made.high[node] = variable, counts[boxes.NODES], counts[boxes.NODES] + 1
+    made.bit[node] = 32 * counts[boxes.PIECES] + form.shift[variable]
     for word in range(form.word[variable], form.end[variable]):
-        made.piece[counts[PIECES]] = made.part[word]
-        counts[PIECES] += 1
+        made.piece[counts[boxes.PIECES]] = made.part[word]
+        counts[boxes.PIECES] += 1
     distance, is_goal = made.distance[state], made.goal[state] + 0
-    _clear_state(made, new, counts[NODES] + 1)
+    _clear_state(made, new, counts[boxes.NODES] + 1)
     made.distance[new], made.goal[new] = distance, is_goal
-    made.leaf[state] = counts[NODES]
-    for leaf in range(counts[NODES], counts[NODES] + 2):
+    made.leaf[state] = counts[boxes.NODES]
+    for leaf in range(counts[boxes.NODES], counts[boxes.NODES] + 2):
         made.variable[leaf] = NOTHING
-    made.low[counts[NODES]], made.low[counts[NODES] + 1] = state, new
-    counts[NODES] += 2
+    made.low[counts[boxes.NODES]], made.low[counts[boxes.NODES] + 1] = state, new
+    counts[boxes.NODES] += 2
 
 
 @kernel
 def _distribute_outgoing(moves: Moves, form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
     """Let transitions out of `state` begin at the states from which they go, and so the way."""
-    width = width_of(form)
+    width = boxes.width_of(form)
     way, edge = made.way[state] + 0, made.first_out[state] + 0
     made.way[state] = NOTHING
     while edge != NOTHING:
         after, action = made.next_out[edge] + 0, made.action[edge] + 0
         target = made.target[edge] + 0
-        made.counts[STEPS] += 10
-        old = may_lead(moves, form, made.box, action, variable, state * width, target * width)
+        made.counts[boxes.STEPS] += 10
+        old = boxes.may_lead(moves, form, made.box, action, variable, state * width, target * width)
         if edge == way and old:
             made.way[state] = edge
-        if may_lead(moves, form, made.box, action, variable, new * width, target * width):
+        if boxes.may_lead(moves, form, made.box, action, variable, new * width, target * width):
             another = edge
             if old:
-                another = add_edge(made, new, target, action)
+                another = boxes.add_edge(made, new, target, action)
             else:
-                move_source(made, edge, new)
+                boxes.move_source(made, edge, new)
             if edge == way:
                 made.way[new] = another
         edge = after
@@ -300,16 +280,16 @@ def _distribute_outgoing(moves: Moves, form: Form, made: Refinement, state: int,
 @kernel
 def _distribute_incoming(moves: Moves, form: Form, made: Refinement, state: int, new: int, variable: int) -> None:
     """Let transitions into `state` end at the states to which they go."""
-    width, edge = width_of(form), made.first_in[state] + 0
+    width, edge = boxes.width_of(form), made.first_in[state] + 0
     while edge != NOTHING:
         after, action = made.next_in[edge] + 0, made.action[edge] + 0
         source = made.source[edge] + 0
-        made.counts[STEPS] += 10
-        if may_lead(moves, form, made.box, action, variable, source * width, new * width):
-            if may_lead(moves, form, made.box, action, variable, source * width, state * width):
-                add_edge(made, source, new, action)
+        made.counts[boxes.STEPS] += 10
+        if boxes.may_lead(moves, form, made.box, action, variable, source * width, new * width):
+            if boxes.may_lead(moves, form, made.box, action, variable, source * width, state * width):
+                boxes.add_edge(made, source, new, action)
             else:
-                move_target(made, edge, new)
+                boxes.move_target(made, edge, new)
         edge = after
 
 
@@ -324,7 +304,7 @@ def reach_without(moves: Moves, form: Form, variable: int, value: int, box: Inde
     for word in range(len(box)):
         box[word] = 0
     for each in range(len(form.mask)):
-        include_value(form, box, each, form.initial[each] + 0)
+        boxes.include_value(form, box, each, form.initial[each] + 0)
     going = True
     while going:
         going = False
@@ -356,7 +336,7 @@ def _is_possible(moves: Moves, form: Form, box: Index, action: int) -> bool:
         able = False
         for option in range(moves.option_start[touch], moves.option_start[touch + 1]):
             origin = moves.origin[option] + 0
-            able = able or origin == NOTHING or has_value(form, box, 0, moves.variable[touch] + 0, origin)
+            able = able or origin == NOTHING or boxes.has_value(form, box, 0, moves.variable[touch] + 0, origin)
         if not able:
             return False
     return True
@@ -373,9 +353,9 @@ def _reach_values(moves: Moves, form: Form, box: Index, action: int, variable: i
             if (
                 target != NOTHING
                 and not (each == variable and target == value)
-                and not has_value(form, box, 0, each, target)
+                and not boxes.has_value(form, box, 0, each, target)
             ):
-                include_value(form, box, each, target)
+                boxes.include_value(form, box, each, target)
                 is_new = True
     return is_new
 

@@ -14,7 +14,6 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from planner.heuristics.abstractions import abstract_states_kernel as kernel
-from planner.heuristics.abstractions import projections_kernel as n
 from planner.heuristics.abstractions.abstract_states_kernel import NO_NEED, Shares
 from planner.heuristics.abstractions.abstractions_compiled import Cartesian, Gathered, Projections, pack_moves
 from planner.heuristics.abstractions.cost_partitioning import order_abstractions
@@ -246,9 +245,9 @@ class Partitions:
                 known = known + 1 if pattern in found.number else 0
                 if not known:
                     found.add(pattern)
-                    spent += found.counts[n.WORK] + PATTERN
+                    spent += found.counts[kernel.WORK] + PATTERN
                     yield
-                edges, states = found.counts[n.EDGES], found.counts[n.STATES]
+                edges, states = found.counts[kernel.EDGES], found.counts[kernel.STATES]
                 if (
                     known == KNOWN
                     or 100 * spent > until * work

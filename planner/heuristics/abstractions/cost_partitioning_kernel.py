@@ -1,14 +1,23 @@
-"""Saturated cost partitioning by kernels: a state is estimated by the best of several orders (Seipp et al., 2020).
+"""Saturated cost partitioning by kernels: the estimate of a state by the best of several orders (Seipp et al., 2020).
 
-Kernels also add abstractions to those that are there. The readable twin is `cost_partitioning`.
+Other kernels sample states by random walks, and add refined Cartesian abstractions to the others. The readable twin is
+`cost_partitioning`.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from planner.heuristics.abstractions.abstract_states_kernel import Abstractions
-from planner.heuristics.abstractions.projections_kernel import ABSTRACTIONS, EDGES, GROUPS, LABELS, STATES, Moves
+from planner.heuristics.abstractions.abstract_states_kernel import (
+    EDGES,
+    GROUPS,
+    LABELS,
+    STATES,
+    Abstractions,
+    close_abstraction,
+    has_room,
+)
+from planner.heuristics.abstractions.projections_kernel import Moves
 from planner.heuristics.abstractions.refinement_kernel import FIRST, Form, Refinement, may_loop, width_of
 from planner.heuristics.abstractions.refinement_kernel import STATES as BOXES
 from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, Index, Words, entry, kernel
@@ -143,7 +152,7 @@ def walk_randomly(
     words = len(samples.state) // (most + 2)
     present, after = most * words, (most + 1) * words
     while done < work:
-        if not samples.counts[1]:
+        if not samples.counts[1]:  # begin another walk
             if count == most or samples.counts[2] == 2 * most:
                 return 1
             samples.counts[2] += 1
@@ -159,7 +168,7 @@ def walk_randomly(
         for word in range(words):
             samples.state[present + word] = samples.state[after + word]
         samples.counts[1] -= 1
-        if not samples.counts[1]:
+        if not samples.counts[1]:  # keep the end of the walk unless an abstraction calls it dead
             done += 10 * parts
             if locate(lookup, samples.state, present, samples.at, count * parts):
                 for word in range(words):
@@ -197,8 +206,8 @@ def add_refinement(
     """Add what a refinement came to to `spaces`, or return `FULL` where these are too short.
 
     States from which no goal is reached are left out, and those that are not reached, unless a search may be
-    `anywhere`. Each action is a group by itself; the number of
-    each is written to `group`. Leaves get the numbers of their states (`NOTHING` if these are left out).
+    `anywhere`. Each action is a group by itself; the number of each is written to `group`. Leaves get the numbers of
+    their states (`NOTHING` if these are left out).
     """
     alive = _mark_alive(anywhere, made)
     groups, edges = _count_used(made, group)
@@ -339,52 +348,3 @@ def _write_edges(made: Refinement, spaces: Abstractions, group: Index, counts: W
                     spaces.group[last] = group[made.action[edge]]
                     last += 1
                 edge = made.next_in[edge] + 0
-
-
-@entry
-@kernel
-def copy_abstraction(number: int, old: Abstractions, spaces: Abstractions, counts: Words) -> int:
-    """Add abstraction `number` of `old` to `spaces`, or return `FULL` where these are too short."""
-    first, last = old.state_start[number] + 0, old.state_start[number + 1] + 0
-    group, groups = old.group_start[number] + 0, old.group_start[number + 1] + 0
-    edge, edges = old.edge_start[first] + 0, old.edge_start[last] + 0
-    label, labels = old.label_start[group] + 0, old.label_start[groups] + 0
-    if not has_room(spaces, counts, last - first, edges - edge, groups - group, labels - label):
-        return FULL
-    by_state, by_group = counts[STATES] - first, counts[GROUPS] - group
-    by_edge, by_label = counts[EDGES] - edge, counts[LABELS] - label
-    for state in range(first, last):
-        spaces.goal[state + by_state] = old.goal[state]
-        spaces.edge_start[state + by_state] = old.edge_start[state] + by_edge
-    for each in range(edge, edges):
-        spaces.source[each + by_edge] = old.source[each] + by_state
-        spaces.group[each + by_edge] = old.group[each] + by_group
-    for each in range(group, groups):
-        spaces.loops[each + by_group] = old.loops[each]
-        spaces.label_start[each + by_group] = old.label_start[each] + by_label
-    for each in range(label, labels):
-        spaces.label[each + by_label] = old.label[each]
-    close_abstraction(spaces, counts, last + by_state, edges + by_edge, groups + by_group, labels + by_label)
-    return DONE
-
-
-@kernel
-def has_room(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> bool:
-    return (
-        counts[ABSTRACTIONS] + 2 <= len(spaces.state_start)
-        and counts[STATES] + states + 1 <= len(spaces.edge_start)
-        and counts[EDGES] + edges <= len(spaces.source)
-        and counts[GROUPS] + groups + 1 <= len(spaces.label_start)
-        and counts[LABELS] + labels <= len(spaces.label)
-    )
-
-
-@kernel
-def close_abstraction(spaces: Abstractions, counts: Words, states: int, edges: int, groups: int, labels: int) -> None:
-    """Count one more, after which there are so many of everything."""
-    counts[STATES], counts[EDGES], counts[GROUPS], counts[LABELS] = states, edges, groups, labels
-    counts[ABSTRACTIONS] += 1
-    spaces.edge_start[states] = edges
-    spaces.label_start[groups] = labels
-    spaces.state_start[counts[ABSTRACTIONS]] = states
-    spaces.group_start[counts[ABSTRACTIONS]] = groups

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.heuristics.abstractions.abstract_states_kernel import Abstractions
+from planner.heuristics.abstractions.abstract_states_kernel import (
+    EDGES,
+    GROUPS,
+    LABELS,
+    RANKS,
+    STATES,
+    WORK,
+    Abstractions,
+    close_abstraction,
+    has_room,
+)
 from planner.jit.common_kernel import DONE, EXHAUSTED, FULL, NOTHING, Index, Words, entry, kernel
 from planner.search.open_lists_kernel import first_slot
-
-ABSTRACTIONS: Final = 0
-"""Places in the counts of what there is: these, and then states, transitions, groups, labels and ranks."""
-STATES: Final = 1
-EDGES: Final = 2
-GROUPS: Final = 3
-LABELS: Final = 4
-RANKS: Final = 5
-WORK: Final = 6
-"""Steps of inner loops since the call began."""
-COUNTS: Final = 7
 
 
 class Moves(NamedTuple):
@@ -121,7 +120,8 @@ def project(
         return EXHAUSTED
     _mark_alive(anywhere, moves, pattern, shop, states, edges)
     counts[WORK] += 10 * states + 20 * edges
-    if not _has_room(shop, spaces, rank, counts, states, edges, rules):
+    labels = shop.next[len(shop.next) - 1] + 0
+    if not has_room(spaces, counts, states, edges, rules, labels) or counts[RANKS] + states > len(rank):
         return FULL
     _write_space(moves, pattern, shop, spaces, rank, counts, states, edges, rules)
     return DONE
@@ -178,6 +178,7 @@ def _enter_rules(moves: Moves, pattern: Pattern, shop: Workshop, action: int, ru
         if place != NOTHING:
             shop.touch[place] = touch
             shop.choice[place] = moves.option_start[touch]
+    # count through the choices of one option for each touched variable, as an odometer does
     place = 0
     while place < size:
         if _combine_options(moves, shop, size):
@@ -281,6 +282,7 @@ def _write_edges(moves: Moves, pattern: Pattern, shop: Workshop, rules: int) -> 
     """Write all transitions between possible states; return how many, or -1: too many."""
     size, edges = len(pattern.variable), 0
     for rule in range(rules):
+        # decode the rule: values before and after, the lowest source, and the distance from source to target
         key, source, shift = shop.key[rule] + 0, 0, 0
         for back in range(size):
             place = size - 1 - back
@@ -294,6 +296,7 @@ def _write_edges(moves: Moves, pattern: Pattern, shop: Workshop, rules: int) -> 
             source += max(origin, 0) * factor
             if target >= 0:
                 shift += (target - max(origin, 0)) * factor
+        # count through the values of the variables that the rule leaves open
         place = 0
         while place < size:
             if edges == len(shop.source):
@@ -388,20 +391,6 @@ def _is_goal(moves: Moves, pattern: Pattern, state: int) -> bool:
 
 
 @kernel
-def _has_room(
-    shop: Workshop, spaces: Abstractions, rank: Index, counts: Words, states: int, edges: int, rules: int
-) -> bool:
-    return (
-        counts[ABSTRACTIONS] + 2 <= len(spaces.state_start)
-        and counts[STATES] + states + 1 <= len(spaces.edge_start)
-        and counts[EDGES] + edges <= len(spaces.source)
-        and counts[GROUPS] + rules + 1 <= len(spaces.label_start)
-        and counts[LABELS] + shop.next[len(shop.next) - 1] <= len(spaces.label)
-        and counts[RANKS] + states <= len(rank)
-    )
-
-
-@kernel
 def _write_space(
     moves: Moves,
     pattern: Pattern,
@@ -415,6 +404,7 @@ def _write_space(
 ) -> None:
     """Add what is alive to `spaces`, and the ranks."""
     _write_groups(shop, spaces, counts, edges, rules)
+    # number what is alive, then write its transitions
     ranks, first = counts[RANKS], counts[STATES]
     last = first
     for state in range(states):
@@ -435,11 +425,8 @@ def _write_space(
                     spaces.source[edge] = first + rank[ranks + source]
                     spaces.group[edge] = shop.head[shop.rule[old]]
                     edge += 1
-    spaces.edge_start[number] = edge
-    counts[EDGES], counts[STATES], counts[RANKS] = edge, last, ranks + states
-    counts[ABSTRACTIONS] += 1
-    spaces.state_start[counts[ABSTRACTIONS]] = last
-    spaces.group_start[counts[ABSTRACTIONS]] = counts[GROUPS]
+    counts[RANKS] = ranks + states
+    close_abstraction(spaces, counts, last, edge, counts[GROUPS], counts[LABELS])
 
 
 @kernel
