@@ -52,8 +52,8 @@ def build(*packages: str) -> Path:
     library = _import_kernels()
     os.umask(0o077)
     for package in packages or (library.OWN, *[each.name for each in _find_packages()]):
-        _build(library.folder(package), library, library.names(package))
-    folder: Path = library.folder()
+        _build(library.find_folder(package), library, library.entry_names(package))
+    folder: Path = library.find_folder()
     return folder
 
 
@@ -70,7 +70,7 @@ def _build(place: Path, library: ModuleType, names: list[str]) -> None:
         made.mkdir()
         _link(made, _compile_entries(made, names))
         codes = [(made / f"{name}.o").read_bytes() for name in names]
-        (made / library.STAMP).write_bytes(library.stamp(library.processor(llvm), codes))
+        (made / library.STAMP).write_bytes(library.make_stamp(library.describe_processor(llvm), codes))
         with contextlib.suppress(FileNotFoundError):
             place.rename(Path(room) / "before")
         try:

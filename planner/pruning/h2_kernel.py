@@ -125,7 +125,7 @@ def begin_spread(start: int, number: Words, domains: Domains, around: Around, ta
 def spread_pairs(
     work: int, number: Words, domains: Domains, around: Around, gains: Gains, table: Table, room: Room
 ) -> int:
-    """Apply operators to reached pairs, in rounds, to the fixed point; return `DONE`, or `BUSY` after so much `work`."""
+    """Apply operators to reached pairs in rounds to a fixed point; return `DONE`, or `BUSY` after so much `work`."""
     width = len(room.here)
     operators = len(gains.start) - 1
     while True:

@@ -159,7 +159,7 @@ def test_kernels_share_costs_as_their_twins_do(seed):
     def run(mode: int) -> None:
         at = 0
         while at < len(order):
-            at = PLAIN["share"](mode, 50, at, found.spaces, room, index(order), base, table, taken)
+            at = PLAIN["share_costs"](mode, 50, at, found.spaces, room, index(order), base, table, taken)
 
     run(INDEPENDENT)
     assert distances() == [twins[number].distances(costs) for number in order]

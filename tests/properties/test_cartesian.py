@@ -12,6 +12,7 @@ from search_twins import is_goal, random_task, reachable
 
 from planner.heuristics.abstractions import abstractions_compiled
 from planner.heuristics.abstractions import refinement_kernel as kernel
+from planner.heuristics.abstractions.abstract_states_kernel import ABSTRACTIONS, GROUPS, STATES
 from planner.heuristics.abstractions.abstractions_compiled import (
     Cartesian,
     make_refinement,
@@ -31,7 +32,6 @@ from planner.heuristics.abstractions.cartesian import (
 from planner.heuristics.abstractions.cartesian import Cartesian as Boxes
 from planner.heuristics.abstractions.cost_partitioning_kernel import Lookup, locate
 from planner.heuristics.abstractions.projections import DEAD, find_moves
-from planner.heuristics.abstractions.projections_kernel import ABSTRACTIONS, GROUPS, STATES
 from planner.jit import library
 from planner.jit.arrays import index, words
 from planner.jit.common_kernel import DONE, INFINITE
