@@ -87,5 +87,5 @@ def counted_clock(monkeypatch):
     for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
         monkeypatch.setattr(time, name, lambda: TICK * next(ticks))
     monkeypatch.setattr("planner.jit.library._loaded", {})
-    monkeypatch.setattr("planner.jit.library.loaded", lambda *_: None)
+    monkeypatch.setattr("planner.jit.library.load", lambda *_: None)
     monkeypatch.setattr("planner.portfolio.symbolic_process.PATIENCE", float("inf"))

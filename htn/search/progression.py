@@ -10,7 +10,7 @@ from htn.search.ground_hierarchy import Board
 from htn.search.search_guide import Guide, blind
 from htn.search.task_stack_kernel import Stacks
 from planner.jit import slots_kernel as slot
-from planner.jit.arrays import empty_index, index, lengthened, words, zeros
+from planner.jit.arrays import empty_index, index, lengthen, words, zeros
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, NOTHING
 from planner.jit.library import Call
 from planner.lightweight import dataclass
@@ -171,8 +171,8 @@ class Progression:
         stacked = _with_room(self._stacks.cells, number[slot.CELLS], cells, 2, entries)
         self._stacks = _longer(self._stacks._replace(cells=stacked), cells)
         if number[slot.COUNTERS] + 1 >= len(self._waiting.next):
-            length = len(lengthened(self._waiting.next, number[slot.COUNTERS] + 2))
-            lengthened(self._waiting.place, length)
+            length = len(lengthen(self._waiting.next, number[slot.COUNTERS] + 2))
+            lengthen(self._waiting.place, length)
 
 
 def _needed(number: array[int]) -> tuple[int, int, int]:
@@ -184,7 +184,7 @@ def _needed(number: array[int]) -> tuple[int, int, int]:
 def _with_room(registry: Registry, count: int, needed: int, width: int, entries: dict[str, Call]) -> Registry:
     """Return `registry`, which has `count` entries of `width` words, with room for so many as are `needed`."""
     if needed * width >= len(registry.state):
-        lengthened(registry.state, needed * width + 1)
+        lengthen(registry.state, needed * width + 1)
     return enlarge_table(registry, count, needed, width, entries)
 
 
@@ -192,5 +192,5 @@ def _longer(record: Record, needed: int) -> Record:
     """Return `record`, whose arrays have one element for each thing, with room for so many as are `needed`."""
     for each in record:
         if isinstance(each, array) and needed >= len(each):
-            lengthened(each, needed + 1)
+            lengthen(each, needed + 1)
     return record

@@ -78,7 +78,7 @@ class SymbolicProcess:
         self.failure = ""
         """The error of the process, where it crashed."""
         with contextlib.suppress(BrokenPipeError):  # a crash at the start is reported by `poll`
-            pickle.dump((job_for(pruned, library.entries()), room), self._process.stdin)
+            pickle.dump((job_for(pruned, library.load_or_plain()), room), self._process.stdin)
             self._process.stdin.flush()
 
     def stop(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
-from planner.heuristics.hplus import relaxed_plans
+from planner.heuristics.hplus import find_relaxed_plans
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, replace
 from planner.portfolio.tiers import run_at_most, tiered
 from planner.search import REGISTRY as SEARCHES
@@ -114,16 +114,16 @@ class Workplace:
             return None
         from planner.jit import library
         from planner.pruning.h2 import Pruning
-        from planner.pruning.state_equation import disproof
+        from planner.pruning.state_equation import disprove
 
         until = math.inf if seconds is None else time.thread_time() + seconds
-        pruning = Pruning(self.task, self.check, library.loaded())
+        pruning = Pruning(self.task, self.check, library.load())
         for _ in pruning.steps():
             if time.thread_time() > until:
                 break
             yield
         found = pruning.result()
-        if found.solvable and (by := (yield from disproof(pruning.values, pruning.pairs, library.loaded()))):
+        if found.solvable and (by := (yield from disprove(pruning.values, pruning.pairs, library.load()))):
             found, self.run.excluded = replace(found, solvable=False, by=by), NO_NUMBERS
         self.pruned = found
         return found
@@ -143,7 +143,7 @@ class Workplace:
         """Return whether there is machine code that can compute with the costs of the task."""
         from planner.jit import library
 
-        return self.has_small_costs() and library.loaded() is not None
+        return self.has_small_costs() and library.load() is not None
 
     def is_large(self) -> bool:
         """Return whether searches should begin in machine code, if there is any."""
@@ -155,7 +155,7 @@ class Workplace:
             from planner.jit import library
             from planner.search.task_compiled import Board
 
-            self._board = Board(self.task, library.entries(), self.check)
+            self._board = Board(self.task, library.load_or_plain(), self.check)
         return self._board
 
     def _reference(self, name: str, heuristic: str) -> Steps:
@@ -192,7 +192,7 @@ class Workplace:
         self.run.by = ("unbinding", "hplus")
         if len(self.space.costs) > RELAXED_PLAN_ACTIONS:
             return Ending.INCOMPLETE
-        plans = relaxed_plans(self.task, self.space.costs, self.check)
+        plans = find_relaxed_plans(self.task, self.space.costs, self.check)
         return (yield from try_relaxed_plans(self.space, plans, self.run))
 
     def is_safe(self, kind: Kind) -> bool:

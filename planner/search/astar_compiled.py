@@ -11,7 +11,7 @@ from planner.heuristics.abstractions.cost_partitioning_kernel import Tables
 from planner.heuristics.lmcut_kernel import Landmarks
 from planner.heuristics.relaxation_kernel import Exploration, Relaxed
 from planner.jit import slots_kernel as slot
-from planner.jit.arrays import empty_index, hollow, index, zeros
+from planner.jit.arrays import empty_index, index, make_hollow, zeros
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, NOTHING
 from planner.lightweight import dataclass
 from planner.pruning.stubborn_sets_kernel import FEW, Stubborn
@@ -67,11 +67,12 @@ class CompiledAstar:
         self._most_states = MOST_STATES if states is None else states
         self._work = work
         self._kind = KINDS[heuristic]
-        self._relaxed, self._room = hollow(Relaxed), hollow(Exploration)._replace(state=zeros(board.packed.words))
-        self._tables: Tables = hollow(Tables)
+        self._relaxed = make_hollow(Relaxed)
+        self._room = make_hollow(Exploration)._replace(state=zeros(board.packed.words))
+        self._tables: Tables = make_hollow(Tables)
         if heuristic not in {"blind", "scp"}:
             self._relaxed, self._room = board.relaxed, board.exploration
-        self._stubborn: Stubborn = hollow(Stubborn)
+        self._stubborn: Stubborn = make_hollow(Stubborn)
         self._orbits: Orbits | None = None
         self._spent, self._next = 0, FIRST_RENEWAL
         self._number = zeros(slot.HOW_MANY)
@@ -87,7 +88,7 @@ class CompiledAstar:
         nodes = Nodes(empty_index(states), empty_index(states), zeros(states), zeros(states), index([0] * states))
         registry = task_compiled.new_registry(board.initial, states, board.entries)
         waiting = Open(empty_index(room), empty_index(room), empty_index(states), empty_index(states))
-        landmarks: Landmarks = hollow(Landmarks)
+        landmarks: Landmarks = make_hollow(Landmarks)
         if self._kind >= kernel.LM_CUT:
             worth, start, member = zeros(room), index([0] * room), empty_index(8 * room + 2 * board.actions)
             reference, of, many = empty_index(4 * room), zeros(states), index([0] * states)

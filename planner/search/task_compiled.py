@@ -9,22 +9,22 @@ from functools import cached_property
 
 from planner.heuristics import relaxation_compiled
 from planner.heuristics.abstractions.cost_partitioning_kernel import Tables
-from planner.heuristics.landmarks import Landmarks, landmarks
+from planner.heuristics.landmarks import Landmarks, find_landmarks
 from planner.heuristics.landmarks_kernel import Milestones
 from planner.heuristics.relaxation import RelaxedTask, relax
 from planner.heuristics.relaxation_kernel import Exploration, Relaxed
 from planner.jit import slots_kernel as slot
-from planner.jit.arrays import empty_index, flat, index, lengthened, size, words, zeros
+from planner.jit.arrays import count_bytes, empty_index, flatten, index, lengthen, words, zeros
 from planner.jit.common_kernel import NOTHING
 from planner.jit.library import Call
 from planner.lightweight import Any, Final, dataclass
 from planner.limits import never
-from planner.pruning.stubborn_sets_compiled import stubborn_tables
+from planner.pruning.stubborn_sets_compiled import make_tables
 from planner.pruning.stubborn_sets_kernel import Stubborn
-from planner.pruning.symmetries_compiled import Orbits, orbits
+from planner.pruning.symmetries_compiled import Orbits, find_orbits
 from planner.search.search_run import Run
 from planner.task.ground_task import Task
-from planner.task.packed_task_compiled import Packing, conjunction, first_state, packed_space, packing
+from planner.task.packed_task_compiled import Packing, choose_packing, pack_conjunction, pack_initial_state, pack_space
 from planner.task.state_registry_kernel import Registry
 
 WORK: Final = 4_000_000
@@ -44,11 +44,11 @@ class Board:
 
     def __init__(self, task: Task, entries: dict[str, Call], check: Callable[[], None] = never) -> None:
         self.task, self.entries, self.check = task, entries, check
-        self.packed = packing(task)
+        self.packed = choose_packing(task)
         check()
-        self.space = packed_space(task, self.packed, check)
+        self.space = pack_space(task, self.packed, check)
         check()
-        self.initial = first_state(task, self.packed, self.space)
+        self.initial = pack_initial_state(task, self.packed, self.space)
         self.actions = len(task.actions)
         self.costs = [action.cost for action in task.actions]
         self.found = empty_index(self.actions + 1)
@@ -63,36 +63,36 @@ class Board:
     @cached_property
     def relaxed(self) -> Relaxed:
         """The delete relaxation as arrays."""
-        return relaxation_compiled.packed_relaxation(self.relaxation, self.costs)
+        return relaxation_compiled.pack_relaxation(self.relaxation, self.costs)
 
     def counting(self, costs: Sequence[int]) -> Relaxed:
         """Return the relaxation with other `costs` of the actions."""
-        return self.relaxed._replace(cost=relaxation_compiled.prices(self.relaxation, costs))
+        return self.relaxed._replace(cost=relaxation_compiled.price_operators(self.relaxation, costs))
 
     @cached_property
     def exploration(self) -> Exploration:
         """The buffers for explorations of the relaxation."""
-        return relaxation_compiled.exploration(self.relaxation, self._missing[:], self.costs, self.packed)
+        return relaxation_compiled.make_exploration(self.relaxation, self._missing[:], self.costs, self.packed)
 
     @cached_property
     def _missing(self) -> array[int]:
         """The number of false preconditions of each operator in the state whose words are all 0."""
-        return relaxation_compiled.missing_at_first(self.relaxation, self.packed)
+        return relaxation_compiled.count_missing(self.relaxation, self.packed)
 
     @cached_property
     def milestones(self) -> Milestones:
         """The landmarks as arrays."""
-        return packed_milestones(landmarks(self.task, self.relaxation, self.check), self.packed)
+        return packed_milestones(find_landmarks(self.task, self.relaxation, self.check), self.packed)
 
     @cached_property
     def stubborn(self) -> Stubborn | None:
         """The tables for stubborn sets; None where these are not sound, or would take too long."""
-        return stubborn_tables(self.task, self.packed, self.check)
+        return make_tables(self.task, self.packed, self.check)
 
     @cached_property
     def orbits(self) -> Orbits | None:
         """The symmetries of the task; None where there are none."""
-        return orbits(self.task, self.packed, self.space, self.check)
+        return find_orbits(self.task, self.packed, self.space, self.check)
 
     def between(self, state: Sequence[int], goal: Sequence[int]) -> Board:
         """Return a board from another packed `state` to another `goal`, given by base facts.
@@ -101,11 +101,11 @@ class Board:
         """
         part = copy(self)
         part.initial = list(state)
-        part.space = self.space._replace(goal=conjunction(goal, self.packed))
-        part.relaxed = relaxation_compiled.aimed(self.relaxed, self.relaxation, goal)
+        part.space = self.space._replace(goal=pack_conjunction(goal, self.packed))
+        part.relaxed = relaxation_compiled.replace_goal(self.relaxed, self.relaxation, goal)
         missing = self._missing[:]
         missing[-1] = len(set(goal).difference(relaxation_compiled.facts_of_zero(self.packed)))
-        part.exploration = relaxation_compiled.exploration(self.relaxation, missing, self.costs, self.packed)
+        part.exploration = relaxation_compiled.make_exploration(self.relaxation, missing, self.costs, self.packed)
         return part
 
 
@@ -113,12 +113,12 @@ def packed_milestones(marks: Landmarks, packed: Packing) -> Milestones:
     """Return landmarks as arrays."""
     places = [packed.places[fact] for facts in marks.facts for fact in facts]
     return Milestones(
-        flat(marks.facts)[0],
+        flatten(marks.facts)[0],
         index(word for word, _, _ in places),
         words(mask for _, mask, _ in places),
         words(bits for _, _, bits in places),
-        *flat(marks.before),
-        *flat(marks.needed_for),
+        *flatten(marks.before),
+        *flatten(marks.needed_for),
         index(map(int, marks.goals)),
     )
 
@@ -144,7 +144,7 @@ def ensure_length(length: int, *arrays: array[int]) -> None:
     """Lengthen each of `arrays` in place to at least `length` elements."""
     for each in arrays:
         if length > len(each):
-            lengthened(each, length)
+            lengthen(each, length)
 
 
 def trace_actions(parent: array[int], action: array[int], node: int) -> list[int]:
@@ -181,7 +181,7 @@ class WorkCounter:
             "expanded": number[slot.EXPANSIONS],
             "generated": number[slot.GENERATED],
             "stored": number[slot.STATES],
-            "stored_bytes": size(*records),
+            "stored_bytes": count_bytes(*records),
         }
         for name, count in counts.items():
             setattr(self.run, name, getattr(self.run, name) + count - getattr(self, name))

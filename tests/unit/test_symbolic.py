@@ -16,7 +16,7 @@ from planner.limits import Limits, never
 from planner.portfolio import symbolic_process as module
 from planner.portfolio.symbolic_process import SymbolicProcess, run_symbolic_alone, run_symbolic_beside
 from planner.portfolio.workplace import Workplace
-from planner.pruning.h2 import pruned
+from planner.pruning.h2 import prune
 from planner.search import Ending, Run, Space
 from planner.task.ground_task import INFINITY
 
@@ -27,12 +27,12 @@ import time
 from planner import Domain
 from planner.limits import Limits
 from planner.grounding.ground import ground
-from planner.pruning.h2 import pruned
+from planner.pruning.h2 import prune
 from planner.search import Run
 from planner.portfolio.symbolic_process import SymbolicProcess
 garden = Domain("garden")
 garden.action("dig", provides=["hole"])
-other = SymbolicProcess(pruned(ground(garden.problem(goal=["hole"]), Limits())), 1 << 26)
+other = SymbolicProcess(prune(ground(garden.problem(goal=["hole"]), Limits())), 1 << 26)
 while not other._dies_with_parent:
     other.poll(Run(), 0.01)
 other.pause()
@@ -69,7 +69,7 @@ def errand(*more: str):
 
 
 def place_of(task, run=None) -> Workplace:
-    return Workplace(task, Space(task), run or Run(), never, pruned(task))
+    return Workplace(task, Space(task), run or Run(), never, prune(task))
 
 
 def test_it_has_the_proof_while_the_others_go_on():
@@ -159,7 +159,7 @@ def test_it_imports_nothing_from_where_it_is_called(tmp_path, monkeypatch):
 
 
 def test_it_ends_when_nobody_waits_for_it():
-    other = SymbolicProcess(pruned(solvable()), 1 << 26)
+    other = SymbolicProcess(prune(solvable()), 1 << 26)
     process = other._process
     process.stdin.close()
     assert process.wait(PATIENT) in {0, 1}

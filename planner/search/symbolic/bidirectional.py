@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from planner.jit import library
 from planner.jit.arrays import Entries
 from planner.lightweight import Final, dataclass, field
-from planner.pruning.h2 import Pruned, pruned
+from planner.pruning.h2 import Pruned, prune
 from planner.search.search_run import Ending, Run, Steps, search_reduced_task
 from planner.search.symbolic.transition_relations import Coding, Relation, Set, arranged, relations
 from planner.task.ground_task import State, Task, facts_of
@@ -277,11 +277,11 @@ def job_for(known: Pruned, entries: Entries) -> Job:
 
 def symbolic_search(task: Task, run: Run, room: int) -> Steps:
     """Search for the cheapest plan for `task`, with diagrams of so many bytes at most."""
-    known = pruned(task, entries=library.loaded())
+    known = prune(task, entries=library.load())
     if not known.solvable:
         run.raise_bound(run.limit)
         return Ending.EXHAUSTED
-    left, mutexes, orders = job_for(known, library.entries())
+    left, mutexes, orders = job_for(known, library.load_or_plain())
 
     def search(own: Run) -> Steps:
         return bidirectional(Space(left), own, room, mutexes, orders)
