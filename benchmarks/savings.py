@@ -24,7 +24,7 @@ import typer
 from benchmarks.report import markdown
 from benchmarks.sentences.sentence_replay import Sentence, problem_of, recorded
 from executor.agent.agent import Agent
-from executor.agent.goal_reading.cache import Readings
+from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.language_model.protocol import Purpose, Reply, Request, Usage
 from executor.testing import SimulatedWorld, run_virtual
 from executor.testing.model_doubles import reply_of

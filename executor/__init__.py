@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from executor.agent.agent import Agent
+    from executor.agent.agent_events import AgentEvent
     from executor.agent.conversations.room import Room
-    from executor.agent.events import AgentEvent
-    from executor.agent.foreign_plans.repair import Repaired, RepairStatus, repair
-    from executor.agent.goal_reading.cache import Readings
-    from executor.agent.missing_capabilities import Missing
+    from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus, repair
+    from executor.agent.goal_reading.confirmed_readings import Readings
+    from executor.agent.plan_search import Missing
     from executor.agent.proposals import Achieved, Proposal, Standing
     from executor.agent.why import Why
     from executor.errors import DamagedError, DrivenError, JournalError, NoRunError, RunError
@@ -108,10 +108,10 @@ __all__ = [
 _MODULES = {
     "agent.agent": "Agent",
     "agent.conversations.room": "Room",
-    "agent.events": "AgentEvent",
-    "agent.foreign_plans.repair": "RepairStatus Repaired repair",
-    "agent.goal_reading.cache": "Readings",
-    "agent.missing_capabilities": "Missing",
+    "agent.agent_events": "AgentEvent",
+    "agent.foreign_plans.repair_plan": "RepairStatus Repaired repair",
+    "agent.goal_reading.confirmed_readings": "Readings",
+    "agent.plan_search": "Missing",
     "agent.proposals": "Achieved Proposal Standing",
     "agent.why": "Why",
     "errors": "DamagedError DrivenError JournalError NoRunError RunError",

@@ -20,7 +20,7 @@ from executor.events.events import Event, GoalDropped, RunResumed, RunStarted, R
 from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
 from executor.journal import Durability, Journal
-from executor.learning.learned_costs import Learned, Pricing
+from executor.learning.experience import LearnedFrom, Pricing
 from executor.loop.attempt import Performer
 from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.parameters import Fill
@@ -92,7 +92,7 @@ class Executor:
     listeners: tuple[Listener | Follower, ...] = ()
     seed: int = 0
     capacity: int = CAPACITY
-    learned: Learned = False
+    learned: LearnedFrom = False
     retention: Retention | None = None
     client: ModelAccess | None = None
     performer: Performer = field(init=False, default_factory=Performer)
@@ -126,7 +126,7 @@ class Executor:
         run: str | None = None,
         memory: Mapping[str, Any] | None = None,
         entities: Mapping[str, object] | None = None,
-        learned: Learned | None = None,
+        learned: LearnedFrom | None = None,
         alternatives: Iterable[Plan | Result | ActionPlan] | CandidateSet = (),
         fill: Fill | None = None,
         approve: Callback = None,

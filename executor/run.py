@@ -32,7 +32,7 @@ from executor.events.events import (
 )
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.learning.learned_costs import Pricing
+from executor.learning.experience import Pricing
 from executor.loop.parameters import Fill
 from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper

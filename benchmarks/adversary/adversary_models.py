@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, Final
 
+from benchmarks.adversary.adversarial_model import AdversarialModel
 from benchmarks.foreign_plans.foreign_plan_cases import FORMS, INVENTED, Lines
 from benchmarks.sentences.injections import texts
 from executor.language_model.protocol import Origin, Purpose, Reply, Request
-from executor.testing import AdversarialModel, SimulatedWorld
+from executor.testing import SimulatedWorld
 from executor.testing.model_doubles import reply_of
 from executor.tools.results import ActionResult
 from planner.lightweight import replace

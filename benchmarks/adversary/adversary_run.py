@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
+from benchmarks.adversary.adversarial_model import AdversarialModel
 from benchmarks.adversary.adversary_models import CunningModel, make_hostile, wild_plan
 from benchmarks.sentences.sentence_replay import problem_of, recorded
 from executor.agent.agent import Agent
-from executor.agent.goal_reading.cache import Readings
+from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.errors import RunError
 from executor.language_model.protocol import Allowance, LanguageModel, Purpose, Reply, Request, Usage
 from executor.run import RunOutcome
-from executor.testing import AdversarialModel, Fault, FaultKind, SimulatedWorld, run_virtual
+from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
 from planner import Problem
 from planner.errors import InputError
 from planner.lightweight import replace

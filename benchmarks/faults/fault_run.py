@@ -16,6 +16,7 @@ from typing import Any, Final
 from benchmarks.faults.fault_problems import as_policy, classical
 from benchmarks.faults.fault_setting import Setting
 from benchmarks.faults.given_up import GivenUp
+from benchmarks.faults.simulated_approval import approve
 from executor.events.answers import GIVE_UP, HAPPENED, NOTHING
 from executor.events.events import Asked, Event, Rung, RungTaken
 from executor.events.run_state import RunState
@@ -24,7 +25,6 @@ from executor.plans.action_plan import ActionPlan, texts_of
 from executor.plans.execution_models import ExecutionModel
 from executor.run import RunOutcome
 from executor.testing import Crash, FaultKind, SimulatedWorld, run_virtual
-from executor.testing.simulated_world import approve
 from executor.testing.virtual_time import now
 from planner.model.domain import creates_objects
 

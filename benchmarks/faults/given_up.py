@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.faults.fault_setting import Setting
+from benchmarks.faults.reachable_goal import doable, reachable
 from executor.events.events import StepStatus
 from executor.events.failures import Tried
 from executor.events.run_state import RunState
 from executor.recovery.hierarchy import so_far
 from executor.recovery.options import MOST_TRIES
-from executor.testing.oracle import doable, reachable
 from executor.testing.simulated_world import SimulatedWorld
 from planner.model import Atom, DomainModel
 from planner.plan import Plan

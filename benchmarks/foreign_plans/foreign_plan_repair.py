@@ -19,7 +19,7 @@ from benchmarks.commands.options import DomainFilter, NameFilter, tasks_of
 from benchmarks.foreign_plans.foreign_plan_cases import Spoilt
 from benchmarks.patch_comparison import in_order
 from benchmarks.report import markdown
-from executor.agent.foreign_plans.repair import Repaired, RepairStatus, repaired
+from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus, repaired
 from planner import Step, solve, validate
 from planner.cli.output import give, tell
 from planner.model import Number

@@ -20,7 +20,7 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field
 
 from executor.agent.agent import Agent
-from executor.agent.goal_reading.goal_problem import in_words
+from executor.agent.describe_problem import describe_goal
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.language_model.checked_answers import ROUNDS
 from executor.language_model.protocol import LanguageModel, Purpose
@@ -224,7 +224,7 @@ def same_words(one: str, other: str) -> bool:
 
 def words_of(problem: Problem) -> str:
     """Return what a person expects to be shown."""
-    return in_words(problem)
+    return describe_goal(problem)
 
 
 def _lines(words: str) -> set[tuple[str, str]]:

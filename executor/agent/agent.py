@@ -11,13 +11,13 @@ from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Seque
 from pathlib import Path
 from typing import Any, Final
 
-from executor.agent.arguments import check_given
+from executor.agent.agent_events import AgentEvent, Decided, Finished, Heard, Tell, events_of, nobody, streamed
+from executor.agent.agent_options import check_given
 from executor.agent.confirmation import Confirm, confirmed
 from executor.agent.conversations.record import kept
 from executor.agent.conversations.room import Room
-from executor.agent.events import AgentEvent, Decided, Finished, Heard, Tell, events_of, nobody, streamed
-from executor.agent.goal_reading.cache import Readings
-from executor.agent.goal_reading.goal_problem import in_words
+from executor.agent.describe_problem import describe_goal
+from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.plan_search import Planner
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.propose import Proposer
@@ -205,7 +205,7 @@ class Agent:
         """
         if not isinstance(goal, Proposal):
             problem = self._goal(goal, self.problem)
-            goal = Proposal(Standing.PLANNED, "", problem, in_words(problem))
+            goal = Proposal(Standing.PLANNED, "", problem, describe_goal(problem))
         if goal.problem is None:
             raise InputError(f"there is no goal to plan for: {goal.standing.value}", hint=goal.question or None)
         return await self.proposer.of_steps(goal, steps)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from executor.agent.foreign_plans.repair import Repaired
+from executor.agent.foreign_plans.repair_plan import Repaired
 from executor.agent.goal_reading.read_sentence import Reading, Understood
-from executor.agent.missing_capabilities import Missing
-from executor.agent.unmodelled_requests.improvise import Improvised
+from executor.agent.improvise import Improvised
+from executor.agent.plan_search import Missing
 from executor.language_model.protocol import Usage
 from executor.run import RunOutcome
 from planner.lightweight import dataclass, field, replace

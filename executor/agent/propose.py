@@ -14,14 +14,14 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from executor.agent.confirmation import only_reads
-from executor.agent.foreign_plans.repair import Repaired, repaired
-from executor.agent.goal_reading.cache import Readings
-from executor.agent.goal_reading.goal_problem import Meanings, in_words
+from executor.agent.describe_problem import describe_goal
+from executor.agent.foreign_plans.repair_plan import Repaired, repaired
+from executor.agent.goal_reading.confirmed_readings import Readings
+from executor.agent.goal_reading.goal_problem import Meanings
 from executor.agent.goal_reading.read_sentence import Reader, Reading
-from executor.agent.missing_capabilities import missing_in
-from executor.agent.plan_search import Planner, able, best, declared, missing
+from executor.agent.improvise import Improviser, Proposed, improvised_again
+from executor.agent.plan_search import Planner, able, best, declared, missing, missing_in
 from executor.agent.proposals import Proposal, Saved, Standing
-from executor.agent.unmodelled_requests.improvise import Improviser, Proposed, improvised_again
 from executor.background_searches import search_until_cancelled
 from executor.errors import ModelError
 from executor.language_model.protocol import LanguageModel, Meter, Part
@@ -118,7 +118,7 @@ class Proposer:
 
     async def of_goal(self, problem: Problem) -> Proposal:
         """Return what comes of `problem`, whose goal somebody has stated."""
-        return await self._planned(Proposal(Standing.PLANNED, "", problem, in_words(problem)))
+        return await self._planned(Proposal(Standing.PLANNED, "", problem, describe_goal(problem)))
 
     async def of_sentence(
         self, sentence: str, problem: Problem, meter: Meter, context: Sequence[Part] = (), doing: Problem | None = None
@@ -302,7 +302,7 @@ def _besides(reading: Reading, doing: Problem) -> Reading:
     if reading.meaning is None or reading.meaning.relation != "also":
         return reading
     problem = joined(reading.problem, doing)
-    return replace(reading, problem=problem, words=in_words(problem))
+    return replace(reading, problem=problem, words=describe_goal(problem))
 
 
 def _question(proposal: Proposal) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from executor.agent.agent_events import Began, Tell
 from executor.agent.confirmation import Approved
-from executor.agent.events import Began, Tell
 from executor.agent.fill_parameters import Filler, spent_in
 from executor.agent.plan_search import TEMPLATE
 from executor.agent.proposals import Proposal, Standing

@@ -16,7 +16,7 @@ from planner.cli.output import give, tell
 from planner.errors import InputError, PlanError
 
 if TYPE_CHECKING:
-    from executor.agent.foreign_plans.repair import Repaired
+    from executor.agent.foreign_plans.repair_plan import Repaired
     from planner.model import Problem
 
 app = typer.Typer()
@@ -46,7 +46,7 @@ def repair(
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     memory = limit_memory(memory_limit)
     with interruptible(remaining_seconds(time_limit, started)) as watchman:
-        from executor.agent.foreign_plans.repair import repaired
+        from executor.agent.foreign_plans.repair_plan import repaired
 
         asked = _problem(domain, problem, goal)
         steps = _text(plan)

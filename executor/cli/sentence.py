@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from executor.agent.agent import Agent
 from executor.agent.fill_parameters import Filler
-from executor.agent.goal_reading.cache import Readings
+from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.proposals import Proposal, Standing
 from executor.language_model.event_loop import Apart
 from executor.language_model.protocol import Allowance, Meter, Origin, Part, Usage

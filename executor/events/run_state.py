@@ -44,9 +44,9 @@ from executor.events.steps import Results, StepRecord, Steps
 from executor.events.tasks import TASKS, Hierarchy
 from executor.observe.beliefs import Beliefs, is_in_place
 from executor.plans.action_plan import ActionPlan, PlanStep, aimed
-from executor.plans.assumptions import supposed
 from executor.plans.created_objects import Bindings, expanded, internal, likes
 from executor.plans.stated_steps import Reader
+from executor.plans.suppositions import supposed
 from executor.tools.context import Memory
 from planner.lightweight import replace
 from planner.model import Atom, Constraint, DomainModel, Formula, Problem, SoftGoal

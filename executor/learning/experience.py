@@ -8,15 +8,17 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from executor.errors import NoRunError
 from executor.events.events import RunStatus
 from executor.journal import Journal
 from executor.learning.attempts import READ, Reader, Tally, Trial, together
-from executor.learning.learned_action import Learned, Learning
+from executor.learning.learned_action import LearnedAction, Learning
 from executor.tools.json_data import loaded
+from planner.compilations.determinization import expected_costs
 from planner.errors import InputError, did_you_mean
 from planner.language.declare import resolve_action
 from planner.lightweight import replace
@@ -56,7 +58,7 @@ def _domain(domain: DomainModel, objects: Iterable[Object], tallies: Tallies, le
     by_type = TypeHierarchy(domain.types).objects_by_type(tuple(objects))
     count = sum(each.count for each in tallies.values())
     actions = [
-        Learned(action, apart.get(name, ()), seen[name], learning, f"{learning.seed} {count} {name}")
+        LearnedAction(action, apart.get(name, ()), seen[name], learning, f"{learning.seed} {count} {name}")
         for name, action in domain.actions.items()
     ]
     return replace(domain, actions={each.declared.name: each.action(by_type) for each in actions})
@@ -172,3 +174,48 @@ def learn(journal: Journal | Path | str, learning: Learning | None = None) -> Ex
 
 def _add(tallies: dict[Key, Tally], trial: Trial) -> None:
     tallies.setdefault((trial.action, trial.arguments), Tally()).add(trial)
+
+
+OPTIMISTIC: Final = Learning(explore="optimistic")
+"""How runs learn that are to, where nothing else is said: what may be better is tried."""
+LearnedFrom = bool | Learning | Experience
+"""Whether planning knows of earlier runs: those in the journal, how much is made of them, or what was learned."""
+
+
+@dataclass(slots=True)
+class Pricing:
+    """Gives problems the expected costs of their actions, by `experience`, and what the `journal` has by now."""
+
+    experience: Experience
+    journal: Journal | None = None
+
+    @classmethod
+    def of(cls, learned: Any, journal: Journal | None) -> Pricing | None:
+        """Return what is asked for by `learned`; None where nothing is. Raises `InputError` where nothing is known."""
+        if learned is False:
+            return None
+        if isinstance(learned, Experience):
+            return cls(learned, journal)
+        if not isinstance(learned, bool | Learning):
+            hint = "True or False, a Learning, or an Experience"
+            raise InputError(f"{learned!r} does not say what is learned", hint=hint)
+        if journal is None:
+            raise InputError("what runs have shown is learned from a journal", hint="Executor(world, 'runs.db', …)")
+        return cls(Experience(learned if isinstance(learned, Learning) else OPTIMISTIC), journal)
+
+    def learned(self, problem: Any) -> Any:
+        """Return `problem` with actions as they were seen; raises `JournalError`, and `InputError` as they apply."""
+        if self.journal is not None:
+            self.experience.read(self.journal)
+        return self.experience.applied_to(problem)
+
+    def priced(self, problem: Any) -> Any:
+        """Return `problem` with the costs of its actions until they come out as intended; raises as `learned`."""
+        found = self.learned(problem)
+        if isinstance(found, Problem):
+            return expected_costs(found)
+        if not is_other_problem(found):
+            return found
+        classical = expected_costs(found.classical)
+        whole: Any = found
+        return replace(whole, domain=replace(whole.domain, classical=classical.domain), classical=classical)

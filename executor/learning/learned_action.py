@@ -143,7 +143,7 @@ Objects = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Learned:
+class LearnedAction:
     """The action `declared`, and what was `seen` of it, by its objects; those of the parameters `apart` are told apart.
 
     The `seed` determines what is drawn.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from executor.observe.beliefs import is_in_place
-from executor.plan_check.means import missing_fields
+from executor.plan_check.check_means import missing_fields
 from executor.tools.observers import Observer
 from executor.tools.world import World
 from planner.language.loading.load import FolderSource, Source

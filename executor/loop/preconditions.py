@@ -12,7 +12,7 @@ from executor.events.steps import StepRecord
 from executor.observe.observe import Looked, Lookout, believe
 from executor.observe.reports import literal_of
 from executor.observe.step_verdict import Expected, expected
-from executor.plans.assumptions import sensed_by, supposed
+from executor.plans.suppositions import sensed_by, supposed
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
 from planner.model import Action, Atom, Formula

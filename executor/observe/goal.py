@@ -15,7 +15,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs, patterns_of
 from executor.observe.observe import Looked, Lookout, believe
-from executor.plans.assumptions import supposed
+from executor.plans.suppositions import supposed
 from executor.tools.results import SURE
 from planner.lightweight import replace
 from planner.model import OPEN, Atom, Exists, Forall, Object

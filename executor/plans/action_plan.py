@@ -25,8 +25,8 @@ from uuid import uuid4
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError, to_jsonable_python
 
-from executor.plans.assumptions import texts_by_step
 from executor.plans.execution_models import ExecutionModel, is_candidate_set, is_decision, is_policy
+from executor.plans.suppositions import texts_by_step
 from executor.tools.isolated_values import listed
 from executor.tools.step_policy import Choice, ExecutionPolicy, OnError, Rate
 from planner.errors import NoPlan, PlanError
@@ -376,7 +376,7 @@ def _seconds(plan: ActionPlan, problem: Problem) -> float | None:
     """Return how long the steps of `plan` are declared to take in its execution model; None where that is not known."""
     if not any(problem.domain.actions[each.action].duration for each in plan.steps):
         return None
-    from executor.plan_check.means import estimate
+    from executor.plan_check.check_means import estimate
 
     found = estimate(problem, plan.steps, plan.model)
     return None if found.untimed else found.duration

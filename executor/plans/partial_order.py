@@ -19,8 +19,8 @@ from itertools import pairwise
 from typing import Final
 
 from executor.plans.action_plan import PlanStep, references
-from executor.plans.assumptions import looks
 from executor.plans.stated_steps import Spelled, spelled_out
+from executor.plans.suppositions import looks
 from planner.errors import PlanError
 from planner.garbage_collection import collector_paused
 from planner.lightweight import dataclass, field, replace

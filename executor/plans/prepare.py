@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from executor.learning.learned_costs import Pricing
+from executor.learning.experience import Pricing
 from executor.plans.action_plan import ActionPlan, stated, texts_of
 from executor.plans.execution_models import is_candidate_set, is_decision, is_policy
 from executor.recovery.hierarchy import check_tasks
@@ -190,7 +190,7 @@ def _check_versions(world: World, problem: Any) -> None:
 
 def _check(world: World, plan: ActionPlan, memory: Collection[str], *, fills: bool) -> None:
     """Raise `PlanError` with everything that is wrong with `plan`, if anything is."""
-    from executor.plan_check.check import check_plan, errors_in
+    from executor.plan_check.check_plan import check_plan, errors_in
 
     errors = errors_in(check_plan(plan, world, memory=memory, model=fills))
     if errors:
@@ -199,8 +199,8 @@ def _check(world: World, plan: ActionPlan, memory: Collection[str], *, fills: bo
 
 def _check_means(world: World, made: Planned, memory: Collection[str], *, fills: bool) -> None:
     """Raise `PlanError` with everything that `world` lacks for a plan, if it lacks anything."""
-    from executor.plan_check.check import errors_in
-    from executor.plan_check.means import check_means
+    from executor.plan_check.check_means import check_means
+    from executor.plan_check.check_plan import errors_in
 
     errors = errors_in(check_means(made.plan, made.problem, world, memory, fills=fills))
     if errors:

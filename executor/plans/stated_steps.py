@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from executor.plans.action_plan import PlanStep
-from executor.plans.assumptions import supposed
+from executor.plans.suppositions import supposed
 from planner.compilations.object_creation import for_steps
 from planner.language.declare.fields import CodePlace, Place
 from planner.language.declare.problem_builder import ProblemBuilder

@@ -14,7 +14,7 @@ from executor.background_searches import search_in_turn
 from executor.events.events import Event, Note, ProvedImpossible, Provenance, Rung, StepEnded, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.learning.learned_costs import Pricing
+from executor.learning.experience import Pricing
 from executor.observe.survey import Survey
 from executor.recovery.ask_people import Asking, Questions
 from executor.recovery.compensation import Compensation

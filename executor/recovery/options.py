@@ -12,7 +12,7 @@ from executor.events.failures import Tried
 from executor.events.remaining_budget import can_be_paid, left_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.plans.assumptions import looks, supposed
+from executor.plans.suppositions import looks, supposed
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
 from planner.model import Atom, Goal, Problem

@@ -13,9 +13,9 @@ from executor.events.events import Event, GoalDropped, PlanChanged, Rung, RungTa
 from executor.events.failures import Key
 from executor.events.remaining_budget import left_of
 from executor.events.run_state import RunState
-from executor.learning.learned_costs import Pricing
+from executor.learning.experience import Pricing
 from executor.plans.action_plan import steps_of
-from executor.plans.assumptions import literal_text
+from executor.plans.suppositions import literal_text
 from executor.recovery.options import Options
 from executor.recovery.recovery_policy import Recovery
 from planner.errors import ForethoughtError

@@ -19,9 +19,9 @@ from executor.events.events import Event, GoalDropped, PlanChanged, Rung, RungTa
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.events.tasks import TASKS
-from executor.learning.learned_costs import Pricing
+from executor.learning.experience import Pricing
 from executor.plans.action_plan import PlanStep
-from executor.plans.assumptions import texts_by_step
+from executor.plans.suppositions import texts_by_step
 from executor.recovery.hierarchy import goes_on, inherited, lost_reference, repairing
 from executor.recovery.options import Options
 from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery

@@ -25,8 +25,8 @@ from executor.events.steps import StepRecord
 from executor.loop.dispatch import SINGLE
 from executor.loop.run_ending import ended
 from executor.loop.step import Stepper
-from executor.plan_check.means import TOKENS
-from executor.plans.assumptions import supposed
+from executor.plan_check.check_means import TOKENS
+from executor.plans.suppositions import supposed
 from executor.recovery.ladder import Ladder
 from planner.model import Number
 from planner.plan import exact_sum

@@ -8,7 +8,7 @@ simulated.holds("at(r2, lab)"), simulated.applied          what is really so, an
 """
 
 from executor.testing.faults import Fault, FaultKind
-from executor.testing.model_doubles import AdversarialModel, ScriptedModel, scripted
+from executor.testing.model_doubles import ScriptedModel, scripted
 from executor.testing.simulated_observers import ALL, NOBODY, Observe, SimulatedError
 from executor.testing.simulated_world import SimulatedWorld
 from executor.testing.true_state import Act, Truth
@@ -18,7 +18,6 @@ __all__ = [
     "ALL",
     "NOBODY",
     "Act",
-    "AdversarialModel",
     "Crash",
     "Fault",
     "FaultKind",

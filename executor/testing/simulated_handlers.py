@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_arg
 
 from pydantic import BaseModel
 
-from executor.plans.assumptions import sensed_by
 from executor.plans.created_objects import name_of
+from executor.plans.suppositions import sensed_by
 from executor.testing import virtual_time
 from executor.testing.faults import Fault, FaultKind
 from executor.testing.simulated_observers import STRANGER, SimulatedError

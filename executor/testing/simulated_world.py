@@ -1,18 +1,14 @@
-"""`SimulatedWorld`: handlers that change a world as declared, and observers that look at it.
-
-Whoever approves the steps of a run in a simulated world.
-"""
+"""`SimulatedWorld`: handlers that change a world as declared, and observers that look at it."""
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import random
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never
+from typing import Any
 
-from executor.testing.faults import SECOND, Fault, FaultKind, Faults, Source
+from executor.testing.faults import SECOND, Fault, Faults, Source
 from executor.testing.simulated_handlers import Call, handler, sample, wanted_of
 from executor.testing.simulated_observers import ALL, Observe, Sighting, in_place_predicates, look_at, patterns
 from executor.testing.true_state import Act, Truth
@@ -20,9 +16,6 @@ from executor.tools.world import MAIN, World
 from planner.language.declare.atom_syntax import parse_literal
 from planner.model import Action, Atom, Formula, Problem
 from planner.problem_kinds import AnyProblem, is_other_problem
-
-if TYPE_CHECKING:
-    from executor.recovery.ask_people import Request
 
 
 class SimulatedWorld:
@@ -149,36 +142,3 @@ class SimulatedWorld:
             for each in self.problem.domain.actions[action].data
             if each.source is None and not each.has_default
         }
-
-
-class Unprintable:
-    """A value that cannot be printed, compared or judged true or false."""
-
-    def _refuse(self, *_: object) -> Never:
-        raise ValueError("this value cannot be used")
-
-    __repr__ = __str__ = __bool__ = __len__ = __eq__ = __hash__ = _refuse
-
-
-class UnprintableError(Exception):
-    """An error that cannot be printed."""
-
-    __str__ = __repr__ = Unprintable._refuse  # noqa: SLF001 - the same refusal
-
-
-async def approve(simulated: SimulatedWorld, request: Request) -> Any:
-    """Approve the step of `request`, unless a fault strikes."""
-    step = Atom(request.action, tuple(request.arguments.values()))
-    struck = simulated.strike(step, source="approval")
-    if struck is None:
-        return True
-    match struck[1].kind:
-        case FaultKind.APPROVAL_LATE:
-            await asyncio.sleep(struck[1].delay)
-            return True
-        case FaultKind.APPROVAL_RAISES:
-            raise UnprintableError
-        case FaultKind.APPROVAL_UNPRINTABLE:
-            return Unprintable()
-        case _:
-            return False

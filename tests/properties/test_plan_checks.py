@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_plans import random_plan, spoiled
 
-from executor.plan_check.check import check_plan, errors_in
+from executor.plan_check.check_plan import check_plan, errors_in
 from executor.plans.action_plan import ActionPlan
 from planner.validation.validate import validate
 

@@ -9,8 +9,8 @@ import random
 import pytest
 from random_plans import random_plan
 
-from executor.plan_check.check import errors_in
-from executor.plan_check.plan_sources import read_plan
+from executor.plan_check.check_plan import errors_in
+from executor.plan_check.read_plan import read_plan
 from executor.plans.action_plan import ActionPlan
 
 TEXTS = ["", "p", "a", "s1", "?x", "_", "not p", "(or)", "(forall (?x - object) (p))", "a b", "x == y", "\0", "é"]

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from executor import RunStatus, World
-from executor.agent import events as told
+from executor.agent import agent_events as told
 from executor.agent.agent import Agent
 from executor.agent.proposals import Standing
 from executor.errors import RunError

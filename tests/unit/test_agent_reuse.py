@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from executor.agent.agent import Agent
-from executor.agent.goal_reading.cache import Readings
+from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.proposals import Standing
 from executor.testing import Fault, FaultKind, ScriptedModel, SimulatedWorld, run_virtual
 from planner import Status, load, validate

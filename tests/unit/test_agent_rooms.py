@@ -6,13 +6,14 @@ import asyncio
 
 import pytest
 
+from benchmarks.adversary.adversarial_model import AdversarialModel
 from executor import Agent, Allowance, Journal, RunStatus, World
-from executor.agent import events as told
+from executor.agent import agent_events as told
 from executor.agent.proposals import Standing
 from executor.agent.propose import joined
 from executor.events.events import GoalChanged, StepEnded, StepStarted
 from executor.language_model import Origin
-from executor.testing import AdversarialModel, ScriptedModel
+from executor.testing import ScriptedModel
 from planner import Domain
 from planner.model.formulas import conjuncts
 

@@ -7,13 +7,14 @@ import random
 
 import pytest
 
+from benchmarks.adversary.adversarial_model import AdversarialModel
 from executor import Executor, RunStatus, StepStatus, World
 from executor.agent.agent import Agent
+from executor.agent.improvise import Improvised, Improviser
 from executor.agent.proposals import Standing
 from executor.agent.run_goals import based
-from executor.agent.unmodelled_requests.improvise import Improvised, Improviser
 from executor.language_model import Purpose
-from executor.testing import AdversarialModel, ScriptedModel
+from executor.testing import ScriptedModel
 from planner import Domain, validate
 from planner.model import Problem
 

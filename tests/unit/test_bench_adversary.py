@@ -15,15 +15,15 @@ from benchmarks.adversary.adversary_models import CunningModel, wild_plan
 from benchmarks.adversary.adversary_run import WAYS, Counting, carry_out, setting
 from benchmarks.cli import app
 from benchmarks.sentences.sentence_replay import problem_of
+from executor.agent.describe_problem import describe_domain
 from executor.agent.goal_reading.goal_problem import Meanings
-from executor.agent.vocabulary import vocabulary
 from executor.language_model import Allowance, Origin, Part, Purpose, Request, Usage
 from executor.testing import ScriptedModel
 from planner.lightweight import replace
 
 PROBLEM = problem_of("assistant/with-chart")
 ASKED = Request(
-    Purpose.GOAL, "", (Part("What there is", vocabulary(PROBLEM)), Part("Said", "do it", Origin.USER)), Meanings
+    Purpose.GOAL, "", (Part("What there is", describe_domain(PROBLEM)), Part("Said", "do it", Origin.USER)), Meanings
 )
 
 

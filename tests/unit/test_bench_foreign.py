@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from benchmarks.cli import app
 from benchmarks.foreign_plans.foreign_plan_cases import MISTAKES, SIZES, shipped, spoilt, spoilt_plans
 from benchmarks.foreign_plans.foreign_plan_repair import Measured, foreign_table, measure, untrue
-from executor.agent.foreign_plans.repair import Repaired, RepairStatus, repaired
+from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus, repaired
 from planner import load, solve, validate
 from planner.lightweight import replace
 

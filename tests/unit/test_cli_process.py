@@ -562,7 +562,7 @@ def test_a_limit_that_arrives_while_a_class_is_created_keeps_its_code(error: Bas
     ("arguments", "late"),
     [
         (["run", "courier"], "executor.cli.execute"),
-        (["repair", "courier", "desk", "plan"], "executor.agent.foreign_plans.repair"),
+        (["repair", "courier", "desk", "plan"], "executor.agent.foreign_plans.repair_plan"),
     ],
     ids=["run", "repair"],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.plan_check.check import check_plan
+from executor.plan_check.check_plan import check_plan
 from executor.plans.action_plan import ActionPlan, stated
 from htn import problem_kind
 from htn.compilations.methods_from_actions import as_htn

@@ -8,8 +8,8 @@ import logging
 import pytest
 
 from executor import ExecutionPolicy, Executor, Recovery, Rung, RunStatus, StepStatus, Wait, World
-from executor.plan_check.check import check_plan
-from executor.plan_check.plan_sources import read_plan
+from executor.plan_check.check_plan import check_plan
+from executor.plan_check.read_plan import read_plan
 from planner import Domain
 from planner.errors import InputError
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from executor.agent import demo
+from executor.agent import agent_demo
 from executor.demo import BROKEN, LIAR, show, show_faults
 from executor.errors import Unreachable
 from executor.testing import ScriptedModel
@@ -18,8 +18,8 @@ def test_the_demo_breaks_and_patches():
     assert lines[-1].startswith("SUCCEEDED")
 
 
-def shown(monkeypatch, model, show=demo.show):
-    monkeypatch.setattr(demo, "model_of", model)
+def shown(monkeypatch, model, show=agent_demo.show):
+    monkeypatch.setattr(agent_demo, "model_of", model)
     lines = []
     assert show(lines.append, lines.append, lines.append)
     return "\n".join(lines)
@@ -37,7 +37,7 @@ def test_a_sentence_becomes_a_goal_a_plan_and_a_run(monkeypatch):
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (lambda: ScriptedModel(demo.ANSWERS), "8. The same, by the language model that is configured"),
+        (lambda: ScriptedModel(agent_demo.ANSWERS), "8. The same, by the language model that is configured"),
         (lambda: ScriptedModel([Unreachable("down")]), "no answer: down\nnothing is done: the language model gave"),
     ],
 )

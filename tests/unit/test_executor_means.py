@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from executor import ActionPlan, ActionResult, Executor, RunStatus, Wait, World
 from executor.lint.check import check_world
 from executor.loop.parameters import Fillings
-from executor.plan_check.check import check_plan
+from executor.plan_check.check_plan import check_plan
 from executor.testing import run_virtual
 from executor.tools.returned_values import may_have
 from planner import FIXED, Domain, From, Outcome, decide, k_best, solve

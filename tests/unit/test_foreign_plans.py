@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from executor.agent.foreign_plans.formats import calls_in
-from executor.agent.foreign_plans.repair import RepairStatus, repair, repaired
+from executor.agent.foreign_plans.parse_steps import calls_in
+from executor.agent.foreign_plans.repair_plan import RepairStatus, repair, repaired
 from planner import Domain, load, solve
 from planner.errors import InputError, PlanError
 from planner.validation.validate import validate

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from executor import ActionResult, Executor, RunStatus, StepStatus, World
-from executor.plan_check.check import errors_in
-from executor.plan_check.plan_sources import read_plan
+from executor.plan_check.check_plan import errors_in
+from executor.plan_check.read_plan import read_plan
 from executor.testing import run_virtual
 from planner import Domain
 

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from pydantic import Field
 
+from benchmarks.adversary.adversarial_model import AdversarialModel
 from executor.errors import ModelError, NoAnswer, Unpaid, Unreachable
 from executor.language_model import (
     Allowance,
@@ -23,7 +24,7 @@ from executor.language_model import (
     answered,
 )
 from executor.language_model.event_loop import Apart
-from executor.testing import AdversarialModel, ScriptedModel, run_virtual
+from executor.testing import ScriptedModel, run_virtual
 from planner.errors import InputError
 
 

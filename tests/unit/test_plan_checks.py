@@ -10,10 +10,10 @@ from typing import Annotated
 import pytest
 
 from executor import World
-from executor.plan_check import findings
-from executor.plan_check.check import check_plan, errors_in
-from executor.plan_check.means import estimate
-from executor.plan_check.plan_sources import read_plan
+from executor.plan_check import plan_findings
+from executor.plan_check.check_means import estimate
+from executor.plan_check.check_plan import check_plan, errors_in
+from executor.plan_check.read_plan import read_plan
 from executor.plans.action_plan import ActionPlan
 from planner import Domain, From, solve, validate
 from planner.errors import did_you_mean
@@ -619,14 +619,14 @@ def test_the_good_plan_is_valid_to_the_planner():
 def test_names_are_looked_for_as_long_as_somebody_reads_it(monkeypatch):
     """Each look goes through all names, so that a plan with a mistake in each step would take the square of them."""
     looks = []
-    monkeypatch.setattr(findings, "did_you_mean", lambda name, known: looks.append(name) or did_you_mean(name, known))
+    monkeypatch.setattr(plan_findings, "did_you_mean", lambda name, known: looks.append(name) or did_you_mean(name, known))
     steps = [{"id": f"s{number}", "action": "rest", "depends_on": [f"s{number}x"]} for number in range(300)]
     domain = Domain("idle")
     domain.action("rest", {}, provides=["rested"])
     found = check_plan(ActionPlan.model_validate({"steps": steps}), domain)
     assert len(found) == 300
     assert found[0].hint == "did you mean 's0'?"
-    assert (len(looks), found[-1].hint) == (findings.MOST, "the steps are s0, s1, s2, s3, s4, s5, s6, s7")
+    assert (len(looks), found[-1].hint) == (plan_findings.MOST, "the steps are s0, s1, s2, s3, s4, s5, s6, s7")
 
 
 @pytest.mark.parametrize(("fields", "empty"), [({}, True), ({"goal": ["rested"], "initial": ["rested"]}, False)])

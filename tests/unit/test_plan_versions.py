@@ -8,7 +8,7 @@ import json
 import pytest
 
 from executor import Executor, RunStatus, World
-from executor.agent.foreign_plans.repair import RepairStatus, repaired
+from executor.agent.foreign_plans.repair_plan import RepairStatus, repaired
 from planner.errors import InputError
 from planner.explain.plan_explanation import explain_plan
 from planner.language.pddl import parse_domain, parse_problem

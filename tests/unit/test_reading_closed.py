@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 
+from benchmarks.adversary.adversarial_model import AdversarialModel
 from executor import Agent, Standing
 from executor.agent.goal_reading.read_sentence import MOST, NONE, attainable
 from executor.language_model.event_loop import Apart
 from executor.language_model.settings import Settings, settings_of
-from executor.testing import AdversarialModel, ScriptedModel, SimulatedWorld
+from executor.testing import ScriptedModel, SimulatedWorld
 from planner import load, solve
 from planner.errors import InputError
 from planner.lightweight import replace

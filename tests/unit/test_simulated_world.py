@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from benchmarks.faults.reachable_goal import doable, reachable
 from benchmarks.random_problems import ALL, key_of, random_problem, successors
 from executor.testing import (
     NOBODY,
@@ -30,7 +31,6 @@ from executor.testing import (
     run_virtual,
     virtual_time,
 )
-from executor.testing.oracle import doable, reachable
 from executor.tools.observers import CANNOT_SAY, Seen
 from executor.tools.results import ActionResult
 from executor.tools.returned_values import result_of

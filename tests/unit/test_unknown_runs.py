@@ -9,7 +9,7 @@ import pytest
 from executor import ActionPlan, ActionResult, Executor, RunStatus, World
 from executor.events.events import FactsSeen, Note, PlanChanged, Provenance, Rung, RungTaken, StepEnded, StepStatus
 from executor.observe.beliefs import Beliefs
-from executor.plan_check.check import check_plan
+from executor.plan_check.check_plan import check_plan
 from executor.plans.partial_order import order_of
 from planner import Domain, Plan, solve
 from planner.language.declare.atom_syntax import parse_atom

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from executor.agent.agent_events import Conflict, Joined, Preempted, Tell
 from executor.agent.conversations.record import Errand
-from executor.agent.events import Conflict, Joined, Preempted, Tell
 from executor.agent.plan_search import able, searched
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.propose import joined

@@ -11,9 +11,9 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from executor.agent.goal_reading.goal_problem import Meaning
+from executor.agent.improvise import Proposed, Serving
 from executor.agent.proposals import Proposal
 from executor.agent.run_goals import basis_of
-from executor.agent.unmodelled_requests.improvise import Proposed, Serving
 from executor.journal import Journal
 from executor.language_model.protocol import Origin, Part
 from executor.plans.action_plan import ActionPlan, stated

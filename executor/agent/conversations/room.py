@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from executor.agent.arguments import check_given
+from executor.agent.agent_events import AgentEvent, Decided, Finished, Heard, Tell, events_of, nobody, streamed
+from executor.agent.agent_options import check_given
 from executor.agent.conversations.errands import Errands
 from executor.agent.conversations.record import (
     Errand,
@@ -28,7 +29,6 @@ from executor.agent.conversations.record import (
     is_new,
     is_stop,
 )
-from executor.agent.events import AgentEvent, Decided, Finished, Heard, Tell, events_of, nobody, streamed
 from executor.agent.fill_parameters import answer_of, required
 from executor.agent.goal_reading.goal_problem import Meanings
 from executor.agent.proposals import Achieved, Proposal, Standing

@@ -23,10 +23,10 @@ from typing import Any, Final, Literal
 
 from pydantic import create_model
 
-from executor.agent.goal_reading.cache import Readings, Remembered, key_of
+from executor.agent.describe_problem import describe_domain, describe_goal, describe_state
+from executor.agent.goal_reading.confirmed_readings import Readings, Remembered, key_of
 from executor.agent.goal_reading.goal_problem import INSTRUCTIONS as INSTRUCTIONS_READING
-from executor.agent.goal_reading.goal_problem import Meaning, Meanings, in_words, mistakes, wanted
-from executor.agent.vocabulary import present, vocabulary
+from executor.agent.goal_reading.goal_problem import Meaning, Meanings, mistakes, wanted
 from executor.background_searches import search_in_turn
 from executor.language_model.checked_answers import ROUNDS, TIMEOUT, Answered, answered
 from executor.language_model.protocol import Answer, LanguageModel, Meter, Origin, Part, Purpose, Request, Usage
@@ -268,9 +268,9 @@ class Reader:
         `context` are further parts of the request, such as what was said before. Raises `NoAnswer` where the model
         gives nothing that can be read, and other errors of `executor.language_model.checked_answers.answered`.
         """
-        state = Part("What holds now", present(problem.initial))
+        state = Part("What holds now", describe_state(problem.initial))
         asked = Part("What the user wants", sentence, Origin.USER)
-        parts = (Part("What there is", vocabulary(problem)), state, *context, asked)
+        parts = (Part("What there is", describe_domain(problem)), state, *context, asked)
         request = Request(Purpose.GOAL, INSTRUCTIONS_READING, parts, Meanings)
         before_that = tuple([part.text for part in context if part.origin is Origin.USER])
         judge, key = _Judge(sentence, problem, before_that), "" if context else key_of(request)
@@ -310,7 +310,7 @@ class Reader:
         problem = wanted(judge.problem, meaning)
         return Reading(
             problem,
-            in_words(problem),
+            describe_goal(problem),
             tuple(meaning.not_expressible),
             unreachable_in(problem),
             types_asked(meaning, self.open_types),

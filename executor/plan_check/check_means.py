@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from executor.plan_check.findings import PLAN, PlanFinding, Where
+from executor.plan_check.plan_findings import PLAN, PlanFinding, Where
 from executor.plans.action_plan import ActionPlan, PlanStep
 from executor.plans.partial_order import edges, order_of, wanted_facts
 from executor.tools.returned_values import may_have, may_leave, promise

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from executor.plan_check.check import check_plan
-from executor.plan_check.findings import PLAN, PlanFinding
-from executor.plan_check.imported_plans.plan import import_plan, is_foreign
+from executor.plan_check.check_plan import check_plan
+from executor.plan_check.imported_plans.import_plan import import_plan, is_foreign
+from executor.plan_check.plan_findings import PLAN, PlanFinding
 from executor.plans.action_plan import ActionPlan, stated
 from executor.tools.world import World, actions_of
 from planner.errors import DocumentError, Location, kind_of

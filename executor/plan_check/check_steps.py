@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from executor.plan_check.findings import PLAN, Hints, PlanFinding, Where
+from executor.plan_check.plan_findings import PLAN, Hints, PlanFinding, Where
 from executor.plans.action_plan import ActionPlan, PlanStep, StepRate, references
 from executor.plans.partial_order import wanted_facts
 from executor.plans.stated_steps import EXPECTS, LEAVES, REQUIRES, Reader, spelled_out

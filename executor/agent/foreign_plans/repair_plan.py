@@ -13,7 +13,7 @@ from enum import Enum
 from itertools import product
 from typing import Any, Final
 
-from executor.agent.foreign_plans.formats import Said, calls_in, resolve
+from executor.agent.foreign_plans.parse_steps import Said, calls_in, resolve
 from executor.tools.world import actions_of
 from planner.compilations.object_creation import for_steps
 from planner.compilations.soft_goals import value_plan
@@ -157,7 +157,7 @@ def repair(
     objects: Mapping[str, str] | None = None,
     time_limit: float | None = 10.0,
 ) -> Repaired:
-    """Return what becomes of `steps`, a plan in any of the forms that `executor.agent.foreign_plans.formats` reads.
+    """Return what becomes of `steps`, a plan in any of the forms that `executor.agent.foreign_plans.parse_steps` reads.
 
     `state` are the facts that hold, `goal` is a condition. `objects` are names with their types; without them, they are
     those that `state` names, of the types that its facts ask for. Raises `InputError` for a state or a goal that means

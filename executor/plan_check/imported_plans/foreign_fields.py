@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
-from executor.plan_check.findings import Path, PlanFinding, Where
+from executor.plan_check.plan_findings import Path, PlanFinding, Where
 from planner.errors import did_you_mean, kind_of
 from planner.language.declare.declared_names import fold_name
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final
 
-from executor.agent.goal_reading.cache import Readings
+from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.proposals import Proposal
 from executor.arguments import Kinds, check_kinds
 from executor.language_model.protocol import Allowance, LanguageModel, Part

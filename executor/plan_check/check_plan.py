@@ -17,9 +17,9 @@ from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any, Final
 
-from executor.plan_check.findings import PLAN, Hints, Path, PlanFinding, Where
-from executor.plan_check.means import check_limits, check_means, without_handler
-from executor.plan_check.vocabulary import Vocabulary, check_conditions, check_stated, unprovided
+from executor.plan_check.check_means import check_limits, check_means, without_handler
+from executor.plan_check.check_steps import Vocabulary, check_conditions, check_stated, unprovided
+from executor.plan_check.plan_findings import PLAN, Hints, Path, PlanFinding, Where
 from executor.plans.action_plan import REFERENCE, ActionPlan, Goals, PlanStep, texts_in
 from executor.plans.partial_order import order_of
 from executor.tools.results import ActionResult

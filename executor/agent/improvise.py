@@ -16,10 +16,8 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from executor.agent.goal_reading.goal_problem import in_words
-from executor.agent.missing_capabilities import Missing, missing_in
-from executor.agent.plan_search import searched
-from executor.agent.vocabulary import present, vocabulary
+from executor.agent.describe_problem import describe_domain, describe_goal, describe_state
+from executor.agent.plan_search import Missing, missing_in, searched
 from executor.background_searches import search_in_turn
 from executor.errors import ModelError
 from executor.language_model.checked_answers import ROUNDS, TIMEOUT, answered
@@ -292,9 +290,9 @@ def _improvised(judge: _Judge, result: Result, serving: Sequence[Serving], thoug
 def _request(problem: Problem, parts: Sequence[str], sentence: str, context: Sequence[Part]) -> Request:
     listed = "\n".join(f"- {part}" for part in parts)
     shown = (
-        Part("What there is", vocabulary(problem)),
-        Part("What holds now", present(problem.initial)),
-        Part("The goal, as far as facts express it", in_words(problem)),
+        Part("What there is", describe_domain(problem)),
+        Part("What holds now", describe_state(problem.initial)),
+        Part("The goal, as far as facts express it", describe_goal(problem)),
         *context,
         Part("What the user wants", sentence, Origin.USER),
         Part("The parts that no fact expresses", listed, Origin.USER),

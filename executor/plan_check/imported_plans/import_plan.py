@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from executor.loop.dispatch import linearise
-from executor.plan_check.findings import Path, PlanFinding, shown
-from executor.plan_check.imported_plans.document import Here, Part, is_number
-from executor.plan_check.imported_plans.steps import Names, ids_of, import_step
+from executor.plan_check.imported_plans.foreign_fields import Here, Part, is_number
+from executor.plan_check.imported_plans.import_step import Names, ids_of, import_step
+from executor.plan_check.plan_findings import Path, PlanFinding, shown
 from executor.plans.action_plan import references
 from planner.errors import kind_of
 from planner.language.declare.atom_syntax import is_name

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
-from executor.plan_check.imported_plans.document import Here, Part
+from executor.plan_check.imported_plans.foreign_fields import Here, Part
 from executor.plans.action_plan import REFERENCE, PlanStep, StepPolicy
 from planner.errors import InputError, kind_of
 from planner.language.declare import resolve_action

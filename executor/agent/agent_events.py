@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from typing import Any
 
-from executor.agent.missing_capabilities import Missing
+from executor.agent.plan_search import Missing
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.events.events import Event
 from planner.lightweight import dataclass

@@ -1,1 +1,0 @@
-"""Unmodelled requests."""
