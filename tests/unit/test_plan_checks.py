@@ -619,7 +619,9 @@ def test_the_good_plan_is_valid_to_the_planner():
 def test_names_are_looked_for_as_long_as_somebody_reads_it(monkeypatch):
     """Each look goes through all names, so that a plan with a mistake in each step would take the square of them."""
     looks = []
-    monkeypatch.setattr(plan_findings, "did_you_mean", lambda name, known: looks.append(name) or did_you_mean(name, known))
+    monkeypatch.setattr(
+        plan_findings, "did_you_mean", lambda name, known: looks.append(name) or did_you_mean(name, known)
+    )
     steps = [{"id": f"s{number}", "action": "rest", "depends_on": [f"s{number}x"]} for number in range(300)]
     domain = Domain("idle")
     domain.action("rest", {}, provides=["rested"])
