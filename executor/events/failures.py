@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 from executor.events.events import Note, Provenance, StepStatus
 from executor.plans.action_plan import Basis
@@ -21,6 +21,8 @@ from planner.model.formulas import Atom, Term, is_variable
 from planner.plan import Step
 from planner.semantics.condition_solver import Universe
 
+NOT_REPEATED: Final = "it is not repeated"
+"""How the reason ends why an irreversible action is not done again."""
 Key = tuple[str, tuple[str, ...]]
 """An action and its arguments."""
 
@@ -169,6 +171,14 @@ class Irreversible:
             return ""
         what = "has done it already" if begun.done else "may have done it already"
         return f"{step} is irreversible, and step {begun.step} {what}"
+
+    def bars_among(self, steps: Iterable[Step]) -> list[str]:
+        """Return why those of `steps` that no new step may take are not done again, in words."""
+        found = [(step, self._begun[_key(step)].done) for step in steps if _key(step) in self._begun]
+        return [
+            f"{step} is irreversible and {'was carried out' if done else 'is in doubt'}: {NOT_REPEATED}"
+            for step, done in dict(found).items()
+        ]
 
     def barred(self) -> set[Step]:
         """Return the ground actions that no new step may take."""

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.locks_and_rates import GRACE, RATED, Slots, Turns, came, is_over
+from executor.loop.locks_and_rates import GRACE, RATED, HeldBack, Slots, Turns, came, is_over
 from executor.observe.reports import checked
 from executor.tools.containment import (
     Escaped,
@@ -62,7 +62,10 @@ class Hooked:
     context: Context
     call: Callable[[Mapping[str, Any]], Awaitable[Any]]
     changed: Changed
+    is_held_back: Callable[[], bool]
     begun: bool = field(init=False, default=False)
+    held_back: bool = field(init=False, default=False)
+    """Whether the handler was not called because the step is held back."""
     _loop: asyncio.AbstractEventLoop | None = field(init=False, default=None)
     """Where the handler is at work, while it is."""
     _is_over: bool = field(init=False, default=False)
@@ -111,6 +114,9 @@ class Hooked:
         """Call the handler; raises `InputError` where the hooks have answered already."""
         if self._is_over:
             raise InputError("a hook proceeds after the call is over", hint="await proceed() in the hook")
+        if self.is_held_back():
+            self.held_back = True
+            raise HeldBack
         self.begun, self._loop = True, asyncio.get_running_loop()
         try:
             return _answered(await self.call(arguments))
@@ -199,7 +205,8 @@ def at_work(call: Call) -> Callable[[], bool] | None:
 CALLED_OFF: Final = "the run was called off before it was its turn"
 KEPT: Final = "its lock is kept by a handler that was given up and is still at work"
 BUSY: Final = "its handler is still at work from before"
-NEVER_BEGUN: Final = (CALLED_OFF, KEPT, BUSY, RATED, VETOED)
+HELD_BACK: Final = "it was held back before its handler was called"
+NEVER_BEGUN: Final = (CALLED_OFF, KEPT, BUSY, RATED, VETOED, HELD_BACK)
 """How the reasons begin why an attempt has failed without its handler being called."""
 
 
@@ -243,63 +250,67 @@ class Performer:
         *,
         context: Callable[[], Context],
         changed: Changed,
-        aborted: asyncio.Event,
+        stopped: asyncio.Event,
+        begin: Callable[[], None],
+        is_held_back: Callable[[], bool],
     ) -> Attempt:
-        """Call the handler of `skill` through the hooks, and return what came of it; never raises but for cancellation.
+        """Call the handler of `skill` through the hooks, and return what came of it.
 
-        It is not called where the run is `aborted` before it is its turn. Hooks that change data parameters say so to
-        `changed`.
+        The handler is not called where `stopped` is set before its turn. `begin` is called when the turn has come, or
+        will never come. Hooks that change data parameters say so to `changed`. Raises `HeldBack` where `begin` does,
+        or where the step `is_held_back` when hooks would have its handler called.
         """
         made = context() if skill.takes_context or self.hooks else None
         given = _taken(skill, arguments, made)
         hooked = None
         if self.hooks and made is not None:
-            hooked = Hooked(self.hooks, skill, arguments, made, _handler(skill, call, made), changed)
+            hooked = Hooked(self.hooks, skill, arguments, made, _handler(skill, call, made), changed, is_held_back)
         served = self._served(call.step, given, policy)
         if served is not None:
+            begin()
             return Attempt(served)
         clock = asyncio.get_running_loop().time
-        started = clock()
-        if policy.lock is False and policy.rate is None:
-            answer = await _answer(skill, call, given, policy.timeout, hooked)
-        else:
-            async with contextlib.AsyncExitStack() as turn:
-                refused = await self._refused(call, arguments, policy, aborted, turn)
-                started = clock()
-                if refused:
-                    answer = Attempt(ActionResult.failed(refused), begun=False)
-                else:
-                    answer = await _answer(skill, call, given, policy.timeout, hooked)
-        answer.seconds = clock() - started
+        async with contextlib.AsyncExitStack() as turn:
+            refused = await self._wait_for_turn(call, arguments, policy, stopped, turn)
+            begin()
+            started = clock()
+            if refused:
+                answer = Attempt(ActionResult.failed(refused), begun=refused == BUSY)
+            else:
+                answer = await _answer(skill, call, given, policy.timeout, hooked)
+            answer.seconds = clock() - started
         if policy.cache_for and answer.wait is None and answer.result.success and "read_only" in skill.action.tags:
             until = asyncio.get_running_loop().time() + policy.cache_for
             self._cache[_cache_key(call.step, given)] = until, answer.result
         return answer
 
-    async def _refused(
+    async def _wait_for_turn(
         self,
         call: Call,
         arguments: Mapping[str, Any],
         policy: ExecutionPolicy,
-        aborted: asyncio.Event,
+        stopped: asyncio.Event,
         turn: contextlib.AsyncExitStack,
     ) -> str:
-        """Wait until it is the turn of `call`, with its lock until the end of `turn`; return why it never is."""
+        """Wait until it is the turn of `call`; return why it never is. `turn` frees its lock, and its rate if held back."""
         action = call.step.action
         if policy.lock is not False:
             names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
             key = self.domain, action, *[_lock_name(arguments.get(name)) for name in names]
             lock = self.turns.lock(key, policy.timeout, partial(at_work, call))
             free = asyncio.ensure_future(turn.enter_async_context(lock))
-            if not await came(free, aborted):
+            if not await came(free, stopped):
                 return CALLED_OFF
             if not free.result():
                 return KEPT
         if isinstance(policy.rate, Rate):
             apart = tuple([_lock_name(arguments.get(name)) for name in policy.rate.by])
-            turn_of_rate = asyncio.ensure_future(self.turns.rate((action, apart), policy.rate, policy.timeout))
-            return turn_of_rate.result() if await came(turn_of_rate, aborted) else CALLED_OFF
-        return ""
+            rated = self.turns.rate((action, apart), policy.rate, policy.timeout)
+            waits = asyncio.ensure_future(turn.enter_async_context(rated))
+            refused = waits.result() if await came(waits, stopped) else CALLED_OFF
+            if refused:
+                return refused
+        return "" if await is_over(at_work(call), policy.timeout) else BUSY
 
     def _served(self, step: Step, given: Mapping[str, Any], policy: ExecutionPolicy) -> ActionResult | None:
         """Return an earlier answer that still serves."""
@@ -330,13 +341,12 @@ async def _answer(
     hooked: Hooked | None,
 ) -> Attempt:
     """Return what the handler of `skill` answers to what it is `given`, or what is `hooked` around it."""
-    if not await is_over(at_work(call), timeout):
-        return Attempt(ActionResult.failed(BUSY))
     try:
         if hooked is None:
             return _attempt_of(await _returned(skill, call, given, timeout))
         got = _attempt_of(await _in_task(hooked.answer(), call, timeout))
-        return got if hooked.begun or (got.wait is None and got.result.success) else _vetoed(got)
+        if hooked.begun or (got.wait is None and got.result.success and not hooked.held_back):
+            return got
     except _TookTooLong:
         context = given.get("context") if hooked is None else hooked.context
         if context is not None:
@@ -349,6 +359,8 @@ async def _answer(
     finally:
         if hooked is not None and hooked.works():
             give_up(call, hooked.works)
+    if hooked is not None and hooked.held_back:
+        raise HeldBack
     return got if hooked is None or hooked.begun else _vetoed(got)
 
 

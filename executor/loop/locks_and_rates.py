@@ -16,7 +16,6 @@ import json
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -35,6 +34,10 @@ SAME: Final = 1.0
 Working = Callable[[], bool]
 """Says whether a handler that was given up is still at work."""
 Queues = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, asyncio.Lock]]
+
+
+class HeldBack(Exception):  # noqa: N818 - the step has not failed
+    """An irreversible step must not begin now."""
 
 
 class Shared(Protocol):
@@ -134,37 +137,57 @@ class Turns:
         """The rates of event loops whose clock is one of their own."""
         self._own = weakref.WeakKeyDictionary()
 
-    async def rate(self, key: Hashable, rate: Rate, timeout: float | None) -> str:
-        """Wait until one more of `key` may begin; return why none may within `timeout` seconds, if so."""
+    @contextlib.asynccontextmanager
+    async def rate(self, key: Hashable, rate: Rate, timeout: float | None) -> AsyncIterator[str]:
+        """Wait until one more of `key` may begin; yield why none may within `timeout` seconds, if so.
+
+        A step that is `HeldBack`, or is called off while it waits, gives its turn back.
+        """
         loop = asyncio.get_running_loop()
         now = loop.time()
         is_real = abs(now - time.monotonic()) < SAME
         rates = self._rates if is_real else self._own.setdefault(loop, {})
+        beginnings = rates.setdefault((key, rate), _Beginnings(rate))
         patience = 0.0 if not rate.wait else timeout
-        seconds = rates.setdefault((key, rate), _Beginnings(rate)).turn(now, patience)
-        if patience is not None and seconds > patience:
-            return f"{RATED}: at most {rate}, and it could begin in {seconds:.3g} s"
-        if seconds:
-            await asyncio.sleep(seconds)
-        return ""
+        begin = beginnings.reserve(now, patience)
+        if patience is not None and begin - now > patience:
+            yield f"{RATED}: at most {rate}, and it could begin in {begin - now:.3g} s"
+            return
+        has_waited = False
+        try:
+            if begin > now:
+                await asyncio.sleep(begin - now)
+            has_waited = True
+            yield ""
+        except (HeldBack, asyncio.CancelledError) as error:
+            if not has_waited or isinstance(error, HeldBack):
+                beginnings.give_back(begin)
+            raise
 
 
 class _Beginnings:
-    """When the latest steps that one rate is about begin."""
+    """The times at which the latest steps begin that share one rate, in ascending order."""
 
     def __init__(self, rate: Rate) -> None:
-        self._begun: deque[float] = deque(maxlen=rate.most)
-        self._seconds = rate.seconds
+        self._times: list[float] = []
+        self._rate = rate
         self._guard = threading.Lock()
 
-    def turn(self, now: float, patience: float | None) -> float:
-        """Return in how many seconds one more may begin, which is taken to happen if it is within `patience`."""
+    def reserve(self, now: float, patience: float | None) -> float:
+        """Return when one more may begin; the time is reserved if it comes within `patience` seconds."""
+        most, seconds = self._rate.most, self._rate.seconds
         with self._guard:
-            full = len(self._begun) == self._begun.maxlen
-            begin = max(now, self._begun[0] + self._seconds) if full else now
+            self._times = [each for each in self._times if each + seconds > now]
+            begin = self._times[-most] + seconds if len(self._times) >= most else now
             if patience is None or begin - now <= patience:
-                self._begun.append(begin)
-        return begin - now
+                self._times.append(begin)
+        return begin
+
+    def give_back(self, begin: float) -> None:
+        """Free a time that was reserved, and at which no step began."""
+        with self._guard:
+            if begin in self._times:
+                self._times.remove(begin)
 
 
 async def is_over(works: Working | None, timeout: float | None) -> bool:

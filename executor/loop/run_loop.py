@@ -57,7 +57,7 @@ class Loop:
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
         self.agenda = Agenda(self.state.model, (), {})
-        self.stepper.is_held = self._is_held
+        self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.passed())
 
     async def drive(self) -> RunEnded:
         """Carry out the plan, and return how it ended; what is left to do is in the state.

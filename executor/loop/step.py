@@ -29,8 +29,8 @@ from executor.events.plan_outline import outline_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import Aftermath, Another, chosen, pause
-from executor.loop.attempt import Attempt, Performer, call_of, passes
-from executor.loop.locks_and_rates import came
+from executor.loop.attempt import HELD_BACK, Attempt, Performer, call_of, passes
+from executor.loop.locks_and_rates import HeldBack, came
 from executor.loop.parameters import (
     Fill,
     Fillings,
@@ -242,46 +242,39 @@ class Stepper:
                     return
                 if reason or self.aborted.is_set():
                     break
-                if self._is_to_wait(record, another):
+                another = await self._attempt(record, skill, policy, wanted, filled_in, another, plan)
+                if another is None:
                     return
-                self.emit(
-                    StepStarted(record.id, record.attempts + 1, skill.name, self.state.key_of(record), *filled_in)
-                )
-                changes = self.state.changes
-                another = await self._attempt(record, skill, policy, wanted)
-                if another is None or self._is_put_back(record, another, changes):
-                    return
+                self._check_held_back(record, another, plan)
                 skill = await self._again(record, another.skills, policy)
-                if self._is_put_back(record, another, changes):
-                    return
+                self._check_held_back(record, another, plan)
                 reason = await self.conditions.unmet(record, action)
         except _Unchosen as error:
             reason = str(error)
+        except HeldBack:
+            if another is not None and not self.aborted.is_set():
+                self.emit(replace(another.otherwise, status=StepStatus.PENDING))
+                return
         if reason:
             self._failed(record, reason, another)
         elif another is not None:
             self.emit(another.otherwise)
 
-    def _is_to_wait(self, record: StepRecord, another: Another | None) -> bool:
-        """Return whether an irreversible step is not to begin after all: something has come up meanwhile.
+    def _is_held_back(self, record: StepRecord, another: Another | None, plan: int) -> bool:
+        """Return whether an irreversible step must not begin now, nor be tried again.
 
-        Somebody had to allow the step, its check and its objects took time. It stays among those that have not begun.
+        It waits for steps that a patch has brought, for answers to questions about other steps, and until failures are
+        attended to. When the run is called off, or begins nothing more, it is not begun at all.
         """
-        if another is not None:
-            return self._is_put_back(record, another, self.state.changes)
-        return self.is_held(record.id) and not self.aborted.is_set()
-
-    def _is_put_back(self, record: StepRecord, another: Another, changes: int) -> bool:
-        """Put an irreversible step back among those that have not begun, where it has to wait; return whether it has.
-
-        Its next attempt waits like the first: for reversible steps that have come into the plan, which has changed so
-        many times before, for answers to questions about other steps, and until failures are attended to.
-        """
-        is_late = self.state.changes != changes or self.is_held(record.id)
-        if not (is_late and self.state.is_irreversible(record)) or self.aborted.is_set():
+        if not self.state.is_irreversible(record):
             return False
-        self.emit(replace(another.otherwise, status=StepStatus.PENDING))
-        return True
+        stopped = self.paused if another is None else self.aborted
+        return stopped.is_set() or self.state.changes != plan or self.is_held(record.id)
+
+    def _check_held_back(self, record: StepRecord, another: Another | None, plan: int) -> None:
+        """Raise `HeldBack` where an irreversible step must not begin now."""
+        if self._is_held_back(record, another, plan):
+            raise HeldBack
 
     def _failed(self, record: StepRecord, reason: str, another: Another | None, *, repeatable: bool = True) -> None:
         """Say that a step has failed before an attempt; `another` says what came of the one before, if any."""
@@ -326,29 +319,62 @@ class Stepper:
         return reason
 
     async def _attempt(
-        self, record: StepRecord, skill: Skill, policy: ExecutionPolicy, wanted: Expected
+        self,
+        record: StepRecord,
+        skill: Skill,
+        policy: ExecutionPolicy,
+        wanted: Expected,
+        filled_in: Filled,
+        another: Another | None,
+        plan: int,
     ) -> Another | None:
-        """Call the handler once, and look; return whether another attempt is to be made."""
-        call = call_of(self.state, record, self.world)
+        """Call the handler once, and look; return whether another attempt is to be made.
+
+        A reversible step begins before its objects are loaded, and before it waits for its lock and its rate. An
+        irreversible one begins when its handler, or the outermost hook, is about to be called: it raises `HeldBack`
+        where something has come up by then.
+        """
+        is_irreversible, number = self.state.is_irreversible(record), record.attempts + 1
+
+        def start() -> None:
+            if is_irreversible and (self._is_held_back(record, another, plan) or self.conditions.objection(record)):
+                raise HeldBack
+            self.emit(StepStarted(record.id, number, skill.name, self.state.key_of(record), *filled_in))
+
+        self._check_held_back(record, another, plan)
+        if not is_irreversible:
+            start()
+        begin = start if is_irreversible else lambda: None
         try:
-            arguments = await self._objects(record, skill.action, skill.function, policy) | {**record.parameters}
-            got = await self.performer.attempt(
-                skill,
-                call,
-                arguments,
-                policy,
-                context=lambda: self._context(record, record.attempts),
-                changed=partial(self._changed, record, skill.action),
-                aborted=self.aborted,
-            )
-        except InputError as error:
-            got = Attempt(ActionResult.failed(str(error)), begun=False)
+            try:
+                arguments = await self._objects(record, skill.action, skill.function, policy) | filled_in[0]
+            except InputError as error:
+                begin()
+                got = Attempt(ActionResult.failed(str(error)), begun=False)
+            else:
+                got = await self.performer.attempt(
+                    skill,
+                    call_of(self.state, record, self.world)._replace(data=filled_in[0]),
+                    arguments,
+                    policy,
+                    context=lambda: self._context(record, number),
+                    changed=partial(self._changed, record, skill.action),
+                    stopped=self.paused if is_irreversible and another is None else self.aborted,
+                    begin=begin,
+                    is_held_back=partial(self._is_held_back, record, another, plan),
+                )
+        except HeldBack:
+            if record.attempts < number:
+                raise
+            self.emit(StepEnded(record.id, StepStatus.PENDING, HELD_BACK, data_of(ActionResult.failed(HELD_BACK))))
+            return None
         finally:
             self._contexts.pop(record.id, None)
         if got.wait is not None:
             self.emit(StepWaiting(record.id, data_of(got.wait), time.time()))
             return None
-        return await self.aftermath.ended(record, got, wanted, policy, call.skills)
+        skills = self.world.skills.get(record.step.action, ())
+        return await self.aftermath.ended(record, got, wanted, policy, skills)
 
     def _changed(self, record: StepRecord, action: Action, changes: Mapping[str, Any], by: str) -> Mapping[str, Any]:
         """Note other values that a hook gives for data parameters; raises `Missing` for those that do not fit."""

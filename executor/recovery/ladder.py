@@ -137,12 +137,20 @@ class Ladder:
                 self.replanning.keep()
             return True
         given_up = PLANS if self.following.gives_up else ()
-        return await self._take_one([each for each in self._rungs(meanwhile=meanwhile) if each not in given_up], about)
+        rungs = [each for each in self._rungs(meanwhile=meanwhile) if each not in given_up]
+        return await self._take_one(rungs, about, meanwhile=meanwhile)
 
-    async def _take_one(self, rungs: Iterable[Rung], about: str) -> bool:
-        """Take the first of `rungs` that helps; return whether one does."""
-        for rung in rungs:
-            if await action_of(rung)(self, about):
+    async def _take_one(self, rungs: Iterable[Rung], about: str, *, meanwhile: bool) -> bool:
+        """Take the first of `rungs` that helps; return whether one does.
+
+        Where no other plan does, what bars one is noted before anybody is asked, and before anything is undone.
+        """
+        is_explained = meanwhile
+        for rung in (*rungs, None):
+            if rung not in PLANS and not is_explained:
+                await self.replanning.explain_bars(about)
+                is_explained = True
+            if rung is not None and await action_of(rung)(self, about):
                 return True
         return False
 

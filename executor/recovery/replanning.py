@@ -243,6 +243,18 @@ class Replanning:
             return await self._search(Rung.REPLAN, about, forbidden=never, not_first=later)
         return False
 
+    async def explain_bars(self, about: str) -> None:
+        """Note which irreversible actions another plan would have to repeat, where that is why there is none."""
+        barred = self.state.irreversible.barred()
+        if not barred:
+            return
+        forbidden = self.options.never() - barred
+        search = self._searching(self.options.left(), forbidden, set(), (), min(PROOF_SECONDS, self.recovery.time_limit))
+        found = await search_in_turn(search)
+        for bar in self.state.irreversible.bars_among(found.steps or ()):
+            self.reasons.append(bar)
+            self.emit(RungTaken(Rung.REPLAN, about, bar, found=False))
+
     async def _search(
         self,
         rung: Rung,
@@ -257,7 +269,7 @@ class Replanning:
 
         def prepare() -> _Search:
             left = self.options.left(again if self.state.hierarchy is None else ())
-            return left, self._searching(left, forbidden, not_first, wanted)
+            return left, self._searching(left, forbidden, not_first, wanted, self.recovery.time_limit)
 
         return await self._take(rung, about, prepare, works=works)
 
@@ -313,10 +325,15 @@ class Replanning:
         return f"the run goes in circles: {times} times the same steps were taken from the same state"
 
     def _searching(
-        self, left: Sequence[StepRecord], forbidden: set[Step], not_first: set[Step], wanted: Sequence[Step]
+        self,
+        left: Sequence[StepRecord],
+        forbidden: set[Step],
+        not_first: set[Step],
+        wanted: Sequence[Step],
+        time_limit: float,
     ) -> Callable[[], Patch | Repair]:
         """Return the search for other steps: of those that the tasks can be decomposed into, or of all."""
-        limits: dict[str, Any] = {"forbidden": forbidden, "time_limit": self.recovery.time_limit}
+        limits: dict[str, Any] = {"forbidden": forbidden, "time_limit": time_limit}
         fixed = self.options.fixed()
         if self.state.hierarchy is not None:
             return repairing(self.state, self.options.problem(), fixed, left, not_first=not_first, **limits)

@@ -20,6 +20,7 @@ from executor.events.events import (
     StepEnded,
     StepStatus,
 )
+from executor.events.failures import NOT_REPEATED
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.dispatch import SINGLE
@@ -258,7 +259,8 @@ class Supervisor:
         if self.state.is_undoing:
             return await self.undone(trouble)
         state = self.state
-        causes = state.causes(trouble) or self._asked or [state.lacking()]
+        bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
+        causes = [*bars, *(state.causes(trouble) or self._asked or [state.lacking()])]
         if state.open_questions:
             return ended(state, RunStatus.WAITING, _told(causes, self.ladder.reasons))
         await self.ladder.prove_impossible()
@@ -269,7 +271,9 @@ class Supervisor:
         """Return the end of a run that was given up: what it did is undone, as far as that was seen."""
         state, left = self.state, await self.ladder.compensation.end()
         tried = [each.reason for each in state.rungs if not each.found and each.reason]
-        reason = _told(state.given_up or [state.lacking()], [*tried, *state.causes(trouble), *left])
+        bars = [each for each in dict.fromkeys(tried) if each.endswith(NOT_REPEATED)]
+        causes = [*bars, *(state.given_up or [state.lacking()])]
+        reason = _told(causes, [*tried, *state.causes(trouble), *left])
         if left and state.open_questions:
             return ended(state, RunStatus.WAITING, reason)
         done = RunStatus.FAILED if left else RunStatus.COMPENSATED
@@ -278,4 +282,5 @@ class Supervisor:
 
 def _told(causes: Sequence[str], tried: Sequence[str]) -> str:
     """Return a reason whose first line has the causes; what recovery tried comes after it, a line each."""
-    return "\n".join(["; ".join(causes), *list(dict.fromkeys(tried))[-MOST_TRIED:]])
+    others = [each for each in dict.fromkeys(tried) if each not in causes]
+    return "\n".join(["; ".join(causes), *others[-MOST_TRIED:]])

@@ -12,7 +12,7 @@ from executor import CANNOT_SAY, ActionPlan, ActionResult, Executor, Recovery, R
 from executor.events.events import Asked, Rung, StepStarted
 from executor.loop.dispatch import defer, linearise
 from executor.testing import run_virtual
-from executor.tools.step_policy import ExecutionPolicy
+from executor.tools.step_policy import ExecutionPolicy, Rate
 from planner import Domain
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
@@ -293,7 +293,36 @@ def test_what_came_about_and_was_lost_is_not_done_again():
         return ActionResult.failed("no")
 
     shop.does["pack"] = lose
-    assert shop.run(["packed"]).status is RunStatus.FAILED
+    outcome = shop.run(["packed"])
+    assert outcome.status is RunStatus.FAILED
+    assert shop.calls.count("pay") == 1
+    assert outcome.reason.startswith("pay() is irreversible and was carried out: it is not repeated; ")
+
+
+@pytest.mark.parametrize("rungs", [Recovery().rungs, (Rung.PATCH, Rung.REPLAN), (Rung.COMPENSATE,)])
+def test_the_reason_names_what_is_not_repeated_only_where_nothing_else_is_in_the_way(rungs):
+    """`fetch` fails for good: a plan that pays again would not help."""
+    shop = Shop(
+        pay=PAY,
+        book={"requires": ["paid"], "provides": ["booked"]},
+        fetch={"requires": ["booked"], "provides": ["fetched"]},
+    ).watch("paid", "booked", "fetched")
+    shop.does["fetch"] = fails
+    outcome = shop.run(["fetched"], recovery=Recovery(rungs=rungs))
+    assert outcome.status is RunStatus.FAILED
+    assert outcome.reason.startswith("fetch()")
+    assert "it is not repeated" not in outcome.reason
+
+
+@pytest.mark.parametrize("rungs", [Recovery().rungs, (Rung.PATCH, Rung.REPLAN)])
+def test_the_reason_names_an_irreversible_action_whose_effects_are_in_doubt(rungs):
+    """The call breaks off, and an observer that may be late does not see the payment."""
+    shop = Shop(
+        book={"provides": ["booked"]}, pay={"requires": ["booked"], **PAY}, unbook={"provides": ["not booked"]}
+    ).watch("booked").watch("paid", conclusive=False)
+    shop.does["pay"] = raises
+    outcome = shop.run(["paid"], recovery=Recovery(rungs=rungs))
+    assert outcome.reason.startswith("pay() is irreversible and is in doubt: it is not repeated; pay(): ")
     assert shop.calls.count("pay") == 1
 
 
@@ -627,3 +656,93 @@ def test_a_step_that_waits_to_be_allowed_stays_in_a_patch_that_needs_it(model, t
     )
     assert outcome.succeeded
     assert shop.calls == ["ask", "beg", "pay", "finish"]
+
+
+def waits_for_its_turn(how, shop):
+    """Have `pay` wait 5 seconds for its lock, its rate, its object or a hook; return the executor."""
+    policy = ExecutionPolicy(rate=Rate(1, 5)) if how == "rate" else ExecutionPolicy(lock=how == "lock")
+    shop.world.policies["pay"] = policy
+
+    if how == "hook":
+
+        async def slow(call, proceed):
+            if call.action.name == "pay":
+                await asyncio.sleep(5)
+            return await proceed()
+
+        shop.world.around(slow)
+    return Executor(shop.world, model="dag")
+
+
+async def another_run_pays(executor, shop):
+    """Have another run take the lock, for 5 seconds, and the rate."""
+
+    async def pay():
+        await asyncio.sleep(5)
+
+    shop.does["pay"] = pay
+    other = asyncio.ensure_future(executor.run(shop.domain.problem(goal=["paid"])))
+    await asyncio.sleep(0.1)
+    del shop.does["pay"]
+    shop.calls.clear()
+    return other
+
+
+@pytest.mark.parametrize("how", ["lock", "rate", "hook"])
+@pytest.mark.parametrize("event", ["failure", "question", "patch", "cancel", "interrupt"])
+def test_a_step_that_waits_for_its_turn_has_not_begun(how, event):
+    """What comes up while `pay` waits for its turn holds it back."""
+    shop = Shop(
+        send={"provides": ["sent"], "tags": ["irreversible"]},
+        pay=PAY,
+        other={"provides": ["sent"], "cost": 50},
+    ).watch("sent", conclusive=event != "failure")
+    shop.world.observer("paid")(lambda: CANNOT_SAY)
+    executor = waits_for_its_turn(how, shop)
+    answers = []
+
+    async def send():
+        await asyncio.sleep(1)
+        if event == "question":
+            answers.append(list(shop.calls))
+            await asyncio.sleep(8)
+        if event in {"failure", "patch"}:
+            raise ConnectionError
+        shop.truth.add("sent")
+
+    shop.does["send"] = send
+    if event == "failure":
+        shop.world.policies["other"] = ExecutionPolicy(retries=0)
+        shop.does["other"] = raises
+
+    async def main():
+        await another_run_pays(executor, shop) if how != "hook" else None
+        run = executor.start(shop.domain.problem(goal=["sent", "paid"]))
+        await asyncio.sleep(2)
+        assert shop.calls[:1] == ["send"]
+        assert "pay" not in shop.calls
+        record = next(each for each in run.state.steps.values() if each.step.action == "pay")
+        if how != "hook":
+            assert record.status is StepStatus.PENDING, "it has not begun"
+        if event == "question":
+            run.emit(Asked("limit:test", "", "May it go on?", ("yes", "no")))
+        elif event == "cancel":
+            run.cancel()
+        elif event == "interrupt":
+            run.interrupt()
+        if event == "question":
+            await asyncio.sleep(6)
+            assert "pay" not in shop.calls
+            run.answer("limit:test", "yes")
+        outcome = await run
+        return outcome, record
+
+    outcome, record = run_virtual(main())
+    if event in {"failure", "cancel", "interrupt"}:
+        assert "pay" not in shop.calls
+        assert record.status is StepStatus.PENDING
+    else:
+        assert shop.calls.count("pay") == 1
+        assert outcome.state.steps[record.id].status is StepStatus.UNVERIFIED
+    if event == "patch":
+        assert shop.calls.index("other") < shop.calls.index("pay")
