@@ -134,7 +134,7 @@ def _method(method: Method, constants: frozenset[str]) -> dict[str, Any]:
         {
             "description": method.description,
             "parameters": write_variables_document(method.parameters),
-            "task": write.atom(method.task),
+            "task": write.single(method.task),
             "requires": write.formula(method.precondition),
             **_network(method.network, write),
         },
@@ -152,7 +152,7 @@ def _network(network: Network, write: Notation) -> dict[str, Any]:
     elif ordering != tuple(pairwise(range(size))):
         labels = _labels(labels)
         found["ordering"] = [[labels[one], labels[other]] for one, other in ordering]
-    texts = [write.atom(each.task) for each in network.subtasks]
+    texts = [write.single(each.task) for each in network.subtasks]
     subtasks = [f"{label}: {each}" if label else each for label, each in zip(labels, texts, strict=True)]
     constraints = write.formula(network.constraints)
     return {"subtasks": subtasks, **found, **without_defaults({"constraints": constraints})}

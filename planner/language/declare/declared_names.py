@@ -1,6 +1,6 @@
-"""The names of a domain: planning types with their Python classes, predicates and functions, and the scope of an atom.
+"""The names of a domain: types with their Python classes, signatures of predicates, scopes of atoms, names of actions.
 
-What a predicate takes is declared, or what its uses agree on.
+The signature of a predicate is declared, or inferred from its uses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEEPEST: Final = 200
 
 
 class Types:
-    """The types declared so far."""
+    """The types of a domain, and the Python classes that stand for some of them."""
 
     def __init__(self) -> None:
         self.parents: dict[str, tuple[str, ...]] = {}
@@ -40,7 +40,7 @@ class Types:
 
     @property
     def hierarchy(self) -> TypeHierarchy:
-        """The types as a table, made anew when a type was added."""
+        """The table of types, computed again after a declaration."""
         if self._hierarchy is None:
             self._hierarchy = TypeHierarchy(self.parents)
         return self._hierarchy
@@ -78,7 +78,7 @@ class Types:
             raise place.within(name).error(f"type {name!r} is already declared at {self._places[name].location}")
 
     def register(self, cls: type[Entity], place: Place) -> str:
-        """Return the type that `cls` stands for; declare it and its bases where they are new."""
+        """Return the type that `cls` stands for; declare it and its bases if they are new."""
         if cls is Entity:
             return ROOT_TYPE
         name = cls.type_name
@@ -97,7 +97,7 @@ class Types:
         return name
 
     def resolve(self, value: TypeLike, place: Place) -> tuple[str, ...]:
-        """Return the names of the types that `value` gives; an error for one that is not declared."""
+        """Return the names of the types in `value`; raise an error for one that is not declared."""
         if isinstance(value, str):
             if value in self:
                 return (value,)
@@ -116,7 +116,7 @@ class Types:
         raise place.error(message, "give the name of a type, or a class derived from Entity")
 
     def variables(self, value: Any, what: str, place: Place) -> tuple[Variable, ...]:
-        """Return typed variables from a mapping: name, with or without `?`, → type."""
+        """Read typed variables from a mapping: name, with or without `?`, → type."""
         found = []
         for key, type_ in check_mapping(value, what, place).items():
             name = key.removeprefix("?")
@@ -126,12 +126,12 @@ class Types:
         return tuple(found)
 
     def unknown(self, name: str, place: Place) -> InputError:
-        """Return the error for a type that is not declared."""
+        """Make the error for a type that is not declared."""
         near = did_you_mean(name, self.parents)
         return place.error(f"unknown type {name!r}", near or f"declare it: domain.type({name!r})")
 
     def joined(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the lowest types above all of `names` that are not `object`; unrelated ones stay side by side."""
+        """Generalise `names` to the lowest types above them, except `object`; unrelated types stay side by side."""
         found: list[str] = []
         for name in dict.fromkeys(names):
             current = name
@@ -153,7 +153,7 @@ class Types:
         return max(sorted(common), key=lambda name: len(self.hierarchy.ancestors(name)), default=None)
 
     def overlap(self, some: tuple[str, ...], others: tuple[str, ...]) -> bool:
-        """Return whether something may belong to both: one type is above the other, or a declared one below both."""
+        """Return whether an object may have a type of both: one is above the other, or a third one is below both."""
         known = self._overlaps.get((some, others))
         if known is None:
             known = self._overlaps[some, others] = self._overlap(some, others)
@@ -167,7 +167,7 @@ class Types:
 
 
 def _check_order(parents: Mapping[str, tuple[str, ...]], place: Place) -> None:
-    """Refuse types below themselves, and chains that no hand has written."""
+    """Raise an error for types below themselves, and for chains of types longer than anybody writes."""
     depth = {ROOT_TYPE: 0}
     try:
         for name in TopologicalSorter(parents).static_order():
@@ -184,7 +184,7 @@ NO_NAMES: Final[frozenset[str]] = frozenset()
 
 
 class Use(NamedTuple):
-    """An atom as it was used, for what its predicate's parameters must be; `types` are None where left open."""
+    """A use of a predicate, from which its signature can be inferred; `types` are None for open arguments."""
 
     atom: Atom
     types: tuple[Types_scope | None, ...]
@@ -193,11 +193,11 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The parameters (`variables`, by name with `?`), and the objects, that may be arguments.
+    """The parameters (`variables`, by name with `?`) and objects that may be arguments in one declaration.
 
-    `owner` is what is declared, for messages. `data` and `created` are the names of data parameters and of objects
-    that the action creates; `creators` has what actions create and a problem cannot name, with the types. `uses`
-    collects what was resolved.
+    `owner` names the declaration in messages. `data` and `created` are the names of data parameters and of objects that
+    the action creates; `creators` maps objects that actions create, and that a problem cannot name, to their types.
+    `uses` collects the resolved atoms.
     """
 
     owner: str
@@ -209,37 +209,33 @@ class Scope:
     creators: Mapping[str, str] = field(default_factory=dict)
 
     def inside(self, variables: Iterable[Variable]) -> Scope:
-        """Return the scope with the variables of a quantifier."""
+        """Extend the scope by the variables of a quantifier."""
         more = {variable.name: variable.types for variable in variables}
         return replace(self, variables={**self.variables, **more})
 
     def with_created(self) -> Scope:
-        """Return the scope of effects, where the created objects exist."""
+        """Extend the scope to effects, where created objects exist."""
         return replace(self, variables={**self.variables, **self.created}, created={}) if self.created else self
 
     def atom(self, atom: Atom, place: Place, *, bare: bool, may_open: bool = False, record: bool = True) -> Atom:
-        """Return `atom` with its arguments resolved, and record its use.
+        """Resolve the arguments of `atom`, and record its use.
 
-        `bare`: a name without `?` may mean a parameter, as in `name(arg, …)` but not in PDDL.
+        Where `bare`, a name without `?` may mean a parameter, as in `name(arg, …)` but not in PDDL.
         """
         if not atom.args:
             if record:
                 self.uses.append(Use(atom, (), place))
             return atom
         variables = self.variables
-        args = tuple(
-            [
-                arg if arg in variables else self.term(arg, atom, place, bare=bare, may_open=may_open)
-                for arg in atom.args
-            ]
-        )
-        resolved = Atom(atom.predicate, args)
+        term = self.term
+        args = [arg if arg in variables else term(arg, atom, place, bare=bare, may_open=may_open) for arg in atom.args]
+        resolved = Atom(atom.predicate, tuple(args))
         if record:
             self.uses.append(Use(resolved, tuple([self.types_of(arg) for arg in args]), place))
         return resolved
 
     def term(self, term: str, inside: object, place: Place, *, bare: bool, may_open: bool = False) -> str:
-        """Return what the argument `term` names: `?parameter`, an object, or `_`."""
+        """Resolve the argument `term` to `?parameter`, an object, or `_`."""
         if isinstance(term, ObjectName):
             if term in self.objects:
                 return str(term)
@@ -295,7 +291,7 @@ Kind = TypeVar("Kind")
 
 
 class Signatures(Generic[Kind]):
-    """The parameters of all predicates (or all functions) of a domain; `make` gives one with its parameters."""
+    """The signatures of all predicates (or all functions) of a domain; `make` makes one with its parameters."""
 
     def __init__(self, kind: str, make: Callable[[str, tuple[Variable, ...]], Kind]) -> None:
         self.kind = kind
@@ -305,12 +301,12 @@ class Signatures(Generic[Kind]):
         self._uses: dict[str, dict[tuple[tuple[str, ...] | None, ...], Use]] = {}
         self._inferred: dict[str, Kind] = {}
         self._changed: dict[str, None] = {}
-        """The names that were declared or used in a new way since `inferred` was called."""
+        """Names with new declarations or uses since the last call of `inferred`."""
         self._types = 0
-        """How many types there were then."""
+        """The number of types at that call."""
 
     def declare(self, name: str, parameters: tuple[Variable, ...], place: Place) -> None:
-        """Add a declared signature; an error where it was declared before, or used with another arity."""
+        """Add a declared signature; raise an error where it is declared twice, or used with another arity."""
         if name in self._declared:
             raise place.error(f"{self.kind} {name!r} is already declared at {self._declared[name][1].location}")
         known = self._arities.get(name)
@@ -325,7 +321,7 @@ class Signatures(Generic[Kind]):
         self._arities[name] = (len(parameters), place)
 
     def check_arities(self, uses: Iterable[Use]) -> None:
-        """Raise an error for the first of `uses` whose number of arguments is not what is known."""
+        """Raise an error for the first of `uses` that contradicts the known number of arguments."""
         new: dict[str, tuple[int, Place]] = {}
         for use in uses:
             name, arity = use.atom.predicate, len(use.atom.args)
@@ -338,7 +334,7 @@ class Signatures(Generic[Kind]):
                 )
 
     def note(self, uses: Iterable[Use]) -> None:
-        """Remember `uses`, which `check_arities` has passed."""
+        """Record `uses`, which `check_arities` has accepted."""
         for use in uses:
             name = use.atom.predicate
             if name not in self._arities:
@@ -355,9 +351,9 @@ class Signatures(Generic[Kind]):
                 self._changed[name] = None
 
     def inferred(self, types: Types) -> Mapping[str, Kind]:
-        """Return those that are used and not declared; an error where a use fits no declaration.
+        """Infer the signatures that are not declared; raise an error where a use contradicts a declaration.
 
-        Only what was declared or used in a new way since the last time is looked at, unless there are more types now.
+        Examines only names with new declarations or uses since the last call, unless there are more types now.
         """
         if len(types.parents) > self._types:
             self._changed.update(dict.fromkeys(self._uses))
@@ -366,7 +362,12 @@ class Signatures(Generic[Kind]):
             if name in self._declared:
                 self._check_types(name, uses.values(), types)
             else:
-                self._inferred[name] = self._make(name, _inferred(list(uses), types))
+                columns = [
+                    [name for names in column if names is not None for name in names]
+                    for column in zip(*uses, strict=True)
+                ]
+                generalised = [types.joined(column) or (ROOT_TYPE,) for column in columns]
+                self._inferred[name] = self._make(name, name_parameters(generalised))
         self._changed.clear()
         self._types = len(types.parents)
         return self._inferred
@@ -382,16 +383,8 @@ class Signatures(Generic[Kind]):
                     )
 
 
-def _inferred(uses: Sequence[tuple[tuple[str, ...] | None, ...]], types: Types) -> tuple[Variable, ...]:
-    columns = [
-        types.joined([name for names in column if names is not None for name in names]) or (ROOT_TYPE,)
-        for column in zip(*uses, strict=True)
-    ]
-    return name_parameters(columns)
-
-
 def name_parameters(types: Sequence[tuple[str, ...]]) -> tuple[Variable, ...]:
-    """Return parameters named after their types, numbered where a type occurs twice: `?robot ?room1 ?room2`."""
+    """Name parameters after their types, with numbers where a type occurs twice: `?robot ?room1 ?room2`."""
     bases = [names[0].lower() for names in types]
     taken: set[str] = set()
     found = []
@@ -405,12 +398,12 @@ def name_parameters(types: Sequence[tuple[str, ...]]) -> tuple[Variable, ...]:
 
 
 def fold_name(name: str) -> str:
-    """Return what counts in `name`: letters in one case, without underscores, hyphens and spaces."""
+    """Fold the case of `name`, and remove underscores, hyphens and spaces."""
     return "".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
 def resolve_action(domain: DomainModel, name: str) -> Action:
-    """Return the action that `name` means: its name exactly, or its name or a simile up to case, `_`, `-` and spaces.
+    """Find the action that `name` means: by its exact name, or by its name or a simile up to case, `_`, `-` and spaces.
 
     Raises `InputError` where there is none, with the nearest known name, and where there is more than one.
     """

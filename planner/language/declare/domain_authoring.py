@@ -32,8 +32,8 @@ Parameterised = Mapping[str, Any] | Iterable[Any]
 class Domain:
     """Collects the declarations of a domain, checks each where it is made, and gives the immutable `model`.
 
-    `types` maps names to parents; classes derived from `Entity` need not be listed. `resolution` is what costs and
-    values written as floats are rounded to. All methods raise `DeclarationError` with the place of the mistake.
+    `types` maps names to parents; classes derived from `Entity` need not be listed. Costs and values that are floats
+    are rounded to multiples of `resolution`. All methods raise `DeclarationError` with the place of the mistake.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Domain:
 
     @classmethod
     def of(cls, model: DomainModel) -> Domain:
-        """Return a domain that declares what `model` holds, to be extended and bound."""
+        """Make a domain with all declarations of `model`, to be extended and bound."""
         place = find_caller()
         domain = cls(model.name, description=model.description, constants=())
         declare_model(domain._declarations, model, place)
@@ -63,7 +63,7 @@ class Domain:
 
     @property
     def classes(self) -> Mapping[str, type[Entity]]:
-        """The classes derived from `Entity` that stand for types, by the names of these."""
+        """The classes derived from `Entity`, by the names of their types."""
         return self._declarations.types.classes
 
     @property
@@ -73,12 +73,12 @@ class Domain:
 
     @property
     def resolution(self) -> Decimal | None:
-        """What costs and values written as floats are rounded to, where an action or a problem says nothing else."""
+        """The resolution of costs and values that are floats, unless an action or a problem has its own."""
         return self._declarations.resolution
 
     @property
     def entities(self) -> dict[str, Entity]:
-        """The Python values that were given for constants, by name."""
+        """The entities among the constants, by name."""
         return dict(self._entities)
 
     @property
@@ -180,7 +180,7 @@ class Domain:
         return add_action(self._changed(), action, place)
 
     def bind(self, name: str, function: Function) -> Function:
-        """Attach the function that does action `name`, and return it."""
+        """Attach the function that carries action `name` out, and return it."""
         place = find_definition(function) if name in self._declarations.actions else find_caller()
         self._changed().bind(name, function, place)
         return function
@@ -209,12 +209,12 @@ class Domain:
         metric: Metric | str = Metric.COST,
         resolution: Number | float | str | None = None,
     ) -> Problem:
-        """Return a problem of this domain; its name is the domain's unless given.
+        """Declare a problem of this domain, whose name it has by default.
 
         `goal` is a condition, or `{"hard": condition, "soft": {condition: utility}}`. `values` are those of static
-        functions. Facts that a pattern of `unknown` covers may be true or false, as `likely` as that says; all others
-        not stated are false. `constraints` (`always(…)`, `at_most(…)`, …) hold on the way to the goal. `budgets` say
-        what a plan may cost (`"cost"`) and use of resources; the `deadline`, in seconds, how long it may take.
+        functions. Facts that a pattern of `unknown` covers may be true or false, with the probabilities in `likely`;
+        all others not in `initial` are false. `constraints` (`always(…)`, `at_most(…)`, …) hold on the way to the goal.
+        `budgets` limit the cost of a plan (`"cost"`) and its use of resources, `deadline` its duration in seconds.
         """
         place = find_caller()
         declarations = self._declarations
@@ -270,7 +270,7 @@ def _read_head(head: str, place: Place) -> Atom:
 
 
 def _parents(types: Any, place: Place) -> dict[str, tuple[str, ...]]:
-    """Return each type with its parents."""
+    """Read types as a mapping to their parents."""
     if isinstance(types, Mapping):
         return {name: check_texts(each, "types", place) for name, each in types.items()}
     if not isinstance(types, Iterable):
@@ -314,5 +314,5 @@ def add_action(declarations: Declarations, action: Action, place: Place) -> Acti
 
 
 def add_axiom(declarations: Declarations, axiom: Axiom, place: Place) -> None:
-    """Declare a finished rule."""
+    """Declare a finished axiom."""
     declarations.rule(axiom.predicate, axiom.parameters, (), axiom.condition, place, exact=True)

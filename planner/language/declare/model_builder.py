@@ -1,6 +1,6 @@
-"""All declarations of one domain, each with its place, and the model that they make together.
+"""Collect the declarations of one domain, each with its place, and build the model from them.
 
-Some checks need the whole domain: what is written, what goes stale with what, which definitions rest on which.
+Some checks need the whole domain: derived predicates that actions write, cycles of `stale_with`, and stratification.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def check_derived(
     predicates: Mapping[str, Predicate],
     places: tuple[Mapping[str, Place], Mapping[str, Place]],
 ) -> None:
-    """Raise an error where a derived predicate is written or sensed by an action, goes stale, or makes others stale."""
+    """Raise an error where an action writes or senses a derived predicate, or `stale_with` mentions one."""
     if not derived:
         return
     action_places, predicate_places = places
@@ -63,7 +63,7 @@ def written_atoms(action: Action) -> Iterator[Atom]:
 
 
 def check_stale_cycles(predicates: Mapping[str, Predicate], places: Mapping[str, Place]) -> None:
-    """Raise an error where a predicate goes stale with itself, directly or through others."""
+    """Raise an error where `stale_with` has a cycle."""
     edges = {
         name: [pattern.predicate for pattern in predicate.stale_with]
         for name, predicate in predicates.items()
@@ -79,7 +79,7 @@ def check_stale_cycles(predicates: Mapping[str, Predicate], places: Mapping[str,
 
 
 def check_stratified(axioms: Sequence[Axiom], places: Mapping[str, Place]) -> None:
-    """Raise an error where a derived predicate rests on its own negation."""
+    """Raise an error where a derived predicate depends on its own negation."""
     derived = {axiom.predicate for axiom in axioms}
     edges: dict[str, list[str]] = {}
     negative: set[tuple[str, str]] = set()
@@ -101,7 +101,7 @@ def check_stratified(axioms: Sequence[Axiom], places: Mapping[str, Place]) -> No
 
 
 def check_after(uses: Iterable[Use], actions: Mapping[str, Action], types: Types) -> None:
-    """Raise an error where a pattern of `after` fits no declared action."""
+    """Raise an error where a pattern of `after` matches no declared action."""
     for use in uses:
         action = actions.get(use.atom.predicate)
         if action is None:
@@ -120,17 +120,17 @@ def check_after(uses: Iterable[Use], actions: Mapping[str, Action], types: Types
 
 
 def open_all_arguments(pattern: Atom, actions: Mapping[str, Action]) -> Atom:
-    """Return a pattern of `after`: an action's name alone leaves all its arguments open."""
+    """Complete a pattern of steps: the name of an action alone leaves all its arguments open."""
     return pattern if pattern.args else Atom(pattern.predicate, (OPEN,) * len(actions[pattern.predicate].parameters))
 
 
 PREDICATE_TAGS = frozenset({"trusted"})
 ACTIONS_PER_COLLECTION: Final = 32
-"""The garbage collector would walk through what was declared after about twice as many actions."""
+"""Actions between two calls of the keeper; after about twice as many, the garbage collector would scan them."""
 
 
 class Declarations:
-    """Collects declarations; `model()` checks what needs all of them, and gives the immutable domain."""
+    """Collects declarations; `model()` makes the checks that need all of them, and builds the immutable domain."""
 
     def __init__(self, name: str, place: Place, description: str = "", resolution: Decimal | None = None) -> None:
         if not is_name(name):
@@ -146,9 +146,9 @@ class Declarations:
         self.handlers: dict[str, Callable[..., Any]] = {}
         self._models: dict[str, Action] = {}
         self._later: list[str] = []
-        """The actions that come after others."""
+        """Actions that have `after`."""
         self._named: list[str] = []
-        """The actions that have other names too."""
+        """Actions that have similes."""
         self._keeper: Keeper | None = None
         self._declared: dict[str, Predicate] = {}
         self._functions: dict[str, Function] = {}
@@ -157,7 +157,7 @@ class Declarations:
         self._axiom_places: dict[str, Place] = {}
         self._constant_places: dict[str, Place] = {}
         self._readings: dict[tuple[Variable, ...], dict[str, Formula]] = {}
-        """What texts mean in actions with the same parameters."""
+        """Formulas of texts, by the parameters of the actions that use them."""
 
     def constant(self, name: str, type_: TypeLike, place: Place) -> None:
         """Add an object that every problem has."""
@@ -165,10 +165,9 @@ class Declarations:
             raise place.error(*explain_bad_name(name, "a constant"))
         found = Object(name, self.types.resolve(type_, place))
         if name in self.constants and self.constants[name] != found:
-            raise place.error(
-                f"constant {name!r} of type {' | '.join(found.types)} is already declared "
-                f"as {' | '.join(self.constants[name].types)} at {self._constant_places[name].location}"
-            )
+            known, where = " | ".join(self.constants[name].types), self._constant_places[name].location
+            given = " | ".join(found.types)
+            raise place.error(f"constant {name!r} of type {given} is already declared as {known} at {where}")
         self.constants[name] = found
         self._readings.clear()
         self._constant_places.setdefault(name, place)
@@ -210,7 +209,7 @@ class Declarations:
     def action(
         self, name: str, parameters: Parameters, fields: ActionFields, place: Place, *, exact: bool = False
     ) -> Declared:
-        """Add an action; nothing is kept of one that has a mistake."""
+        """Add an action; one with a mistake leaves nothing behind."""
         if name in self.actions:
             raise place.error(f"action {name!r} is already declared at {self.actions[name].place.location}")
         known = {} if exact else self._readings.setdefault(parameters.planning, {})
@@ -238,7 +237,7 @@ class Declarations:
             self._keeper.keep()
 
     def derive(self, head: Atom, parameters: Mapping[str, TypeLike], condition: Any, place: Place) -> None:
-        """Add a rule: `head` holds where `condition` does, for some objects of the `parameters` that it leaves out."""
+        """Add an axiom: `head` holds where `condition` does, for some objects of the `parameters` not in `head`."""
         variables = self.variables(parameters, place.within("parameters"))
         known = {each.name: each for each in variables}
         arguments = [f"?{each.removeprefix('?')}" for each in head.args]
@@ -262,7 +261,7 @@ class Declarations:
         *,
         exact: bool = False,
     ) -> None:
-        """Add a rule: `name(parameters…)` holds where `condition` does for some objects of the `hidden` variables."""
+        """Add an axiom: `name(parameters…)` holds where `condition` does for some objects of the `hidden` variables."""
         owner = f"derived predicate {name!r}"
         _check_distinct((*parameters, *hidden), owner, place)
         scope = Scope(owner, {each.name: each.types for each in (*parameters, *hidden)}, self.constants)
@@ -271,9 +270,7 @@ class Declarations:
         if unused:
             message = f"parameter {min(unused)[1:]!r} occurs neither in the head nor in the condition of {owner}"
             raise place.error(message)
-        self._add_axiom(Axiom(name, parameters, Exists(hidden, formula) if hidden else formula), scope, place)
-
-    def _add_axiom(self, axiom: Axiom, scope: Scope, place: Place) -> None:
+        axiom = Axiom(name, parameters, Exists(hidden, formula) if hidden else formula)
         scope.atom(axiom.head, place, bare=False)
         self.predicates.check_arities(scope.uses)
         self.predicates.note(scope.uses)
@@ -281,14 +278,14 @@ class Declarations:
         self._axiom_places.setdefault(axiom.predicate, place)
 
     def bind(self, name: str, handler: Callable[..., Any], place: Place) -> None:
-        """Attach the function that does action `name`; its parameters must be those of the action."""
+        """Attach the function that carries action `name` out; its parameters must be those of the action."""
         if name not in self.actions:
             raise place.error(f"there is no action {name!r} to bind a function to", did_you_mean(name, self.actions))
         check_handler(self.actions[name].action, handler, self.types, place)
         self.handlers[name] = handler
 
     def model(self) -> DomainModel:
-        """Return the domain; raises the error of the first declaration that does not agree with another."""
+        """Build the domain; raises the error of the first declaration that contradicts another."""
         actions = dict(self._models)
         check_after([use for name in self._later for use in self.actions[name].after], actions, self.types)
         places = (
@@ -317,14 +314,14 @@ class Declarations:
         )
 
     def variables(self, value: Mapping[str, TypeLike] | Iterable[TypeLike], place: Place) -> tuple[Variable, ...]:
-        """Return the parameters that a mapping (name → type) or a list of types gives."""
+        """Read parameters from a mapping (name → type) or a list of types."""
         if not isinstance(value, list):
             return self.types.variables(value, "parameters", place)
         return name_parameters([self.types.resolve(each, place.within(at)) for at, each in enumerate(value)])
 
 
 def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object], dict[str, Entity]]:
-    """Return the objects that `value` names, and the Python entities among them, by name.
+    """Read the objects of `value`, and the Python entities among them, by name.
 
     `value` is a mapping (name → type) or a sequence of entities and `Object`s.
     """

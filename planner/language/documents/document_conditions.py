@@ -1,4 +1,4 @@
-"""Conditions, effects, constraints and defaults of data parameters as documents hold them.
+"""Read and write conditions, effects, constraints and defaults of data parameters in documents.
 
 Constraints are written `{never: "…"}`, `{before: {first: …, then: …}}`, and steps as `{done: "action(_)"}`.
 """
@@ -13,7 +13,7 @@ from planner.errors import UnsupportedError
 from planner.language.declare.condition_reader import Demand, PlacedValue, parse_step_pattern
 from planner.language.declare.fields import Place
 from planner.language.pddl.pddl_writer import write_condition
-from planner.model.actions import Constraint, ConstraintKind, Done, Happening, Literal
+from planner.model.actions import Constraint, ConstraintKind, Done, Happening
 from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, is_variable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Notation:
         self._constants = frozenset(constants)
 
     def inside(self, variables: Iterable[str]) -> Notation:
-        """Return the notation where there are more variables."""
+        """Extend the notation by more variables."""
         more = frozenset(variables)
         return Notation(self._variables | more, self._constants) if more else self
 
@@ -54,17 +54,9 @@ class Notation:
                 return f"{self._term(left)} != {self._term(right)}"
         return write_condition(formula)
 
-    def literals(self, literals: Iterable[Literal]) -> list[str]:
-        """Return effects, one a text."""
-        return [self.single(literal) for literal in literals]
-
-    def patterns(self, patterns: Iterable[Atom]) -> list[str]:
-        """Return patterns, one a text."""
-        return [self.atom(pattern) for pattern in patterns]
-
-    def atom(self, atom: Atom) -> str:
-        """Return one atom."""
-        return self.single(atom)
+    def each(self, formulas: Iterable[Formula]) -> list[str]:
+        """Return each of `formulas` as one text: literals of effects, or patterns."""
+        return [self.single(formula) for formula in formulas]
 
     def _atom(self, atom: Atom) -> str:
         return str(Atom(atom.predicate, tuple([self._term(arg) for arg in atom.args])))
@@ -74,22 +66,22 @@ class Notation:
         return term if term == bare or bare in self._constants or bare == OPEN else bare
 
     def _is_plain(self, terms: Iterable[str]) -> bool:
-        """Return whether `name(arg, …)` can say it: no object is named like a parameter."""
+        """Return whether `name(arg, …)` can express it: no object has the name of a parameter."""
         return all(is_variable(term) or term not in self._bare for term in terms)
 
 
 def read_default(value: Any, annotation: Any, place: Place) -> Any:
-    """Return `value` as one of the type `annotation`, or raise an error at `place`."""
+    """Convert `value` to the type `annotation`, or raise an error at `place`."""
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        return TypeAdapter(annotation).validate_python(value if annotation is Decimal else _floats(value))
+        return TypeAdapter(annotation).validate_python(value if annotation is Decimal else _floats_of(value))
     except ValidationError:
         raise place.within("default").error(f"the default {value!r} is not of the declared type") from None
 
 
 def write_default(value: Any, annotation: Any, owner: str) -> Any:
-    """Return `value` as texts, numbers, lists and mappings; raises `UnsupportedError` where that loses something."""
+    """Convert `value` to texts, numbers, lists and mappings; raises `UnsupportedError` where that loses something."""
     from pydantic import TypeAdapter, ValidationError
 
     adapter = TypeAdapter(annotation)
@@ -102,15 +94,15 @@ def write_default(value: Any, annotation: Any, owner: str) -> Any:
     raise UnsupportedError(f"the default {value!r} of {owner} in a document", "only plain values can be written")
 
 
-def _floats(value: Any) -> Any:
-    """Return `value` with decimals, which files are read with, as floats."""
+def _floats_of(value: Any) -> Any:
+    """Replace the decimals in `value`, which come from files, by floats."""
     match value:
         case Decimal():
             return float(value)
         case list():
-            return [_floats(each) for each in value]
+            return [_floats_of(each) for each in value]
         case dict():
-            return {key: _floats(each) for key, each in value.items()}
+            return {key: _floats_of(each) for key, each in value.items()}
     return value
 
 
@@ -127,7 +119,7 @@ KINDS: Final = (*_SIMPLE, *_STEPS, "at_most", *_PARTS)
 
 
 def demand_of(document: ConstraintDocument, place: Place) -> Demand:
-    """Return what `document` demands; raises `DocumentError` unless it has one of the `KINDS`."""
+    """Read the constraint `document`; raises `DocumentError` unless it has exactly one of the `KINDS`."""
     found = [kind for kind in KINDS if getattr(document, kind) is not None]
     if len(found) != 1:
         said = f"has the keys {' and '.join(found)}" if found else "says nothing"
@@ -136,21 +128,21 @@ def demand_of(document: ConstraintDocument, place: Place) -> Demand:
     value, here = getattr(document, key), place.within(key)
     if key in _SIMPLE:
         kind, times = _SIMPLE[key]
-        return Demand(kind, _said(value, here), place, times=times, utility=document.utility)
+        return Demand(kind, _read_happening(value, here), place, times=times, utility=document.utility)
     if key in _STEPS:
         kind, times = _STEPS[key]
         step = PlacedValue(Done(parse_step_pattern(value, here)), here)
         return Demand(kind, step, place, times=times, utility=document.utility)
     if key == "at_most":
-        what = _said(value.what, here.within("what"))
+        what = _read_happening(value.what, here.within("what"))
         return Demand(ConstraintKind.AT_MOST, what, here.within("times"), times=value.times, utility=document.utility)
     kind, one, two = _PARTS[key]
-    what, other = (_said(getattr(value, part), here.within(part)) for part in (one, two))
+    what, other = (_read_happening(getattr(value, part), here.within(part)) for part in (one, two))
     return Demand(kind, what, place, other, utility=document.utility)
 
 
-def _said(value: Any, place: Place) -> PlacedValue:
-    """Return a list of conditions, or a step."""
+def _read_happening(value: Any, place: Place) -> PlacedValue:
+    """Read a list of conditions, or a step."""
     if isinstance(value, list):
         return PlacedValue(value if len(value) != 1 else value[0], place)
     here = place.within("done")
@@ -158,17 +150,17 @@ def _said(value: Any, place: Place) -> PlacedValue:
 
 
 def write_constraint(constraint: Constraint, write: Notation) -> dict[str, Any]:
-    """Return `constraint` as plain data."""
-    key, value = _entry(constraint, write)
+    """Write `constraint` as plain data."""
+    key, value = _write_entry(constraint, write)
     return {key: value} if constraint.utility is None else {key: value, "utility": constraint.utility}
 
 
-def _entry(constraint: Constraint, write: Notation) -> tuple[str, Any]:
-    what, kind = _happening(constraint.what, write), constraint.kind
+def _write_entry(constraint: Constraint, write: Notation) -> tuple[str, Any]:
+    what, kind = _write_happening(constraint.what, write), constraint.kind
     parts = [(key, one, two) for key, (each, one, two) in _PARTS.items() if each is kind]
     if parts and constraint.other is not None:
         key, one, two = parts[0]
-        return key, {one: what, two: _happening(constraint.other, write)}
+        return key, {one: what, two: _write_happening(constraint.other, write)}
     if kind is ConstraintKind.AT_MOST and constraint.times:
         return "at_most", {"times": constraint.times, "what": what}
     table = _STEPS if isinstance(constraint.what, Done) else _SIMPLE
@@ -176,7 +168,7 @@ def _entry(constraint: Constraint, write: Notation) -> tuple[str, Any]:
     return key, str(constraint.what.action) if isinstance(constraint.what, Done) else what
 
 
-def _happening(what: Happening, write: Notation) -> Any:
+def _write_happening(what: Happening, write: Notation) -> Any:
     if isinstance(what, Done):
         return {"done": str(what.action)}
     parts = write.formula(what)

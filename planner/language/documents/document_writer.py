@@ -194,7 +194,7 @@ def _predicate(predicate: Predicate, constants: frozenset[str]) -> dict[str, Any
     return without_defaults(
         {
             "parameters": _signature(predicate.parameters),
-            "stale_with": write.patterns(predicate.stale_with),
+            "stale_with": write.each(predicate.stale_with),
             "tags": sorted(predicate.tags),
             "description": predicate.description,
         }
@@ -212,18 +212,18 @@ def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
             "description": action.description,
             "parameters": parameters,
             "requires": before.formula(action.requires),
-            "provides": after.literals(action.provides),
-            "modifies": before.patterns(action.modifies),
+            "provides": after.each(action.provides),
+            "modifies": before.each(action.modifies),
             "when": [_when(each, before, action) for each in action.when],
             "cost": None if cost == 1 else cost,
             "uses": {name: _amount(terms, action, before) for name, terms in action.uses.items()},
-            "after": before.patterns(action.after),
+            "after": before.each(action.after),
             "creates": {name.removeprefix("?"): type_ for name, type_ in action.creates.items()},
             "duration": action.duration,
             "risk": action.risk or None,
             "outcomes": [_outcome(each, after) for each in action.outcomes],
             "cases": [_case(each) for each in action.cases],
-            "senses": before.patterns(action.senses),
+            "senses": before.each(action.senses),
             "tags": sorted(action.tags),
             "similes": list(action.similes),
             "examples": list(action.examples),
@@ -238,8 +238,8 @@ def _when(when: When, before: Notation, action: Action) -> dict[str, Any]:
         {
             "variables": write_variables_document(when.variables),
             "requires": inner.formula(when.requires),
-            "provides": inner.inside(action.creates).literals(when.provides),
-            "modifies": inner.patterns(when.modifies),
+            "provides": inner.inside(action.creates).each(when.provides),
+            "modifies": inner.each(when.modifies),
         }
     )
 
@@ -254,8 +254,8 @@ def _outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:
         {
             "probability": outcome.probability,
             "name": outcome.name,
-            "provides": after.literals(outcome.provides),
-            "modifies": after.patterns(outcome.modifies),
+            "provides": after.each(outcome.provides),
+            "modifies": after.each(outcome.modifies),
         }
     )
 
@@ -271,7 +271,7 @@ def _term(term: CostTerm, action: Action, write: Notation) -> Any:
         raise UnsupportedError(f"a cost of {action.name!r} that Python computes, in a document", hint)
     if not isinstance(term, Atom):
         return term
-    return write.atom(term) if term.args else f"{term.predicate}()"
+    return write.single(term) if term.args else f"{term.predicate}()"
 
 
 def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str, Any]:
@@ -284,7 +284,7 @@ def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str
         found["default"] = write_default(parameter.default, parameter.annotation, owner)
     if parameter.source is not None:
         source = parameter.source
-        told = {"fact": write.atom(source.fact), "path": source.path, "approved": source.approved or None}
+        told = {"fact": write.single(source.fact), "path": source.path, "approved": source.approved or None}
         found["from"] = without_defaults(told)
     if parameter.fixed:
         found["fixed"] = True

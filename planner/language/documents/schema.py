@@ -1,14 +1,14 @@
 """The schema of YAML and JSON documents, in pydantic; it also gives editors a JSON Schema.
 
-What pydantic finds wrong is told as one clear sentence at its place. Documents with tasks and methods have their syntax
-here; the entry point `tasks` of the group `forethought.documents` leads to a module with the functions of
-`Hierarchies`, which makes models of them.
+`document_error` turns what pydantic finds into one sentence at its place. The schema includes tasks and methods; the
+entry point `tasks` of the group `forethought.documents` names a module with the functions of `Hierarchies`, which reads
+and writes them.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -93,14 +93,16 @@ class _Part(BaseModel):
 
 
 def _shape(value: Any) -> str:
-    """Return which way of writing was chosen where there are several."""
+    """Return which of the two forms `value` has."""
     return "mapping" if isinstance(value, dict | BaseModel) else "list"
 
 
-Types = Annotated[Annotated[dict[Text, Texts], Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]
-Parameters = Annotated[
-    Annotated[dict[Text, Texts], Tag("mapping")] | Annotated[list[Texts], Tag("list")], Discriminator(_shape)
-]
+MappingForm = TypeVar("MappingForm")
+ListForm = TypeVar("ListForm")
+EitherForm = Annotated[Annotated[MappingForm, Tag("mapping")] | Annotated[ListForm, Tag("list")], Discriminator(_shape)]
+"""A value that is written as a mapping or else, as a list or a single text."""
+Types = EitherForm[dict[Text, Texts], Texts]
+Parameters = EitherForm[dict[Text, Texts], list[Texts]]
 
 
 class _Signature(_Part):
@@ -176,16 +178,11 @@ class CaseDocument(_Part):
 class ActionDocument(_Part):
     """An action."""
 
-    parameters: dict[
-        Text,
-        Annotated[Annotated[DataDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)],
-    ] = {}
+    parameters: dict[Text, EitherForm[DataDocument, Texts]] = {}
     requires: Texts = []
     provides: Texts = []
     modifies: Texts = []
-    when: Annotated[
-        Annotated[WhenDocument, Tag("mapping")] | Annotated[list[WhenDocument], Tag("list")], Discriminator(_shape)
-    ] = []
+    when: EitherForm[WhenDocument, list[WhenDocument]] = []
     cost: Terms = [1]
     uses: dict[Text, Terms] = {}
     resolution: Number | None = None
@@ -266,10 +263,7 @@ class GoalDocument(_Part):
     """What must hold at the end, and what would be good to have (condition → utility)."""
 
     hard: Texts = []
-    soft: Annotated[
-        Annotated[dict[Text, Number], Tag("mapping")] | Annotated[list[SoftDocument], Tag("list")],
-        Discriminator(_shape),
-    ] = {}
+    soft: EitherForm[dict[Text, Number], list[SoftDocument]] = {}
 
 
 class DoneDocument(_Part):
@@ -278,7 +272,7 @@ class DoneDocument(_Part):
     done: Text
 
 
-Happening = Annotated[Annotated[DoneDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]
+Happening = EitherForm[DoneDocument, Texts]
 
 
 class AtMostDocument(_Part):
@@ -323,7 +317,7 @@ class ProblemDocument(_Part):
     domain: Text | None = None
     objects: dict[Text, Texts] = {}
     initial: Texts = []
-    goal: Annotated[Annotated[GoalDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)] = []
+    goal: EitherForm[GoalDocument, Texts] = []
     values: dict[Text, Number] = {}
     resolution: Number | None = None
     unknown: Texts = []
@@ -333,10 +327,7 @@ class ProblemDocument(_Part):
     deadline: Number | None = None
     ran: Texts = []
     metric: Text = "cost"
-    tasks: (
-        Annotated[Annotated[NetworkDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]
-        | None
-    ) = None
+    tasks: EitherForm[NetworkDocument, Texts] | None = None
 
 
 def json_schema() -> dict[str, Any]:
@@ -349,7 +340,7 @@ def json_schema() -> dict[str, Any]:
     for name, part in parts.items():
         required = part.get("required", ())
         for key, value in part.get("properties", {}).items():
-            parts[name]["properties"][key] = value if key in required else _or_empty(value)
+            parts[name]["properties"][key] = value if key in required else _allow_null(value)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A domain or problem of Forethought",
@@ -360,8 +351,8 @@ def json_schema() -> dict[str, Any]:
 _SIGNATURES: Final = frozenset(f"#/$defs/{each.__name__}" for each in (PredicateDocument, FunctionDocument))
 
 
-def _or_empty(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a value that may be left empty, and so may those of a mapping."""
+def _allow_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Extend the schema of a value, and of the values of a mapping, by null."""
     values = schema.get("additionalProperties")
     if isinstance(values, dict) and "$ref" in values:
         lists = [{"type": "array", "items": _TEXTS}] if values["$ref"] in _SIGNATURES else []
@@ -373,20 +364,20 @@ GROUP: Final = "forethought.documents"
 
 
 class Hierarchies(Protocol):
-    """What makes models of documents with tasks and methods, and documents of models."""
+    """Reads documents with tasks and methods, and writes them."""
 
     def domain_of(self, document: DomainDocument, classical: DomainModel, place: Place) -> OtherDomain:
-        """Return the domain, whose classical part is made already; raises `DocumentError` at the first mistake."""
+        """Read the domain with this classical part; raises `DocumentError` at the first mistake."""
 
     def problem_of(self, document: ProblemDocument, domain: AnyDomain, place: Place) -> OtherProblem:
-        """Return the problem; raises `DocumentError` at the first mistake."""
+        """Read the problem; raises `DocumentError` at the first mistake."""
 
     def documents_of(self, item: Named, *, domain: bool) -> list[dict[str, Any]]:
-        """Return a domain, or a problem with its domain or without, as plain data; raises `UnsupportedError`."""
+        """Write a domain, or a problem with or without its domain, as plain data; raises `UnsupportedError`."""
 
 
 def load_hierarchies(what: str) -> Hierarchies:
-    """Return what reads and writes hierarchies; raises `UnsupportedError` for `what` where nothing installed does."""
+    """Load the reader and writer of hierarchies; raises `UnsupportedError` for `what` where none is installed."""
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP, name="tasks"):
@@ -405,21 +396,21 @@ _EXPECTED = {
 
 
 def document_error(error: ValidationError, document: Document, schema: type[BaseModel]) -> DocumentError:
-    """Return the first of the mistakes in `error`, unknown keys before others."""
+    """Make the error for the first mistake in `error`, unknown keys before others."""
     mistakes = error.errors(include_url=False)
     mistake = next((each for each in mistakes if each["type"] == "extra_forbidden"), mistakes[0])
     return locate_mistake(mistake, document, schema)[1]
 
 
 def locate_mistake(mistake: ErrorDetails, document: Document, schema: type[BaseModel]) -> tuple[Path, DocumentError]:
-    """Return where in `document` a single mistake is, and the error for it."""
+    """Return the path of a mistake in `document`, and the error for it."""
     path, missing = _path(mistake["loc"], document.data)
     place = DocumentPlace(document, path)
-    what = _shown(path)
+    what = _format_path(path)
     if mistake["type"] == "extra_forbidden":
-        known = _keys(schema, mistake["loc"][:-1])
+        known = _known_keys(schema, mistake["loc"][:-1])
         hint = did_you_mean(str(path[-1]), known) or f"the keys are {', '.join(known)}"
-        return path, place.error(f"{_shown(path[:-1])} has no key {path[-1]!r}", hint)
+        return path, place.error(f"{_format_path(path[:-1])} has no key {path[-1]!r}", hint)
     if mistake["type"] == "missing":
         return path, place.error(f"{what} lacks the key {missing!r}")
     if mistake["input"] is None and _is_cut(path):
@@ -428,13 +419,13 @@ def locate_mistake(mistake: ErrorDetails, document: Document, schema: type[BaseM
     if mistake["type"] == "list_type" and mistake["loc"][-1] == "list":
         reason = "expected a mapping, or a list of them"
     expected, _, hint = reason.partition(": ")
-    return path, place.error(f"{what}: found {_found(mistake['input'])}, {expected}", hint or None)
+    return path, place.error(f"{what}: found {_describe_value(mistake['input'])}, {expected}", hint or None)
 
 
 def _path(steps: tuple[str | int, ...], data: Any) -> tuple[Path, str | int | None]:
-    """Return the path in `data` that pydantic's `steps` take, and the key at its end if `data` lacks it.
+    """Return the path in `data` along pydantic's `steps`, and the last key if `data` lacks it.
 
-    Steps that only say which way of writing was tried are left out.
+    Steps that only name the form that pydantic tried are left out.
     """
     path: list[str | int] = []
     for step in steps:
@@ -452,7 +443,7 @@ def _is_cut(path: Path) -> bool:
     return isinstance(key, str) and key.count(")") > key.count("(")
 
 
-def _keys(schema: type[BaseModel], steps: tuple[str | int, ...]) -> list[str]:
+def _known_keys(schema: type[BaseModel], steps: tuple[str | int, ...]) -> list[str]:
     """Return the keys that the part of `schema` at pydantic's `steps` takes."""
     from pydantic import BaseModel as Model
 
@@ -475,13 +466,13 @@ def _inner_model(field: Any, model: type) -> Any:
     return None
 
 
-def _shown(path: Path) -> str:
-    """Return a path as people write it: `actions.move.requires[2]`."""
+def _format_path(path: Path) -> str:
+    """Format a path as people write it: `actions.move.requires[2]`."""
     text = "".join(f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.removeprefix(".") or "the document"
 
 
-def _found(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     match value:
         case None:
             return "nothing"
