@@ -19,7 +19,7 @@ from planner.compilations.cost_tables import scale_to_integers, with_tables
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
-from planner.language.pddl.legal_names import Names, rename_problem
+from planner.language.pddl.legal_names import Names, Renaming
 from planner.limits import Limits
 from planner.model.actions import Action, CostTerm, When, negated_atoms, positive_atoms
 from planner.model.domain import Function, Predicate
@@ -160,7 +160,7 @@ def prepare(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
     costed = with_single_costs(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
     plain, _ = scale_to_integers(with_plain_types(costed))
     names = Names.of(plain)
-    return rename_problem(plain, names), names
+    return Renaming(names).problem(plain), names
 
 
 class ProblemWriter:

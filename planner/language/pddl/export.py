@@ -18,7 +18,7 @@ from planner.compilations.cost_tables import scale_to_integers, with_tables, wit
 from planner.compilations.object_creation import refuse_creation
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import PlanError, UnsupportedError
-from planner.language.pddl.legal_names import Names, rename_problem
+from planner.language.pddl.legal_names import Names, Renaming
 from planner.language.pddl.pddl_writer import refuse_unsayable, split_common, write_domain, write_problem
 from planner.language.pddl.plan_files import read_plan
 from planner.language.pddl.sections import choose_free_name
@@ -30,23 +30,30 @@ from planner.model.domain import DomainModel, Predicate
 from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Number, atoms_in, conjunction, walk
 from planner.model.problem import Goal, Metric, Problem
 from planner.plan import Plan, Step
-from planner.task.ground_task import GroundAction, Task
+from planner.task.ground_task import GroundAction
 
 _HINT = "export it with level 'adl'"
 
 
 def ground_to_strips(problem: Problem, limits: Limits) -> tuple[Problem, Mapping[str, Step]]:
-    """Return the ground task of `problem` as a problem whose facts and actions have no arguments, and its map back.
+    """Ground `problem` to one whose facts and actions have no arguments; return it and its map back.
 
-    The map says which step each of its actions stands for. Raises `UnsupportedError` where the task has conditional
+    The map has the step that each action stands for. Raises `UnsupportedError` where the task has conditional
     effects or axioms, which STRIPS does not know, and `LimitReached` where `limits` does not suffice.
     """
     from planner.grounding.ground import ground
 
     task = ground(problem, limits)
-    _check(task)
-    facts, goal = (_facts(task), task.goal) if task.unreachable_goal is None else (["unreachable goal"], (0,))
+    if task.has_axioms:
+        raise UnsupportedError("derived predicates, or conditions that have to be derived, in STRIPS", _HINT)
+    for action in task.actions:
+        if action.conditional:
+            raise UnsupportedError(f"conditional effects in STRIPS, as {action.step} has them", _HINT)
     taken: set[str] = set()
+    facts, goal = [choose_free_name(_words(fact), taken) for fact in task.facts], task.goal
+    if task.unreachable_goal is not None:
+        facts, goal = ["unreachable goal"], (0,)
+    taken = set()
     names = [choose_free_name(" ".join([each.step.action, *each.step.arguments]), taken) for each in task.actions]
     actions = {name: _action(name, each, facts, problem.metric) for name, each in zip(names, task.actions, strict=True)}
     domain = DomainModel(problem.domain.name, predicates={name: Predicate(name) for name in facts}, actions=actions)
@@ -54,20 +61,6 @@ def ground_to_strips(problem: Problem, limits: Limits) -> tuple[Problem, Mapping
     wanted = Goal(conjunction([Atom(facts[number]) for number in goal]))
     steps = {name: each.step for name, each in zip(names, task.actions, strict=True)}
     return Problem(problem.name, domain, (), initial, wanted, {}, problem.metric), steps
-
-
-def _check(task: Task) -> None:
-    if task.has_axioms:
-        raise UnsupportedError("derived predicates, or conditions that have to be derived, in STRIPS", _HINT)
-    for action in task.actions:
-        if action.conditional:
-            raise UnsupportedError(f"conditional effects in STRIPS, as {action.step} has them", _HINT)
-
-
-def _facts(task: Task) -> list[str]:
-    """Return a name for each fact of `task`."""
-    taken: set[str] = set()
-    return [choose_free_name(_words(fact), taken) for fact in task.facts]
 
 
 def _words(fact: Atom | Not) -> str:
@@ -87,14 +80,14 @@ def _action(name: str, action: GroundAction, facts: list[str], metric: Metric) -
 Level = Literal["strips", "adl"]
 
 _PROOF_SECONDS: Final = 10.0
-"""How long may be spent to prove that items have one value, before lifted STRIPS is given up."""
+"""Time limit, in seconds, of the proof that items have one value; without it, the export is ground."""
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """`source` as two PDDL texts; `written` is the problem that they say, under their names.
+    """`source` as two PDDL texts; `written` is the problem that they define, with its legal names.
 
-    `level` is the lowest that they keep to. Costs in the files are `resolution` times those of `source`.
+    `level` is the lowest that suffices. Costs in the files are `resolution` times those of `source`.
     """
 
     domain: str
@@ -109,7 +102,7 @@ class Export:
     _costs: dict[str, Callable[[tuple[str, ...]], Number]] = field(default_factory=dict, repr=False)
 
     def map_back(self, step: Step) -> Step:
-        """Return the step of `source` that `step` of the files is, with its cost in `source`.
+        """Map `step` of the files to the step of `source`, with its cost there.
 
         Raises `PlanError` for actions and objects that the files do not have.
         """
@@ -126,7 +119,7 @@ class Export:
         return Step(name, arguments, self._cost(name, arguments))
 
     def read_plan(self, text: str, source: str = "<string>") -> Plan:
-        """Return the plan for `self.source` that another planner wrote for the files; raises `PlanError`."""
+        """Read a plan for the files, and map it to a plan for `source`; raises `PlanError`."""
         steps = read_plan(text, self.written, source).steps
         return Plan(tuple(map(self.map_back, steps)), self.source)
 
@@ -139,7 +132,7 @@ class Export:
 
 
 def export(problem: Problem, level: Level | None = None, *, costs: bool = True, limits: Limits | None = None) -> Export:
-    """Return `problem` as PDDL that Fast Downward, unified-planning and, on the level "strips", pyperplan take.
+    """Write `problem` as PDDL that Fast Downward, unified-planning and, on the level "strips", pyperplan read.
 
     Hard constraints become conditions and effects, as few planners read them. Risks and outcomes become `probabilistic`
     effects of PPDDL, which hardly any classical planner reads. Without a `level`, the lowest that says it with
@@ -170,7 +163,7 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
         strips, steps = ground_to_strips(plain, limits)
     chosen, factor = scale_to_integers(with_plain_types(strips or plain))
     names = Names.of(chosen)
-    written = rename_problem(chosen, names)
+    written = Renaming(names).problem(chosen)
     return Export(
         write_domain(written.domain, costs=has_costs),
         write_problem(written, costs=has_costs),
@@ -185,7 +178,7 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
 
 
 def _with_constants(problem: Problem) -> Problem:
-    """Return `problem` with the objects that its actions speak of as constants of its domain."""
+    """Make constants of the objects that actions of `problem` mention."""
     formulas = [part for action in problem.domain.actions.values() for part in _conditions_and_effects(action)]
     named = {term for formula in formulas for atom in atoms_in(formula) for term in atom.args}
     equal = [part for formula in formulas for part in walk(formula) if isinstance(part, Equals)]
@@ -204,7 +197,7 @@ def _conditions_and_effects(action: Action) -> Iterator[Formula]:
 
 
 def _lifted_strips(problem: Problem, limits: Limits) -> Problem | None:
-    """Return `problem` as lifted STRIPS, or None where that will not do."""
+    """Compile `problem` to lifted STRIPS, or return None where lifted STRIPS cannot express it."""
     from planner.compilations.strips import collect_delete_patterns, to_strips
 
     patterns = collect_delete_patterns(problem)
@@ -221,15 +214,15 @@ def _lifted_strips(problem: Problem, limits: Limits) -> Problem | None:
 
 
 _EXACT: Final = 60
-"""Digits that the product of two probabilities has at most; each has up to 28."""
+"""Most digits of a product of two probabilities, which have up to 28 each."""
 _DOCUMENTS: Final = "YAML and JSON documents say it (--to yaml)"
 
 
 def to_plain_outcomes(problem: Problem) -> Problem:
-    """Return `problem` in plain ADL, but for outcomes: these provide literals, and modify open patterns only.
+    """Compile `problem` to plain ADL with outcomes that provide literals and modify open patterns only.
 
-    A risk becomes an outcome that changes nothing. The intended outcome of each action comes first. Raises
-    `UnsupportedError` for probabilities that depend on arguments, and where outcomes differ in conditional effects.
+    A risk becomes an outcome that changes nothing. The intended outcome of each action is the first. Raises
+    `UnsupportedError` for probabilities that depend on arguments, and for outcomes with different conditional effects.
     """
     if not any(action.is_uncertain for action in problem.domain.actions.values()):
         plain: Problem = compile_adl(problem).problem
@@ -248,9 +241,9 @@ def to_plain_outcomes(problem: Problem) -> Problem:
 
 
 def find_unlikely(domain: DomainModel) -> list[str]:
-    """Return the actions that intend an outcome which is not the likeliest of those that change anything.
+    """Return the actions whose intended outcome is not the likeliest outcome with effects.
 
-    PDDL does not say which outcome is intended: our reader, for one, takes the likeliest.
+    PDDL has no intended outcome: our reader, for one, takes the likeliest.
     """
     found = []
     for action in domain.actions.values():
@@ -271,7 +264,7 @@ def _is_intended(outcome: Outcome, action: Action) -> bool:
 
 
 def _with_plain_outcomes(action: Action, variants: Sequence[Action]) -> Action:
-    """Return `action`, which is the action in `variants` where it comes out in the way of their number."""
+    """Join the `variants` of `action`, one for each outcome, to an action with plain outcomes."""
     if not action.is_uncertain:
         return variants[0]
     if action.cases:
@@ -286,7 +279,7 @@ def _with_plain_outcomes(action: Action, variants: Sequence[Action]) -> Action:
 
 
 def _outcomes(action: Action, ways: Sequence[Action]) -> tuple[Outcome, ...]:
-    """Return the outcomes, the intended one first, and that nothing changes last where there is a risk."""
+    """Return the outcomes, the intended one first; a risk adds one without effects at the end."""
     shares = [each.probability for each in action.outcomes] or [Decimal(1)]
     intended = [_is_intended(each, action) for each in action.outcomes]
     with localcontext() as context:

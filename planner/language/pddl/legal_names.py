@@ -1,4 +1,4 @@
-"""Names that every PDDL reader takes, in place of names that people chose.
+"""Rename a problem so that every PDDL reader accepts its names.
 
 PDDL knows no upper and lower case, and a name is a letter with letters, digits, `-` and `_` after it. Some readers also
 want types, predicates, actions and objects to have different names, and none of them a keyword's.
@@ -42,7 +42,7 @@ RESERVED: Final = _LOGIC | _NUMERIC | _OTHER
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """For each kind of name in a problem: what it is called in the file."""
+    """The legal name of each name in a problem, by kind."""
 
     types: Mapping[str, str]
     predicates: Mapping[str, str]
@@ -53,7 +53,7 @@ class Names:
 
     @classmethod
     def of(cls, problem: Problem) -> Names:
-        """Return the names for `problem`: legal ones stay, others are changed, and all are different."""
+        """Choose distinct names for `problem`; legal names stay."""
         domain = problem.domain
         objects = [*(item.name for item in problem.all_objects), *domain.unfinished.undeclared]
         kinds: list[Iterable[str]] = [domain.types, domain.predicates, domain.functions, domain.actions, objects]
@@ -65,7 +65,7 @@ class Names:
 
 
 def make_distinct(kinds: Sequence[Iterable[str]], taken: set[str]) -> list[dict[str, str]]:
-    """Return what the names of each kind become: those that can stay first, and none in `taken`."""
+    """Choose distinct legal names for those of each kind, none in `taken`; legal names stay where possible."""
     tables: list[dict[str, str]] = [{} for _ in kinds]
     for names, table in zip(kinds, tables, strict=True):
         for name in names:
@@ -80,7 +80,7 @@ def make_distinct(kinds: Sequence[Iterable[str]], taken: set[str]) -> list[dict[
 
 
 def make_legal(name: str) -> str:
-    """Return the legal name nearest to `name`: lower-case, without accents, `-` for what is not allowed."""
+    """Make `name` legal: lower-case, without accents, with `-` for illegal characters."""
     if _LEGAL.fullmatch(name):
         return name
     letters = unicodedata.normalize("NFKD", name.casefold())
@@ -110,84 +110,68 @@ def variables_of(domain: DomainModel, others: Iterable[Formula]) -> Iterator[Var
                 yield from part.variables
 
 
-def rename_problem(problem: Problem, names: Names) -> Problem:
-    """Return the plain ADL `problem` with every name replaced by what `names` says."""
-    return Renaming(names).problem(problem)
-
-
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """Replaces the names in any part of plain ADL by what `names` says."""
+    """Replaces the names in plain ADL by those of `names`."""
 
     names: Names
 
     def problem(self, problem: Problem) -> Problem:
-        """Return `problem` under the new names, its own made legal."""
-        values = {self.value(atom): value for atom, value in problem.values.items()}
+        """Rename everything in `problem`, and make its own name legal."""
         return replace(
             problem,
             name=make_legal(problem.name),
             domain=self.domain(problem.domain),
-            objects=self.objects(problem.objects),
-            initial=tuple(map(self.atom, problem.initial)),
+            objects=self._objects(problem.objects),
+            initial=tuple(map(self._atom, problem.initial)),
             goal=Goal(self.formula(problem.goal.hard)),
-            values=values,
+            values={self._function_term(term): value for term, value in problem.values.items()},
         )
 
     def domain(self, domain: DomainModel) -> DomainModel:
-        """Return `domain` under the new names, its own made legal."""
-        predicates = [
-            Predicate(self.names.predicates[name], self.variables(each.parameters))
-            for name, each in domain.predicates.items()
-        ]
-        functions = [
-            Function(self.names.functions[name], self.variables(each.parameters))
-            for name, each in domain.functions.items()
-        ]
-        actions = [self.action(action) for action in domain.actions.values()]
+        """Rename everything in `domain`, and make its own name legal."""
+        names, variables = self.names, self.variables
+        predicates = [Predicate(names.predicates[x.name], variables(x.parameters)) for x in domain.predicates.values()]
+        functions = [Function(names.functions[name], variables(x.parameters)) for name, x in domain.functions.items()]
+        actions = [self._action(action) for action in domain.actions.values()]
         return DomainModel(
             make_legal(domain.name),
-            {self.names.types[name]: self.types(parents) for name, parents in domain.types.items()},
-            self.objects(domain.constants),
+            {self.names.types[name]: self._types(parents) for name, parents in domain.types.items()},
+            self._objects(domain.constants),
             {each.name: each for each in predicates},
             {each.name: each for each in functions},
             {each.name: each for each in actions},
-            tuple(map(self.axiom, domain.axioms)),
+            tuple(map(self._axiom, domain.axioms)),
         )
 
-    def action(self, action: Action) -> Action:
-        """Return `action` under the new names."""
+    def _action(self, action: Action) -> Action:
         return Action(
             self.names.actions[action.name],
             self.variables(action.parameters),
             self.formula(action.requires),
-            self.literals(action.provides),
-            when=tuple(map(self.effect, action.when)),
-            cost=tuple([self.value(term) if isinstance(term, Atom) else term for term in action.cost]),
-            outcomes=tuple(map(self.outcome, action.outcomes)),
+            self._literals(action.provides),
+            when=tuple(map(self._effect, action.when)),
+            cost=tuple([self._function_term(term) if isinstance(term, Atom) else term for term in action.cost]),
+            outcomes=tuple(map(self._outcome, action.outcomes)),
         )
 
-    def outcome(self, outcome: Outcome) -> Outcome:
-        """Return `outcome` under the new names."""
-        return Outcome(
-            outcome.probability, self.literals(outcome.provides), tuple(map(self.atom, outcome.modifies)), outcome.name
-        )
+    def _outcome(self, outcome: Outcome) -> Outcome:
+        modifies = tuple(map(self._atom, outcome.modifies))
+        return Outcome(outcome.probability, self._literals(outcome.provides), modifies, outcome.name)
 
-    def effect(self, effect: When) -> When:
-        """Return `effect` under the new names."""
-        condition, literals = self.formula(effect.requires), self.literals(effect.provides)
+    def _effect(self, effect: When) -> When:
+        condition, literals = self.formula(effect.requires), self._literals(effect.provides)
         return When(condition, literals, (), self.variables(effect.variables))
 
-    def axiom(self, axiom: Axiom) -> Axiom:
-        """Return `axiom` under the new names."""
+    def _axiom(self, axiom: Axiom) -> Axiom:
         head, variables = self.names.predicates[axiom.predicate], self.variables(axiom.parameters)
         return Axiom(head, variables, self.formula(axiom.condition))
 
     def formula(self, formula: Formula) -> Formula:
-        """Return `formula` under the new names."""
+        """Rename the atoms and variables of `formula`."""
         match formula:
             case Atom():
-                return self.atom(formula)
+                return self._atom(formula)
             case Equals(left, right):
                 return Equals(self.term(left), self.term(right))
             case Forall(bound, part) | Exists(bound, part):
@@ -195,32 +179,27 @@ class Renaming:
             case _:
                 return with_children(formula, tuple([self.formula(part) for part in children(formula)]))
 
-    def literals(self, literals: Iterable[Literal]) -> tuple[Literal, ...]:
-        """Return `literals` under the new names."""
-        return tuple([self.atom(each) if isinstance(each, Atom) else Not(self.formula(each.part)) for each in literals])
+    def _literals(self, literals: Iterable[Literal]) -> tuple[Literal, ...]:
+        return tuple([self._atom(x) if isinstance(x, Atom) else Not(self.formula(x.part)) for x in literals])
 
-    def atom(self, atom: Atom) -> Atom:
-        """Return `atom` under the new names."""
+    def _atom(self, atom: Atom) -> Atom:
         return Atom(self.names.predicates[atom.predicate], tuple(map(self.term, atom.args)))
 
-    def value(self, atom: Atom) -> Atom:
-        """Return `atom` under the new names, where it is a term of a function."""
+    def _function_term(self, atom: Atom) -> Atom:
         return Atom(self.names.functions[atom.predicate], tuple(map(self.term, atom.args)))
 
     def term(self, term: Term) -> Term:
-        """Return `term` under the new names; an open argument stays open."""
+        """Rename `term`; an open argument stays open."""
         if term == OPEN:
             return term
         return self.names.variables[term] if term in self.names.variables else self.names.objects[term]
 
     def variables(self, variables: Iterable[Variable]) -> tuple[Variable, ...]:
-        """Return `variables` under the new names."""
-        return tuple([Variable(self.names.variables[each.name], self.types(each.types)) for each in variables])
+        """Rename `variables` and their types."""
+        return tuple([Variable(self.names.variables[each.name], self._types(each.types)) for each in variables])
 
-    def objects(self, objects: Iterable[Object]) -> tuple[Object, ...]:
-        """Return `objects` under the new names."""
-        return tuple([Object(self.names.objects[each.name], self.types(each.types)) for each in objects])
+    def _objects(self, objects: Iterable[Object]) -> tuple[Object, ...]:
+        return tuple([Object(self.names.objects[each.name], self._types(each.types)) for each in objects])
 
-    def types(self, types: Iterable[str]) -> tuple[str, ...]:
-        """Return `types` under the new names; `object` has none."""
+    def _types(self, types: Iterable[str]) -> tuple[str, ...]:
         return tuple([self.names.types.get(name, name) for name in types])

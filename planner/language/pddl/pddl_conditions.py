@@ -20,7 +20,7 @@ _NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 
 
 def read_condition(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
-    """Return the formula that `tree` is; `()` is always true.
+    """Read the condition `tree`; `()` is always true.
 
     Raises `PddlError` for what is no condition or names what is not known, `UnsupportedError` for conditions beyond the
     ADL level.
@@ -32,9 +32,9 @@ def read_condition(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
         raise words.source.error(f"found {quote(tree)}, expected a condition", tree, None, suggest_grouping(tree))
     if head in words.arities and (head not in _KEYWORDS or is_flat(tree)):
         return words.atom(tree, scope)
-    reader = _READERS.get(head) or _READERS.get(head.lower())
-    if reader is not None:
-        return reader(tree, words, scope)
+    word = head if head in _WORDS else head.lower()
+    if word in _WORDS:
+        return _read_compound(word, tree, words, scope)
     if head in syntax.CONDITIONS and not is_flat(tree):
         raise refuse_construct(words.source, syntax.CONDITIONS[head], tree)
     if head == "when" and not is_flat(tree):
@@ -55,12 +55,12 @@ def is_number(word: str) -> bool:
 
 
 def is_flat(tree: Tree) -> bool:
-    """Return whether `tree` has only words and is no empty `(and)` or `(or)`: then it may be an atom."""
+    """Return whether `tree` may be an atom: it has only words, and is no empty `(and)` or `(or)`."""
     return all(item.__class__ is str for item in tree) and (len(tree) > 1 or tree[0] not in ("and", "or"))
 
 
 def subtree(source: Source, tree: Tree, index: int, what: str) -> Tree:
-    """Return the item `index` of `tree`, which has to be a list."""
+    """Return the item `index` of `tree`, which must be a list; messages call it `what`."""
     if index >= len(tree):
         raise source.error(f"found the end of {quote(tree)}, expected {what}", tree, len(tree), "add it")
     item = tree[index]
@@ -71,75 +71,52 @@ def subtree(source: Source, tree: Tree, index: int, what: str) -> Tree:
 
 
 def check_length(source: Source, tree: Tree, length: int, what: str) -> None:
-    """Raise unless `tree` has `length` items; `what` says what follows its first."""
+    """Raise an error if `tree`, which messages call `what`, has more than `length` items."""
     if len(tree) > length:
         hint = "join conditions with '(and …)'"
         raise source.error(f"found {quote(tree[length])} after the end of {what}", tree, length, hint)
 
 
-def _parts(tree: Tree, words: Vocabulary, scope: Scope) -> tuple[Formula, ...]:
+def _read_compound(word: str, tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
+    """Read the condition `tree`, which begins with `word` of `_WORDS` in any case."""
     source = words.source
-    return tuple(
-        [read_condition(subtree(source, tree, index, "a condition"), words, scope) for index in range(1, len(tree))]
-    )
-
-
-def _and(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
-    return And(_parts(tree, words, scope))
-
-
-def _or(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
-    return Or(_parts(tree, words, scope))
-
-
-def _not(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
-    part = subtree(words.source, tree, 1, "a condition")
-    check_length(words.source, tree, 2, "'not'")
-    return Not(read_condition(part, words, scope))
-
-
-def _imply(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
-    premise = subtree(words.source, tree, 1, "a condition")
-    conclusion = subtree(words.source, tree, 2, "a second condition")
-    check_length(words.source, tree, 3, "'imply'")
-    return Imply(read_condition(premise, words, scope), read_condition(conclusion, words, scope))
-
-
-def _quantified(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
-    variables = words.types.variables(subtree(words.source, tree, 1, "variables"))
-    part = subtree(words.source, tree, 2, "a condition")
-    check_length(words.source, tree, 3, f"{quote(tree[0])}")
+    match word:
+        case "and" | "or":
+            trees = [subtree(source, tree, index, "a condition") for index in range(1, len(tree))]
+            parts = tuple([read_condition(each, words, scope) for each in trees])
+            return And(parts) if word == "and" else Or(parts)
+        case "not":
+            part = subtree(source, tree, 1, "a condition")
+            check_length(source, tree, 2, "'not'")
+            return Not(read_condition(part, words, scope))
+        case "imply":
+            premise = subtree(source, tree, 1, "a condition")
+            conclusion = subtree(source, tree, 2, "a second condition")
+            check_length(source, tree, 3, "'imply'")
+            return Imply(read_condition(premise, words, scope), read_condition(conclusion, words, scope))
+        case "=":
+            if any(isinstance(item, list) or (is_number(item) and not words.unresolved) for item in tree[1:]):
+                raise refuse_construct(source, syntax.NUMERIC_COMPARISON, tree)
+            if len(tree) != 3:
+                message = f"'=' has {pluralize(len(tree) - 1, 'argument')} here, expected 2"
+                raise source.error(message, tree, None, "write '(= a b)'")
+            return Equals(*words.terms(tree, scope))
+    variables = words.types.variables(subtree(source, tree, 1, "variables"))
+    part = subtree(source, tree, 2, "a condition")
+    check_length(source, tree, 3, quote(tree[0]))
     inner, renamed = extend_scope(scope, variables)
-    quantifier = Forall if tree[0].lower() == "forall" else Exists
+    quantifier = Forall if word == "forall" else Exists
     return quantifier(renamed, read_condition(part, words, inner))
 
 
-def _equals(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
-    if any(isinstance(item, list) or (is_number(item) and not words.unresolved) for item in tree[1:]):
-        raise refuse_construct(words.source, syntax.NUMERIC_COMPARISON, tree)
-    if len(tree) != 3:
-        message = f"'=' has {pluralize(len(tree) - 1, 'argument')} here, expected 2"
-        raise words.source.error(message, tree, None, "write '(= a b)'")
-    left, right = words.terms(tree, scope)
-    return Equals(left, right)
-
-
-_READERS: Final[dict[str, Callable[[Tree, Vocabulary, Scope], Formula]]] = {
-    "and": _and,
-    "or": _or,
-    "not": _not,
-    "imply": _imply,
-    "forall": _quantified,
-    "exists": _quantified,
-    "=": _equals,
-}
-_KEYWORDS: Final = frozenset(_READERS) | frozenset(syntax.CONDITIONS)
+_WORDS: Final = frozenset({"and", "or", "not", "imply", "forall", "exists", "="})
+_KEYWORDS: Final = _WORDS | frozenset(syntax.CONDITIONS)
 
 
 def parse_condition(text: str, *, source: str = "<condition>") -> Formula:
-    """Return the formula that `text` writes as one PDDL expression, such as `(or (ready ?x) (done ?x))`.
+    """Parse one PDDL expression, such as `(or (ready ?x) (done ?x))`.
 
-    Names are taken as they are written and none is looked up; a variable that hides another gets a new name.
+    Names stay as they are written, and none is looked up; a variable that hides another gets a new name.
 
     Raises `PddlError` for what is no condition, `UnsupportedError` for what is beyond the ADL level.
     """
@@ -153,11 +130,11 @@ def parse_condition(text: str, *, source: str = "<condition>") -> Formula:
 
 
 Wanted = Formula | Constraint
-"""What shall hold at the end, or on the way."""
+"""A condition at the end of the plan, or a constraint on the way."""
 
 
 def has_preferences(tree: Tree, words: Vocabulary) -> bool:
-    """Return whether `tree`, a goal, states preferences."""
+    """Return whether the goal `tree` has preferences."""
     if not tree:
         return False
     if _is_word(tree, "preference", words):
@@ -167,12 +144,12 @@ def has_preferences(tree: Tree, words: Vocabulary) -> bool:
 
 
 def read_goal(tree: Tree, words: Vocabulary) -> Iterator[Stated]:
-    """Yield the parts of a goal with preferences; raises as `read_condition` does."""
+    """Read the parts of a goal with preferences; raises as `read_condition` does."""
     return _Reader(words, lambda part, scope: read_condition(part, words, scope)).read(tree, {}, (), "")
 
 
 def read_precondition(tree: Tree, words: Vocabulary, scope: Scope) -> tuple[list[Formula], tuple[Stated, ...]]:
-    """Return what the precondition `tree`, which has preferences, demands, and its preferences."""
+    """Split the precondition `tree` into hard conditions and preferences."""
     reader = _Reader(words, lambda part, inner: read_condition(part, words, inner))
     stated = list(reader.read(tree, scope, (), ""))
     hard = [
@@ -184,28 +161,30 @@ def read_precondition(tree: Tree, words: Vocabulary, scope: Scope) -> tuple[list
 
 
 def read_constraints(section: Tree, words: Vocabulary) -> Iterator[Stated]:
-    """Yield what `(:constraints …)` states; raises as `read_condition` does."""
+    """Read the constraints of the section `(:constraints …)`; raises as `read_condition` does."""
     tree = subtree(words.source, section, 1, "constraints")
     check_length(words.source, section, 2, "the constraints")
-    return _Reader(words, lambda part, scope: _constraint(part, words, scope)).read(tree, {}, (), "")
+    return _Reader(words, lambda part, scope: _read_constraint(part, words, scope)).read(tree, {}, (), "")
 
 
 def instantiate(stated: Iterable[Stated], words: Vocabulary) -> Iterator[Stated]:
-    """Yield what is `stated`, each once for all objects that its variables stand for."""
+    """Instantiate each of `stated` for all objects that its variables range over."""
     for each in stated:
         names = [variable.name for variable in each.variables]
         extents = [[name for name in words.objects if name in words.extent(one.types)] for one in each.variables]
         for objects in itertools.product(*extents):
-            yield Stated(_bound(each.wanted, dict(zip(names, objects, strict=True))), each.preference)
+            yield Stated(_bind(each.wanted, dict(zip(names, objects, strict=True))), each.preference)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
+    """Reads preferences and `forall` around conditions or constraints; `leaf` reads these."""
+
     words: Vocabulary
     leaf: Callable[[Tree, Scope], Wanted]
 
     def read(self, tree: Tree, scope: Scope, around: tuple[Variable, ...], name: str) -> Iterator[Stated]:
-        """Yield what `tree` states; `around` are the variables of the `forall`s around it."""
+        """Yield the parts of `tree`; `around` are the variables of the `forall`s around it."""
         source = self.words.source
         if not tree:
             return
@@ -240,7 +219,7 @@ def _is_word(tree: Tree, word: str, words: Vocabulary) -> bool:
     return bool(tree) and tree[0] == word and not (word in words.arities and is_flat(tree))
 
 
-def _bound(wanted: Wanted, binding: Mapping[str, str]) -> Wanted:
+def _bind(wanted: Wanted, binding: Mapping[str, str]) -> Wanted:
     if not binding:
         return wanted
     if not isinstance(wanted, Constraint):
@@ -251,8 +230,8 @@ def _bound(wanted: Wanted, binding: Mapping[str, str]) -> Wanted:
     return replace(wanted, what=substitute(what, binding), other=second)
 
 
-def _constraint(tree: Tree, words: Vocabulary, scope: Scope) -> Wanted:
-    """Return one constraint without preferences in it."""
+def _read_constraint(tree: Tree, words: Vocabulary, scope: Scope) -> Wanted:
+    """Read one constraint without preferences in it."""
     head = tree[0]
     if head == "at" and tree[1:2] == ["end"]:
         condition = subtree(words.source, tree, 2, "a condition")
@@ -279,4 +258,4 @@ def _constraint(tree: Tree, words: Vocabulary, scope: Scope) -> Wanted:
 
 
 _PARTS: Final[Mapping[str, int]] = {"always": 1, "sometime": 1, "at-most-once": 1, "sometime-before": 2}
-"""The constraints that are read, and how many conditions each has."""
+"""The supported constraints, and how many conditions each has."""

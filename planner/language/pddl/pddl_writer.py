@@ -34,24 +34,24 @@ from planner.model.problem import Metric, Problem
 HINT: Final = "planner.language.pddl.export compiles it first"
 
 _DIGITS: Final = 28
-"""Digits of numbers that are read."""
+"""Most digits of numbers that readers accept."""
 
 Typed = tuple[str, tuple[str, ...]]
 """A name and its types."""
 
 
 def write_atom(item: Atom) -> str:
-    """Return `(predicate argument …)`."""
+    """Write `(predicate argument …)`."""
     return f"({' '.join((item.predicate, *item.args))})"
 
 
 def write_number(value: Number) -> str:
-    """Return `value` in full, without an exponent."""
+    """Write `value` in full, without an exponent."""
     return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 def write_typed_list(entries: Iterable[Typed]) -> str:
-    """Return a typed list; types are left out where no entry from there on has one."""
+    """Write a typed list, without types from the entry on after which there are none."""
     groups = [(types, [name for name, _ in group]) for types, group in groupby(entries, key=lambda entry: entry[1])]
     tail = groups.pop()[1] if groups and groups[-1][0] == UNTYPED else []
     return " ".join([*(f"{' '.join(names)} - {_type(types)}" for types, names in groups), *tail])
@@ -62,12 +62,12 @@ def _type(types: tuple[str, ...]) -> str:
 
 
 def write_variables(found: Sequence[Variable]) -> str:
-    """Return `(?x - type …)`."""
+    """Write `(?x - type …)`."""
     return f"({write_typed_list((variable.name, variable.types) for variable in found)})"
 
 
 def write_condition(formula: Formula) -> str:
-    """Return `formula` on one line."""
+    """Write `formula` on one line."""
     match formula:
         case Atom():
             return write_atom(formula)
@@ -89,20 +89,20 @@ def write_condition(formula: Formula) -> str:
 
 
 def write_block(formula: Formula, indent: str) -> str:
-    """Return `formula` with each part of an outermost conjunction on a line of its own."""
+    """Write `formula`; each part of an outermost conjunction has its own line."""
     if isinstance(formula, And) and len(formula.parts) > 1:
         return write_conjunction(map(write_condition, formula.parts), indent)
     return write_condition(formula)
 
 
 def write_conjunction(parts: Iterable[str], indent: str) -> str:
-    """Return the conjunction of `parts`, one a line."""
+    """Write the conjunction of `parts`, one on each line."""
     lines = "".join(f"\n{indent}  {part}" for part in parts)
     return f"(and{lines})"
 
 
 def write_effects(action: Action, predicates: Mapping[str, Predicate], *, costs: bool) -> list[str]:
-    """Return the effects of `action`, and increases of the total cost where `costs`.
+    """Write the effects of `action`, and where `costs`, increases of the total cost.
 
     Raises `UnsupportedError` for costs that Python computes: PDDL has no word for them.
     """
@@ -115,7 +115,7 @@ def write_effects(action: Action, predicates: Mapping[str, Predicate], *, costs:
 
 
 def split_common(outcomes: Sequence[Outcome]) -> tuple[tuple[Literal, ...], tuple[Outcome, ...]]:
-    """Return what all of `outcomes` provide, and each without that."""
+    """Split `outcomes` into the literals that all of them provide, and the rest of each."""
     common = tuple([each for each in outcomes[0].provides if all(each in other.provides for other in outcomes)])
     rest = [
         replace(outcome, provides=tuple([each for each in outcome.provides if each not in common]))
@@ -125,7 +125,7 @@ def split_common(outcomes: Sequence[Outcome]) -> tuple[tuple[Literal, ...], tupl
 
 
 def _chance(outcomes: Sequence[Outcome], predicates: Mapping[str, Predicate]) -> str:
-    """Return the effect of which one of `outcomes` comes: what is left of 1 is that nothing changes."""
+    """Write `outcomes` as a probabilistic effect; with the remaining probability, nothing changes."""
     shown = [
         f"{_probability(each.probability)} {_outcome(each, predicates)}"
         for place, each in enumerate(outcomes)
@@ -140,7 +140,7 @@ def _outcome(outcome: Outcome, predicates: Mapping[str, Predicate]) -> str:
 
 
 def _retraction(pattern: Atom, predicates: Mapping[str, Predicate]) -> str:
-    """Return the effect that deletes all facts of `pattern`."""
+    """Write the effect that deletes all facts of `pattern`."""
     parameters = predicates[pattern.predicate].parameters
     names = [f"?any{place}" if arg == OPEN else arg for place, arg in enumerate(pattern.args)]
     bound = [
@@ -152,7 +152,7 @@ def _retraction(pattern: Atom, predicates: Mapping[str, Predicate]) -> str:
 
 
 def _probability(share: Decimal) -> str:
-    """Return a probability in full: as a fraction where it has more digits than are read."""
+    """Write a probability in full, or as a fraction where it has too many digits for readers."""
     written = write_number(share.normalize())
     if len(written) <= _DIGITS:
         return written
@@ -161,14 +161,11 @@ def _probability(share: Decimal) -> str:
 
 
 def _when(effect: When) -> str:
-    text = _literals(effect.provides)
+    literals = effect.provides
+    text = write_condition(literals[0]) if len(literals) == 1 else write_condition(And(literals))
     if effect.requires != TRUE:
         text = f"(when {write_condition(effect.requires)} {text})"
     return f"(forall {write_variables(effect.variables)} {text})" if effect.variables else text
-
-
-def _literals(literals: tuple[Literal, ...]) -> str:
-    return write_condition(literals[0]) if len(literals) == 1 else write_condition(And(literals))
 
 
 def _cost(term: CostTerm, action: Action) -> str:
@@ -190,7 +187,7 @@ _FEATURES: Final[dict[type[Formula], str]] = {
 
 
 def requirements_of(formula: Formula) -> Iterator[str]:
-    """Yield the requirements of `formula`, with repetitions."""
+    """Yield the requirements of `formula`, perhaps with repeats."""
     for part in walk(formula):
         if type(part) in _FEATURES:
             yield _FEATURES[type(part)]
@@ -218,9 +215,9 @@ _WORD: Final = re.compile(r"[^\s();?:][^\s();?]*")
 
 
 def write_domain(domain: DomainModel, *, costs: bool) -> str:
-    """Return `domain`, which is plain ADL, as PDDL; where `costs`, with its functions and the actions' costs.
+    """Write the plain ADL `domain` as PDDL; where `costs`, with its functions and the actions' costs.
 
-    Requirements are the fewest that say what is used. Raises `UnsupportedError` for what PDDL cannot say as it stands:
+    The requirements are minimal. Raises `UnsupportedError` for what PDDL lacks:
     `modifies`, `after`, `stale_with`, `creates`, costs that Python computes, names that are no PDDL words.
     """
     lines = [f"(define (domain {domain.name})", f"  (:requirements {' '.join(find_requirements(domain, costs=costs))})"]
@@ -228,7 +225,7 @@ def write_domain(domain: DomainModel, *, costs: bool) -> str:
 
 
 def write_declarations(domain: DomainModel, *, costs: bool) -> list[str]:
-    """Return the lines for what `domain` declares before its actions: types, constants and so on to the axioms.
+    """Write the declarations of `domain` before its actions, from types to axioms, as lines.
 
     Raises what `write_domain` raises for the domain.
     """
@@ -250,12 +247,12 @@ def write_declarations(domain: DomainModel, *, costs: bool) -> list[str]:
 
 
 def write_actions(domain: DomainModel, *, costs: bool) -> list[str]:
-    """Return the text of each action of `domain`."""
+    """Write each action of `domain`."""
     return [_action(action, domain.predicates, costs=costs) for action in domain.actions.values()]
 
 
 def write_problem(problem: Problem, *, costs: bool = True) -> str:
-    """Return `problem`, which is plain ADL, as PDDL; where `costs`, with the values of functions and the metric.
+    """Write the plain ADL `problem` as PDDL; where `costs`, with the values of functions and the metric.
 
     Raises `UnsupportedError` for soft goals, facts declared unknown, and names that are no PDDL words.
     """
@@ -272,8 +269,9 @@ def write_problem(problem: Problem, *, costs: bool = True) -> str:
 
 
 def write_opening(problem: Problem) -> list[str]:
-    """Return the first lines for `problem`, to its objects; raises what `write_problem` raises for it."""
-    _check_plain_problem(problem)
+    """Write the first lines of `problem`, up to its objects; raises what `write_problem` raises."""
+    refuse_unsayable(problem)
+    _check_words([problem.name, *(item.name for item in problem.objects)])
     lines = [f"(define (problem {problem.name})", f"  (:domain {problem.domain.name})"]
     if problem.objects:
         lines.append(f"  (:objects {_objects(problem.objects)})")
@@ -281,7 +279,7 @@ def write_opening(problem: Problem) -> list[str]:
 
 
 def write_initial(problem: Problem, *, costs: bool) -> list[str]:
-    """Return the lines for the initial state of `problem`."""
+    """Write the initial state of `problem` as lines."""
     facts = list(map(write_atom, problem.initial))
     if costs:
         total = ["(= (total-cost) 0)"] if problem.metric is Metric.COST else []
@@ -294,7 +292,7 @@ def write_initial(problem: Problem, *, costs: bool) -> list[str]:
 
 
 def write_metric(problem: Problem, *, costs: bool) -> list[str]:
-    """Return the line for the metric of `problem`, where there is one."""
+    """Write the metric of `problem`, if it has one, as a line."""
     return ["  (:metric minimize (total-cost))"] if costs and problem.metric is Metric.COST else []
 
 
@@ -326,7 +324,7 @@ def _action(action: Action, predicates: Mapping[str, Predicate], *, costs: bool)
 
 
 def find_requirements(domain: DomainModel, others: Iterable[Formula] = (), *, costs: bool) -> list[str]:
-    """Return the requirements of `domain`, with `others` among its conditions, the fewest that do."""
+    """Return the fewest requirements of `domain`, which has `others` among its conditions."""
     schemas = domain.actions.values()
     conditions = [*others, *(action.requires for action in schemas)]
     conditions += [effect.requires for action in schemas for effect in action.when]
@@ -346,7 +344,7 @@ def find_requirements(domain: DomainModel, others: Iterable[Formula] = (), *, co
 
 
 def _check_plain(domain: DomainModel) -> None:
-    """Raise where `domain` says what PDDL text would lose."""
+    """Raise an error for a part of `domain` that PDDL text would lose."""
     refuse_unfinished(domain, "in PDDL")
     for predicate in domain.predicates.values():
         if predicate.stale_with:
@@ -355,22 +353,18 @@ def _check_plain(domain: DomainModel) -> None:
         for name in ("modifies", "after", "creates"):
             if getattr(action, name):
                 raise UnsupportedError(f"'{name}' of '{action.name}', in PDDL", HINT)
-        if (
-            action.risk
-            or action.cases
-            or any(OPEN not in each.args for way in action.outcomes for each in way.modifies)
-        ):
+        modified = [each for outcome in action.outcomes for each in outcome.modifies]
+        if action.risk or action.cases or any(OPEN not in each.args for each in modified):
             raise UnsupportedError(f"uncertain outcomes of '{action.name}', in PDDL", HINT)
         if any(effect.modifies for effect in action.when):
             raise UnsupportedError(f"'modifies' of a conditional effect of '{action.name}', in PDDL", HINT)
     tables = (domain.types, domain.predicates, domain.functions, domain.actions)
-    _check_words(
-        (domain.name, *(name for table in tables for name in table), *(each.name for each in domain.constants))
-    )
+    named = [name for table in tables for name in table]
+    _check_words((domain.name, *named, *(each.name for each in domain.constants)))
 
 
 def refuse_unsayable(problem: Problem) -> None:
-    """Raise `UnsupportedError` where `problem` says something that its PDDL text would not."""
+    """Raise `UnsupportedError` for a part of `problem` that PDDL text would lose."""
     reasons = [
         (problem.goal.soft, "soft goals, in PDDL without preferences", "state only the hard goal"),
         (problem.unknown, "facts declared unknown, in PDDL", "state which facts hold"),
@@ -381,11 +375,6 @@ def refuse_unsayable(problem: Problem) -> None:
     for there, construct, hint in reasons:
         if there:
             raise UnsupportedError(construct, hint)
-
-
-def _check_plain_problem(problem: Problem) -> None:
-    refuse_unsayable(problem)
-    _check_words([problem.name, *(item.name for item in problem.objects)])
 
 
 def _check_words(names: Iterable[str]) -> None:

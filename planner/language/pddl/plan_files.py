@@ -10,7 +10,7 @@ from planner.errors import InputError, Location, PlanError
 from planner.language.pddl.legal_names import Names
 from planner.language.pddl.pddl_writer import write_number
 from planner.language.pddl.syntax import pluralize, quote, suggest_nearest
-from planner.lightweight import Final, dataclass
+from planner.lightweight import Final
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.plan import Plan, Step, name_as_written
@@ -18,9 +18,9 @@ from planner.validation.validate import choose_versions
 
 
 class Lookup:
-    """Finds names by what a plan calls them: exactly, else in any case, else as `export` writes them.
+    """Finds names as plans write them: exactly, else in any case, else as `export` writes them.
 
-    `written` has what each name is exported as, and `kind` is what messages call them.
+    `written` maps each name to its exported form; messages call the names `kind`.
     """
 
     def __init__(self, written: Mapping[str, str], kind: str) -> None:
@@ -44,14 +44,10 @@ class Lookup:
         if len(found) == 1:
             return found[0]
         if found:
-            choices = _either(found)
+            choices = " or ".join(map(quote, found))
             raise PlanError(f"the {self._kind} {quote(word)} may be {choices}", place, "write it as it is declared")
         hint = suggest_nearest(word, self._exact) or "check that the plan belongs to this problem"
         raise PlanError(f"the problem has no {self._kind} {quote(word)}", place, hint)
-
-
-def _either(names: Iterable[str]) -> str:
-    return " or ".join(map(quote, names))
 
 
 Word = tuple[str, Location]
@@ -59,7 +55,7 @@ Word = tuple[str, Location]
 
 
 class StepReader:
-    """Turns words into steps; `actions` and `objects` have what each of these is exported as."""
+    """Turns words into steps; `actions` and `objects` map names to their exported forms."""
 
     def __init__(self, problem: Problem, actions: Mapping[str, str], objects: Mapping[str, str]) -> None:
         self._problem = problem
@@ -68,7 +64,7 @@ class StepReader:
         self._costs: dict[str, Callable[[tuple[str, ...]], Number]] = {}
 
     def read(self, words: Sequence[Word]) -> Step:
-        """Return the step that `words`, one at least, are, with its exact cost.
+        """Make a step of `words`, at least one, with its exact cost.
 
         Raises `PlanError` where the problem has no such action or object, or the action another number of arguments.
         """
@@ -106,21 +102,25 @@ _WORD: Final = re.compile(r"[^\s();]+")
 
 def write_plan(plan: Plan) -> str:
     """Return `plan` as text; names that are no PDDL words are written as `export` writes them."""
-    writer = _Words(plan.problem)
-    steps = [
-        " ".join((writer.action(step.action), *map(writer.object, step.arguments)))
-        for step in name_as_written(plan.steps, plan.problem)
-    ]
-    return "".join(f"({step})\n" for step in steps) + f"; cost = {write_number(plan.cost)}\n"
+    steps = name_as_written(plan.steps, plan.problem)
+    legal = all(_WORD.fullmatch(word) for step in steps for word in (step.action, *step.arguments))
+    names = None if legal else Names.of(plan.problem)
+
+    def write_words(step: Step) -> Iterator[str]:
+        yield step.action if names is None or _WORD.fullmatch(step.action) else names.actions[step.action]
+        for name in step.arguments:
+            yield name if names is None or _WORD.fullmatch(name) else names.objects[name]
+
+    lines = [f"({' '.join(write_words(step))})\n" for step in steps]
+    return "".join([*lines, f"; cost = {write_number(plan.cost)}\n"])
 
 
 def read_plan(text: str, problem: Problem, source: str = "<string>") -> Plan:
-    """Return the plan for `problem` that `text` writes; each step with its exact cost.
+    """Read the plan for `problem` in `text`, with the exact cost of each step; the plan need not be valid.
 
-    Upper and lower case, comments, blank lines and the times and durations that other planners print do not matter.
-    Raises `PlanError` for lines that are no steps, for actions and objects that the problem does not have, and for
-    wrong numbers of arguments. Whether the plan works is for the validator to say. Of several actions that plans
-    call by one name, the one is meant that can be done.
+    Case, comments, blank lines, and the times and durations that other planners print do not matter. Of several
+    versions of an action, a step takes the applicable one. Raises `PlanError` for lines that are no steps, for actions
+    and objects that the problem does not have, and for wrong numbers of arguments.
     """
     lines = _COMMENT.sub("", text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")).splitlines()
     names = Names.of(problem)
@@ -132,24 +132,6 @@ def read_plan(text: str, problem: Problem, source: str = "<string>") -> Plan:
         names = Names.of(whole)
     reader = _Reader(source, StepReader(whole, names.actions, names.objects).read)
     return Plan(choose_versions(tuple(reader.all(lines)), whole), problem)
-
-
-@dataclass(slots=True)
-class _Words:
-    """How the names of a problem are written in plans."""
-
-    problem: Problem
-    names: Names | None = None
-
-    def action(self, name: str) -> str:
-        return name if _WORD.fullmatch(name) else self._legal().actions[name]
-
-    def object(self, name: str) -> str:
-        return name if _WORD.fullmatch(name) else self._legal().objects[name]
-
-    def _legal(self) -> Names:
-        self.names = self.names or Names.of(self.problem)
-        return self.names
 
 
 class _Reader:
@@ -183,11 +165,8 @@ class _Reader:
     def _no_step(self, line: str, position: int, count: int) -> PlanError:
         column = position + len(line[position:]) - len(line[position:].lstrip()) + 1
         found = quote(line[position:].strip())
-        hint = (
-            "each line is one step in parentheses"
-            if "(" not in line[position:]
-            else "close the parenthesis on the same line"
-        )
+        is_open = "(" in line[position:]
+        hint = "close the parenthesis on the same line" if is_open else "each line is one step in parentheses"
         place = Location(self._source, count, column)
         return PlanError(f"found {found}, expected a step such as '(move a b)'", place, hint)
 

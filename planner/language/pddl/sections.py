@@ -1,4 +1,4 @@
-"""Read what domain and problem files share: `(define (domain name) section …)`, sections, and their keywords."""
+"""Read definitions `(define (domain name) section …)`, and the parts of sections by their keywords."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Definition:
 
 
 def read_definition(source: Source, kind: str, known: Collection[str], ignored: Collection[str]) -> Definition:
-    """Return the one definition in `source`, a `kind` ("domain" or "problem") with sections `known` and `ignored`.
+    """Read the one definition in `source`, a `kind` ("domain" or "problem") with sections `known` and `ignored`.
 
     Raises `PddlError` where there is none, where it is of the other kind, and for sections that are not known.
     """
@@ -49,7 +49,9 @@ def read_definition(source: Source, kind: str, known: Collection[str], ignored: 
         section = tree[index]
         keyword = section[0] if isinstance(section, list) and section else None
         if not isinstance(keyword, str):
-            raise source.error(f"found {quote(section)}, expected a section such as '({_first(known)} …)'", tree, index)
+            raise source.error(
+                f"found {quote(section)}, expected a section such as '({next(iter(known))} …)'", tree, index
+            )
         if keyword in syntax.REFUSED_SECTIONS and keyword not in known:
             name_of = section[1] if len(section) > 1 and isinstance(section[1], str) and section[1][0] != ":" else ""
             raise refuse_construct(source, syntax.REFUSED_SECTIONS[keyword], section, None, name_of)
@@ -58,11 +60,6 @@ def read_definition(source: Source, kind: str, known: Collection[str], ignored: 
             raise source.error(f"the section {quote(keyword)} is not known in a {kind}", section, 0, hint)
         sections.setdefault(keyword, []).append(section)
     return Definition(source, name, tree, sections)
-
-
-def _first(known: Collection[str]) -> str:
-    """Return the first of `known`, as an example."""
-    return next(iter(known))
 
 
 def _define(source: Source, kind: str) -> Tree:
@@ -93,12 +90,12 @@ def _name(source: Source, tree: Tree, kind: str) -> str:
 
 
 _SINGLE: Final = frozenset({":task"})
-"""Keywords of which no two can be joined."""
+"""Keywords whose parts cannot be joined by `and`."""
 EMPTY: Final[Mapping[str, str]] = {}
 
 
 def read_name(source: Source, tree: Tree, what: str) -> str:
-    """Return the name at item 1 of the section `tree`; `what` says whose it is."""
+    """Read the name at item 1 of the section `tree`; messages say that it is the name of `what`."""
     name = tree[1] if len(tree) > 1 else None
     if not isinstance(name, str) or name[0] in "?:":
         raise source.error(f"found {quote(name)}, expected the name of {what}", tree, 1)
@@ -115,10 +112,10 @@ def read_parts(
     ignored: Collection[str] = (),
     foreign: Mapping[str, str] = EMPTY,
 ) -> dict[str, Tree]:
-    """Return the lists that follow the keywords of the section `tree` from item `start` on.
+    """Read the lists that follow the keywords of the section `tree` from item `start` on.
 
-    `keys` says for each keyword what its list holds, `what` whose keywords they are. Those of `foreign` belong to other
-    tools: they are taken, and named in no message. What follows those in `ignored` is left out.
+    `keys` describes the list of each keyword for messages, and `what` describes the section. Keywords in `foreign`
+    belong to other tools: they are read too, and messages do not suggest them. Those in `ignored` are skipped.
     """
     taken = {**keys, **foreign}
     found: dict[str, Tree] = {}
@@ -136,14 +133,14 @@ def read_parts(
 
 
 def duplicate_error(source: Source, kind: str, tree: Tree, sections: Collection[Tree]) -> PddlError:
-    """Return the error for the `kind` that `tree` declares, as an earlier one of `sections` has its name."""
+    """Make the error for the `kind` that `tree` declares with the name of an earlier one of `sections`."""
     first = source.location(next(each for each in sections if each[1] == tree[1]))
     message = f"the {kind} {quote(tree[1])} is declared twice; the first is at {first}"
     return source.error(message, tree, 1, "rename one of them")
 
 
 def choose_free_name(name: str, taken: set[str]) -> str:
-    """Return `name`, with a number where it is in `taken` already, and add it there."""
+    """Append a number to `name` if it is in `taken`, and add the result there."""
     found, number = name, 2
     while found in taken:
         found, number = f"{name}-{number}", number + 1
@@ -152,7 +149,7 @@ def choose_free_name(name: str, taken: set[str]) -> str:
 
 
 def read_number(source: Source, tree: Tree, index: int, what: str = "a cost") -> Number:
-    """Return the non-negative number at item `index` of `tree`, exactly; `what` says for messages what it is."""
+    """Read the non-negative number at item `index` of `tree` exactly; messages call it `what`."""
     item = tree[index] if index < len(tree) else None
     if not isinstance(item, str) or not is_number(item):
         raise source.error(f"found {quote(item)}, expected a number", tree, index)

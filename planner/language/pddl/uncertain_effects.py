@@ -1,4 +1,4 @@
-"""Effects of which one of several comes about, and the outcomes that an action has of them."""
+"""Combine effects with several outcomes (`oneof`, `probabilistic`) to the outcomes of an action."""
 
 from __future__ import annotations
 
@@ -15,43 +15,34 @@ from planner.model import OPEN, TRUE, Atom, Formula, Literal, Not, Outcome
 from planner.model.formulas import conjunction
 
 MOST_CONDITIONS: Final = 6
-"""Conditions of one action's outcomes: each doubles the number of actions that stand for it."""
-
-
+"""Most conditions of the outcomes of one action; each doubles the number of its versions."""
 MOST_OUTCOMES: Final = 1_000
-"""Outcomes of one action; effects that come about independently multiply them."""
-
-
+"""Most outcomes of one action; independent effects multiply them."""
 _ROUNDED: Final = Decimal("1e-12")
-"""What probabilities are multiples of that have no finite decimal."""
-
-
+"""Probabilities without a finite decimal are rounded to multiples of this."""
 _WEIGHED: Final = "probabilistic"
-"""The keyword of effects with probabilities; those of `oneof` are alike."""
-
-
+"""The keyword of effects with probabilities; the effects of `oneof` are equally likely."""
 _LONGEST: Final = 100
-"""Characters of a fraction; Python reads numbers of some thousand digits at most."""
-
+"""Most characters of a fraction; Python reads numbers of some thousand digits at most."""
 
 Part = tuple[Formula, tuple[Literal, ...]]
-"""Literals, and when they come about; always where that is `TRUE`. Those with open arguments delete all that match."""
+"""Literals with their condition; a literal with open arguments deletes all facts that match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of several effects, and how probable it is."""
+    """One of several alternative effects, with its probability."""
 
     probability: Fraction
     parts: tuple[Part, ...] = ()
 
 
 Choice = Sequence[Option]
-"""Of these, one comes about."""
+"""Alternative effects, exactly one of which happens."""
 
 
 def _joined(probability: Fraction, parts: Sequence[Part], choices: Sequence[Choice]) -> Iterator[Option]:
-    """Yield the options that `parts` are together with what comes of `choices`, which are independent."""
+    """Combine `parts` with each combination of options of the independent `choices`."""
     for chosen in product(*choices):
         share = prod([each.probability for each in chosen], start=probability)
         yield Option(share, (*parts, *(part for each in chosen for part in each.parts)))
@@ -60,13 +51,13 @@ def _joined(probability: Fraction, parts: Sequence[Part], choices: Sequence[Choi
 def read_options(
     source: Source, tree: Tree, index: int, parts: Sequence[Part], choices: Sequence[Choice]
 ) -> list[Option]:
-    """Return what the effect at item `index` of `tree` comes to: `parts`, and what comes of `choices`."""
+    """Return the options of the effect at item `index` of `tree`, which has these `parts` and inner `choices`."""
     share = _probability(source, tree, index - 1) if tree[0] == _WEIGHED else Fraction(1, len(tree) - 1)
     return list(_joined(share, parts, choices))
 
 
 def read_choice(source: Source, tree: Tree, options: Sequence[Option]) -> list[Option]:
-    """Return the `options` of `tree`: those with probabilities the most likely first, and what is left of 1 at last.
+    """Sort the `options` of `tree`: the most likely first, and last the remainder to 1, in which nothing changes.
 
     Raises `PddlError` where the probabilities add up to more.
     """
@@ -89,7 +80,7 @@ def _probability(source: Source, tree: Tree, index: int) -> Fraction:
 
 
 def conditions_of(choices: Sequence[Choice]) -> list[Formula]:
-    """Return the conditions under which parts of `choices` come about, each once."""
+    """Return the conditions of the parts of `choices`, each once."""
     parts = [part for choice in choices for option in choice for part in option.parts]
     return list(dict.fromkeys(condition for condition, _ in parts if condition != TRUE))
 
@@ -97,9 +88,9 @@ def conditions_of(choices: Sequence[Choice]) -> list[Formula]:
 def enumerate_versions(
     always: Sequence[Literal], choices: Sequence[Choice]
 ) -> Iterator[tuple[Formula, tuple[Outcome, ...]]]:
-    """Yield what may come of an action, the intended outcome first, for each truth of the conditions of `choices`.
+    """Yield each combination of truth values of the conditions of `choices`, as a formula, with its outcomes.
 
-    What the action `always` changes is part of each outcome. Equal outcomes are one.
+    The intended outcome is the first. Each outcome includes the effects `always`; equal outcomes are joined.
     """
     conditions = conditions_of(choices)
     for held in product((True, False), repeat=len(conditions)):
@@ -120,7 +111,7 @@ def _outcomes(always: Sequence[Literal], choices: Sequence[Choice], truth: dict[
 
 
 def _outcome(share: Decimal, literals: Sequence[Literal]) -> Outcome:
-    """Return the outcome that `literals` are; it modifies what they delete with open arguments."""
+    """Make an outcome of `literals`; those with open arguments become `modifies`."""
     atoms = [(each, each.part if isinstance(each, Not) else each) for each in literals]
     modifies = [atom for _, atom in atoms if isinstance(atom, Atom) and OPEN in atom.args]
     return Outcome(share, tuple([each for each, atom in atoms if atom not in modifies]), tuple(modifies))
