@@ -60,7 +60,7 @@ def _describe_action(action: Action, domain: DomainModel) -> str:
     write = Notation([each.name for each in action.step_parameters], [each.name for each in domain.constants])
     does: Sequence[tuple[str, list[str]]] = (
         ("needs", write.formula(action.requires)),
-        ("then", write.literals(action.provides)),
+        ("then", write.each(action.provides)),
         ("creates", [name.removeprefix("?") for name in action.creates]),
         ("also called", list(action.similes)),
         ("for example", list(action.examples)),
