@@ -8,10 +8,10 @@ from planner.compilations.contingent.assumption_based_planning import (
     CARELESS,
     IN_NO_CASE,
     Supposing,
-    supposing,
-    surprise,
+    add_suppositions,
+    price_of_surprise,
 )
-from planner.compilations.contingent.knowledge import translation
+from planner.compilations.contingent.knowledge import prepare_translation
 from planner.lightweight import Any, Final, replace
 from planner.limits import Limits
 from planner.model import Number, Problem
@@ -39,7 +39,7 @@ def patch_supposing(
     """
     others: dict[str, Any] = {"memory_limit": limits.memory_limit, "cancel": limits.cancel}
     used = {step.action for step in (*remaining, *options["fixed"])}.intersection(problem.domain.actions)
-    asked = translation(problem, used)
+    asked = prepare_translation(problem, used)
     if asked is None:
         return search(fix_unknown_facts(problem, ()), remaining, **options, **others, time_limit=limits.remaining)
     assuming = SolveOptions().within(limits, ASSUMING_SHARE)
@@ -47,7 +47,7 @@ def patch_supposing(
     if lucky.status is Status.UNSOLVABLE:
         return Patch(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=IN_NO_CASE)
     safe = answer(asked.knowing(), assuming)
-    made = supposing(asked, asked.knowing(), surprise(lucky.cost, safe.cost))
+    made = add_suppositions(asked, asked.knowing(), price_of_surprise(lucky.cost, safe.cost))
     found = search(made.problem, remaining, **options, **others, time_limit=limits.remaining)
     if found.steps is not None and _begins_with(made, found.steps, options["not_first"]):
         options["forbidden"] = [*options["forbidden"], *options["not_first"]]

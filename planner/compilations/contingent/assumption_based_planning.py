@@ -1,9 +1,9 @@
-"""Plans for problems with unknown facts (assumption-based planning: Davis-Mendelow, Baier and McIlraith, 2013).
+"""Assumption-based planning for unknown facts (Davis-Mendelow, Baier and McIlraith, 2013), in three searches.
 
-Three searches. The first takes every condition to hold that may hold: no plan costs less than its plan. The second
-plans on what is known only: the difference is what it costs to be wrong. At that price, the third has actions that
-suppose the rest. A supposition is wrong with a probability, and then costs the way round; where nobody has looked, it
-also costs the step that rests on it and fails. So the search weighs whether it pays to look.
+The first search takes every possible condition to hold; its optimum is a lower bound. The second plans on known facts
+only. The difference of their costs is the price of a wrong assumption. The third search has actions that suppose
+unknown facts. A supposition costs the probability that it is wrong times that price, plus the cost of the step that
+fails if no step has sensed the fact before. So the search weighs whether sensing pays.
 """
 
 from __future__ import annotations
@@ -12,8 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 
-from planner.compilations import Compilation
-from planner.compilations.contingent.knowledge import Translation, affected, filled, mentions, renamed, translation
+from planner.compilations import Compilation, reserve_name
+from planner.compilations.contingent.knowledge import (
+    Translation,
+    fill_open_arguments,
+    find_affected,
+    mentions,
+    prepare_translation,
+    rename,
+)
 from planner.compilations.soft_goals import value_plan
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import Action, Literal, When
@@ -25,18 +32,18 @@ from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy, Suppos
 from planner.validation.validate import validate
 
 DIGITS: Final = 4
-"""So many digits of the highest price count; the others are as exact."""
+"""Significant digits of the highest price; all prices are rounded to the same decimal place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Supposing:
-    """A problem with steps that suppose facts; `meaning` says by the names of their actions what they suppose."""
+    """A problem with actions that suppose facts; `meaning` maps their names to a predicate and the supposed truth."""
 
     problem: Problem
     meaning: Mapping[str, tuple[str, bool]]
 
     def without(self, steps: Iterable[Step]) -> tuple[tuple[Step, ...], dict[Atom, bool]]:
-        """Return `steps` without those that suppose, and what these do."""
+        """Return `steps` without those that suppose facts, and the supposed facts."""
         kept: list[Step] = []
         supposed: dict[Atom, bool] = {}
         for step in steps:
@@ -48,16 +55,16 @@ class Supposing:
         return tuple(kept), supposed
 
 
-def supposing(asked: Translation, knowing: Problem, surprise: Number | None) -> Supposing:
-    """Return `knowing`, a translation of what was `asked`, with steps that suppose unknown facts.
+def add_suppositions(asked: Translation, knowing: Problem, surprise: Number | None) -> Supposing:
+    """Add actions that suppose unknown facts to `knowing`, a translation of what was `asked`.
 
-    `surprise` is what it costs beside a step that fails if a supposition is wrong; None: nothing costs anything.
+    `surprise` is the price of a wrong supposition, beside the cost of a step that fails; None makes all prices 0.
     """
     source = asked.problem
-    writer = _Writer(asked, {*knowing.domain.actions}, {*knowing.domain.functions})
+    writer = _SuppositionBuilder(asked, {*knowing.domain.actions}, {*knowing.domain.functions})
     for name in asked.words.open:
         writer.write(name)
-    failure = {name: dearest(source, name) for name in asked.words.open}
+    failure = {name: highest_cost(source, name) for name in asked.words.open}
     prices: dict[Atom, Fraction] = {}
     for variable in asked.variables:
         for fact, chance in zip(variable.facts, variable.chances, strict=True):
@@ -65,16 +72,16 @@ def supposing(asked: Translation, knowing: Problem, surprise: Number | None) -> 
                 fails = 0 if kind.looked else Fraction(failure[fact.predicate])
                 price = 0 if surprise is None else Fraction(surprise) + fails
                 prices[Atom(kind.price, fact.args)] = (1 - chance if kind.holds else chance) * price
-    knowing = _without_prices(knowing) if COST in knowing.budgets else knowing
+    knowing = _budget_spending(knowing) if COST in knowing.budgets else knowing
     actions = {**knowing.domain.actions, **writer.actions}
     domain = replace(knowing.domain, actions=actions, functions={**knowing.domain.functions, **writer.functions})
     kinds = [(each.action, (name, each.holds)) for name, found in writer.kinds.items() for each in found]
-    return Supposing(replace(knowing, domain=domain, values={**knowing.values, **_rounded(prices)}), dict(kinds))
+    return Supposing(replace(knowing, domain=domain, values={**knowing.values, **_round(prices)}), dict(kinds))
 
 
-def _without_prices(problem: Problem) -> Problem:
-    """Return `problem` with the budget on the cost as one on a resource, of which steps use what they cost."""
-    spent = _free("spent", {name for action in problem.domain.actions.values() for name in action.uses})
+def _budget_spending(problem: Problem) -> Problem:
+    """Replace the budget on the cost of `problem` by one on a resource of which each step uses its cost."""
+    spent = reserve_name("spent", {name for action in problem.domain.actions.values() for name in action.uses}, "-")
     budgets = {spent if name == COST else name: limit for name, limit in problem.budgets.items()}
     actions = {
         name: replace(action, uses={**action.uses, spent: action.cost})
@@ -83,24 +90,24 @@ def _without_prices(problem: Problem) -> Problem:
     return replace(problem, budgets=budgets, domain=replace(problem.domain, actions=actions))
 
 
-def surprise(lucky: Number | None, safe: Number | None) -> Number:
-    """Return what it costs to be wrong, where a `lucky` plan and a `safe` one, that supposes nothing, cost so much.
+def price_of_surprise(lucky: Number | None, safe: Number | None) -> Number:
+    """Return the price of a wrong supposition, from the costs of the optimistic plan and of the `safe` one.
 
-    It is what the safe one costs more; where none is known, another lucky one.
+    It is the difference; where no safe plan is known, it is the cost of the `lucky` one.
     """
     hoped = lucky or 0
     return hoped if safe is None else max(safe - hoped, 0)
 
 
-def dearest(problem: Problem, predicate: str) -> Number:
-    """Return the most that an action of `problem` costs that reads `predicate`, as far as costs are numbers."""
+def highest_cost(problem: Problem, predicate: str) -> Number:
+    """Return the highest cost of the actions of `problem` that read `predicate`, as far as costs are numbers."""
     if problem.metric is Metric.LENGTH:
         return 1
     most: dict[str, Number] = {}
     for atom, value in problem.values.items():
         most[atom.predicate] = max(value, most.get(atom.predicate, 0))
     costs: list[Number] = [0]
-    read = affected(problem.domain, [predicate])
+    read = find_affected(problem.domain, [predicate])
     for action in problem.domain.actions.values():
         if mentions(action.requires, read):
             terms = [most.get(term.predicate, 0) if isinstance(term, Atom) else term for term in action.cost]
@@ -108,8 +115,8 @@ def dearest(problem: Problem, predicate: str) -> Number:
     return max(costs)
 
 
-def _rounded(prices: Mapping[Atom, Fraction]) -> dict[Atom, Number]:
-    """Return `prices` as decimals with as many digits behind the point."""
+def _round(prices: Mapping[Atom, Fraction]) -> dict[Atom, Number]:
+    """Return `prices` as decimals, rounded to one decimal place by `DIGITS`."""
     decimals = {atom: Decimal(price.numerator) / price.denominator for atom, price in prices.items()}
     unit = Decimal(1).scaleb(max(decimals.values()).adjusted() - DIGITS + 1)
     return {atom: exact(price.quantize(min(unit, Decimal(1)))) for atom, price in decimals.items()}
@@ -117,7 +124,7 @@ def _rounded(prices: Mapping[Atom, Fraction]) -> dict[Atom, Number]:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A way to suppose facts: the names of the action and of the function that gives its price."""
+    """A way to suppose facts: the action, the function of its price, the supposed truth, and whether it was sensed."""
 
     action: str
     price: str
@@ -126,8 +133,8 @@ class _Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
-    """Writes the actions that suppose facts, for what is `asked`."""
+class _SuppositionBuilder:
+    """Builds the actions that suppose the facts of a translation."""
 
     asked: Translation
     taken_actions: set[str]
@@ -137,27 +144,32 @@ class _Writer:
     functions: dict[str, Function] = field(default_factory=dict)
 
     def write(self, name: str) -> None:
-        """Write the actions for the predicate `name`."""
+        """Build the actions that suppose facts of the predicate `name`."""
         parameters = self.asked.problem.domain.predicates[name].parameters
         parameters = tuple([Variable(f"?a{place}", each.types) for place, each in enumerate(parameters)])
         fact = Atom(name, tuple([each.name for each in parameters]))
         self.kinds[name] = []
         for looked in (True, False) if name in self.asked.words.seen else (False,):
             for holds in (True, False):
-                kind = self._kind(name, holds=holds, looked=looked)
+                kind = self._name_kind(name, holds=holds, looked=looked)
                 self.kinds[name].append(kind)
                 self.functions[kind.price] = Function(kind.price, parameters)
                 self.actions[kind.action] = self._action(kind, fact, parameters)
 
-    def _kind(self, name: str, *, holds: bool, looked: bool) -> _Kind:
+    def _name_kind(self, name: str, *, holds: bool, looked: bool) -> _Kind:
         word = f"{'see' if looked else 'suppose'}-{'' if holds else 'not-'}{name}"
-        return _Kind(_free(word, self.taken_actions), _free(f"price-{word}", self.taken_functions), holds, looked)
+        return _Kind(
+            reserve_name(word, self.taken_actions, "-"),
+            reserve_name(f"price-{word}", self.taken_functions, "-"),
+            holds,
+            looked,
+        )
 
     def _action(self, kind: _Kind, fact: Atom, parameters: tuple[Variable, ...]) -> Action:
         words = self.asked.words
-        needs = [renamed(fact, words.open), *([renamed(fact, words.seen)] if kind.looked else [])]
-        provides: list[Literal] = [Not(renamed(fact, words.open))]
-        provides += [fact, renamed(fact, words.possible)] if kind.holds else [Not(renamed(fact, words.possible))]
+        needs = [rename(fact, words.open), *([rename(fact, words.seen)] if kind.looked else [])]
+        provides: list[Literal] = [Not(rename(fact, words.open))]
+        provides += [fact, rename(fact, words.possible)] if kind.holds else [Not(rename(fact, words.possible))]
         provides += self._guessed(kind, fact)
         when = tuple(self._others(kind, fact, parameters)) if kind.holds else ()
         price = Atom(kind.price, fact.args)
@@ -165,35 +177,28 @@ class _Writer:
 
     def _guessed(self, kind: _Kind, fact: Atom) -> Iterator[Literal]:
         if not kind.looked and fact.predicate in self.asked.words.guessed:
-            yield renamed(fact, self.asked.words.guessed)
+            yield rename(fact, self.asked.words.guessed)
 
     def _others(self, kind: _Kind, fact: Atom, parameters: tuple[Variable, ...]) -> Iterator[When]:
-        """Yield that the other facts of the same item do not hold."""
+        """Yield the effect that the other facts of the same item are false."""
         words, places = self.asked.words, self.asked.items.get(fact.predicate, ())
         if not places:
             return
         opened = Atom(fact.predicate, tuple([OPEN if at in places else arg for at, arg in enumerate(fact.args)]))
-        other, variables = filled(opened, parameters, fact.args)
-        ended = (Not(renamed(other, words.possible)), Not(renamed(other, words.open)))
+        other, variables = fill_open_arguments(opened, parameters, fact.args)
+        ended = (Not(rename(other, words.possible)), Not(rename(other, words.open)))
         yield When(TRUE, (*ended, *self._guessed(kind, other)), (), variables)
 
 
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "-"
-    taken.add(name)
-    return name
-
-
 SHARE: Final = 0.35
-"""How much of what is left of the time a search may take, but for the last."""
+"""Share of the remaining time for the first search, and for the second."""
 IN_NO_CASE: Final = "no plan reaches the goal, however the unknown facts turn out"
 CARELESS: Final = "no plan is known in which no irreversible step rests on what could be looked at before"
 
 
 def compile_unknown(problem: Problem, asked: Translation, surprise: Number | None) -> Compilation:
-    """Compile unknown facts to actions that suppose how they are; plans map back to plans with suppositions."""
-    made = supposing(asked, asked.knowing(), surprise)
+    """Compile unknown facts to actions that suppose them; plans map back to plans with suppositions."""
+    made = add_suppositions(asked, asked.knowing(), surprise)
 
     def map_back(plan: Plan) -> Plan:
         steps, supposed = made.without(plan.steps)
@@ -204,16 +209,16 @@ def compile_unknown(problem: Problem, asked: Translation, surprise: Number | Non
 
 
 def solve_with_unknown(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Return the answer to `problem`, of which facts are unknown; `solve` answers for problems without such.
+    """Solve `problem`, which has unknown facts; `solve` is called for the translations.
 
-    Nothing is proved optimal that rests on unknown facts. The problem is unsolvable where there is not even a plan that
-    takes each condition to hold that some way of the unknown facts would make true.
+    A plan with suppositions is never proved optimal. The problem is unsolvable if even the optimistic translation, in
+    which every possible condition holds, has no plan.
     """
-    asked = translation(problem)
+    asked = prepare_translation(problem)
     if asked is None:
         found = solve(replace(problem, unknown=(), likely={}), options)
         return found if found.plan is None else replace(found, plan=replace(found.plan, problem=problem))
-    return _Searches(problem, asked, options, solve).result()
+    return _Searches(problem, asked, options, solve).run()
 
 
 def _charge(found: Result) -> Number | None:
@@ -221,7 +226,7 @@ def _charge(found: Result) -> Number | None:
 
 
 class _Searches:
-    """The searches, and what is known between them."""
+    """The three searches, with the best plan and lower bound so far."""
 
     def __init__(self, problem: Problem, asked: Translation, options: SolveOptions, solve: Solve) -> None:
         self._problem = problem
@@ -232,9 +237,9 @@ class _Searches:
         self._plan: Plan | None = None
         self._bound: Number | None = None
 
-    def result(self) -> Result:
-        """Search three times, and return the answer."""
-        lucky = self._search(self._asked.optimistic(), SHARE, self._note_lucky)
+    def run(self) -> Result:
+        """Run the searches, and return the answer."""
+        lucky = self._search(self._asked.optimistic(), SHARE, self._keep_optimistic)
         self._bound = lucky.plan.charge if lucky.plan and lucky.status is Status.OPTIMAL else lucky.lower_bound
         if lucky.status is Status.UNSUPPORTED:
             return lucky
@@ -242,16 +247,16 @@ class _Searches:
             return replace(lucky, reason=IN_NO_CASE)
         if self._is_optimal or lucky.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(lucky)
-        return self._planned(_charge(lucky))
+        return self._plan_with_suppositions(_charge(lucky))
 
-    def _planned(self, lucky: Number | None) -> Result:
-        """Plan on what is known, and on what is supposed too, where a plan costs so much if it is `lucky`."""
+    def _plan_with_suppositions(self, lucky: Number | None) -> Result:
+        """Run the second and the third search; `lucky` is the cost of the optimistic plan."""
         knowing, fallback, self._plan = self._asked.knowing(), self._plan, None
-        safe = self._search(knowing, SHARE, lambda plan: self._note(Plan(plan.steps, self._problem)))
+        safe = self._search(knowing, SHARE, lambda plan: self._keep(Plan(plan.steps, self._problem)))
         if self._is_optimal or safe.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(safe)
-        compiled = compile_unknown(self._problem, self._asked, surprise(lucky, _charge(safe)))
-        found = self._search(compiled.problem, 1, lambda plan: self._note(compiled.map_back(plan)))
+        compiled = compile_unknown(self._problem, self._asked, price_of_surprise(lucky, _charge(safe)))
+        found = self._search(compiled.problem, 1, lambda plan: self._keep(compiled.map_back(plan)))
         self._plan = self._plan or fallback
         return self._answer(found)
 
@@ -267,16 +272,16 @@ class _Searches:
             note(found.plan)
         return found
 
-    def _note_lucky(self, plan: Plan) -> None:
-        """Keep `plan`, which takes to hold what may, if it works on suppositions that do not contradict each other."""
+    def _keep_optimistic(self, plan: Plan) -> None:
+        """Keep the optimistic `plan` if it works on suppositions that do not contradict each other."""
         if self._plan is not None and self._plan.steps == plan.steps:
             return
         verdict = validate(self._problem, plan.steps)
         if verdict.valid:
             self._plan = value_plan(Plan(plan.steps, self._problem, suppositions=verdict.suppositions), verdict)
 
-    def _note(self, plan: Plan) -> None:
-        """Keep `plan`, which rests on what is known or supposed, with the suppositions that its steps need."""
+    def _keep(self, plan: Plan) -> None:
+        """Keep `plan` of the second or third search, with the suppositions that its steps need."""
         if self._plan is not None and self._plan.steps == plan.steps:
             return
         verdict = validate(self._problem, plan)
@@ -290,7 +295,7 @@ class _Searches:
         return plan is not None and not plan.suppositions and self._bound is not None and plan.charge <= self._bound
 
     def _answer(self, found: Result) -> Result:
-        """Return what is known where the last search ended as `found`."""
+        """Return the answer; the last search ended with `found`."""
         status = Status.UNKNOWN if self._plan is None else Status.OPTIMAL if self._is_optimal else Status.SOLVED
         said = [found.reason, self._why_not() if found.status is Status.UNSOLVABLE and self._plan is None else ""]
         if self._plan is not None and self._plan.suppositions:
@@ -299,5 +304,5 @@ class _Searches:
         return replace(found, status=status, plan=self._plan, lower_bound=self._bound, reason=reason)
 
     def _why_not(self) -> str:
-        """Return why there is no plan, where there is proved to be none: with all supposed, all would be known."""
+        """Return why the third search proved that there is no plan."""
         return CARELESS if self._asked.words.guessed else IN_NO_CASE

@@ -1,12 +1,11 @@
-"""Belief states: what the states of a ground task say of unknown facts, and how steps and sightings change that.
+"""Belief states (Kaelbling, Littman and Cassandra, 1998): Markov decision processes over what is known of facts.
 
-A sensing step comes out as what it sees is likely, given what is known by then. A step whose condition lacks nothing
-but one unknown fact may be taken all the same: with the probability of that fact it comes out as declared; otherwise
-nothing changes, its cost is spent, and the fact is known to be otherwise.
+The outcomes of a sensing step have the probabilities of what it may see, given what is known. A step whose condition
+lacks only one unknown fact may be tried: with the probability of that fact it has its declared outcome; otherwise
+nothing changes but the cost, and the fact is known to be false.
 
-For the check on the declared problem, an unknown fact is drawn when it first matters: when somebody looks at it, or
-when a step is tried that rests on it. That check is the interpreter of `planner.semantics`, and shares no code with
-grounding.
+The evaluation of policies on the declared problem draws an unknown fact when it first matters: when a step senses it,
+or when a step that depends on it is tried. It uses the interpreter of `planner.semantics`, and no code of grounding.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from fractions import Fraction
 from itertools import chain, product
 
-from planner.compilations.contingent.assumption_based_planning import supposing
+from planner.compilations.contingent.assumption_based_planning import add_suppositions
 from planner.compilations.contingent.knowledge import (
     CAREFUL,
     Translation,
     Vocabulary,
+    find_what_matters,
+    make_translation,
     mentions,
-    renamed,
+    rename,
     senses,
-    that_matters,
-    translated,
 )
 from planner.compilations.determinization import ROUNDING, determinize, keep_relevant_actions, outcome_probabilities
 from planner.errors import PlanError, UnsupportedError
@@ -46,9 +45,9 @@ Sight = tuple[Fraction, State]
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """An unknown fact: the `bit` that is set while it is; what is set and what is cleared to make it known.
+    """An unknown fact: the `bit` of states in which it is unknown, and the bits to set and clear to make it known.
 
-    `about` are the facts of the task that stand for it, or for its negation.
+    `about` are the facts of the task that stand for the fact and for its negation.
     """
 
     bit: State
@@ -58,9 +57,9 @@ class _Fact:
 
 
 class Belief:
-    """Reads and changes what states say of the facts of `variables`, of which `task` speaks in terms of `words`.
+    """Reads and changes what the states of `task` say about the facts of `variables`, in the vocabulary `words`.
 
-    Of variables of which nothing is `read`, nobody wants to know anything.
+    Variables without a fact in `read` are ignored.
     """
 
     def __init__(
@@ -68,7 +67,9 @@ class Belief:
     ) -> None:
         self._numbers: dict[Atom | Not, int] = {fact: number for number, fact in enumerate(task.facts)}
         found = [fact for variable in variables for fact in variable.facts]
-        self._facts = {fact: self._made(fact, words) for fact in found if renamed(fact, words.open) in self._numbers}
+        self._facts = {
+            fact: self._make_fact(fact, words) for fact in found if rename(fact, words.open) in self._numbers
+        }
         self._variables = [each for each in variables if self._is_read(each, read)]
         kept = [fact for variable in self._variables for fact in variable.facts]
         self._facts = {fact: self._facts[fact] for fact in kept if fact in self._facts}
@@ -76,18 +77,18 @@ class Belief:
         names = {*words.seen.values()}
         seen = [number for fact, number in self._numbers.items() if isinstance(fact, Atom) and fact.predicate in names]
         self._traces = sum([1 << number for number in seen])
-        """What says that a step has looked, which is not remembered."""
-        self.aliases = {renamed(fact, words.possible): fact for fact in found}
-        """The facts that say what is possible, and what they are of: what is known and possible, holds."""
+        """The bits that say that a step has sensed a fact, which states do not keep."""
+        self.aliases = {rename(fact, words.possible): fact for fact in found}
+        """Maps the facts `possibly-…` to the facts that they are about."""
         self.ignored = frozenset(found).difference(self._facts)
-        """The facts of which nobody wants to know anything."""
+        """The unknown facts that nothing reads."""
 
     def _is_read(self, variable: HiddenVariable, read: Container[int]) -> bool:
         facts = [self._facts[fact] for fact in variable.facts if fact in self._facts]
         return any(number in read for fact in facts for number in fact.about)
 
-    def _made(self, fact: Atom, words: Vocabulary) -> _Fact:
-        possible, open_ = renamed(fact, words.possible), renamed(fact, words.open)
+    def _make_fact(self, fact: Atom, words: Vocabulary) -> _Fact:
+        possible, open_ = rename(fact, words.possible), rename(fact, words.open)
         numbers = [self._numbers.get(each) for each in (fact, Not(fact), possible, Not(possible))]
         return _Fact(
             1 << self._numbers[open_],
@@ -97,7 +98,7 @@ class Belief:
         )
 
     def _masks(self, literals: dict[Atom, bool]) -> tuple[State, State]:
-        """Return what is set, and what is cleared, where these literals become true."""
+        """Return the bits to set, and the bits to clear, to make these literals true."""
         masks = [0, 0]
         for atom, holds in literals.items():
             for fact, sign in ((atom, holds), (Not(atom), not holds)):
@@ -107,7 +108,7 @@ class Belief:
 
     @property
     def bits(self) -> dict[Atom, State]:
-        """The unknown facts, each with the bit that is set as long as it is unknown."""
+        """The unknown facts, each with the bit that is set while it is unknown."""
         return {fact: each.bit for fact, each in self._facts.items()}
 
     def unknown(self, state: State) -> list[Atom]:
@@ -118,60 +119,62 @@ class Belief:
         """Return the facts of the task that stand for `fact` and its negation."""
         return self._facts[fact].about
 
-    def told(self, state: State, fact: Atom, *, holds: bool) -> State:
-        """Return `state` with the unknown `fact` known to hold, or not, and what follows from that."""
-        state = self._told(state, fact, holds=holds)
+    def learn(self, state: State, fact: Atom, *, holds: bool) -> State:
+        """Return `state` after learning whether the unknown `fact` holds, with all conclusions."""
+        state = self._learn(state, fact, holds=holds)
         for other in self._owner[fact].facts if holds else ():
             if other in self._facts and state & self._facts[other].bit:
-                state = self._told(state, other, holds=False)
-        return self.concluded(state)
+                state = self._learn(state, other, holds=False)
+        return self.conclude(state)
 
-    def _told(self, state: State, fact: Atom, *, holds: bool) -> State:
+    def _learn(self, state: State, fact: Atom, *, holds: bool) -> State:
         made = self._facts[fact]
         new, gone = made.true if holds else made.false
         return (state | new) & ~gone
 
-    def concluded(self, state: State) -> State:
-        """Return `state` with what must hold as nothing else is left, and without traces of looks."""
+    def conclude(self, state: State) -> State:
+        """Return `state` with the last open fact of each variable concluded, and without the bits of sensed facts."""
         state &= ~self._traces
         for variable in self._variables:
             if not variable.none:
-                left = self._open(state, variable)
+                left = self._open_facts(state, variable)
                 if len(left) == 1:
-                    state = self._told(state, left[0], holds=True)
+                    state = self._learn(state, left[0], holds=True)
         return state
 
-    def _open(self, state: State, variable: HiddenVariable) -> list[Atom]:
+    def _open_facts(self, state: State, variable: HiddenVariable) -> list[Atom]:
         return [fact for fact in variable.facts if fact in self._facts and state & self._facts[fact].bit]
 
     def chance(self, state: State, fact: Atom, *, holds: bool) -> Fraction:
-        """Return the probability that the unknown `fact` holds, or that it does not, as far as `state` says."""
+        """Return the probability in `state` that the unknown `fact` holds, or that it does not."""
         variable = self._owner[fact]
-        left = self._open(state, variable)
+        left = self._open_facts(state, variable)
         shares = dict(zip(variable.facts, variable.chances, strict=True))
         total = sum([shares[each] for each in left], variable.none)
         share = shares[fact] / total if total else Fraction(0)
         return share if holds else 1 - share
 
-    def ways(self, patterns: Sequence[Atom]) -> int:
-        """Return in how many ways what is seen of `patterns` may come out at most."""
+    def count_results(self, patterns: Sequence[Atom]) -> int:
+        """Return an upper bound on the possible results of sensing `patterns`."""
         number = 1
         for variable in self._variables:
             number *= 1 + sum(any(pattern.matches(fact) for pattern in patterns) for fact in variable.facts)
         return number
 
-    def sights(self, state: State, patterns: Sequence[Atom]) -> Iterable[Sight]:
-        """Return what may be seen in `state` of the facts of `patterns`: probabilities, and the states after that."""
+    def sense(self, state: State, patterns: Sequence[Atom]) -> Iterable[Sight]:
+        """Return the probabilities and successor states of sensing the facts of `patterns` in `state`."""
         if not patterns:
             return ((Fraction(1), state),)
-        seen = [[*self._sights(state, variable, patterns)] for variable in self._variables]
-        return [self._together(state, choice) for choice in product(*[each for each in seen if each])]
+        seen = [[*self._sense_variable(state, variable, patterns)] for variable in self._variables]
+        return [self._combine(state, choice) for choice in product(*[each for each in seen if each])]
 
-    def _sights(
+    def _sense_variable(
         self, state: State, variable: HiddenVariable, patterns: Sequence[Atom]
     ) -> Iterator[tuple[Fraction, dict[Atom, bool]]]:
-        """Yield what may be seen of one variable; nothing where nothing new may be."""
-        facts = [each for each in self._open(state, variable) if any(pattern.matches(each) for pattern in patterns)]
+        """Yield the probabilities and results of sensing one variable; none where nothing new can be seen."""
+        facts = [
+            each for each in self._open_facts(state, variable) if any(pattern.matches(each) for pattern in patterns)
+        ]
         rest = Fraction(1)
         for fact in facts:
             share = self.chance(state, fact, holds=True)
@@ -181,23 +184,23 @@ class Belief:
         if facts and rest > 0:
             yield rest, dict.fromkeys(facts, False)
 
-    def _together(self, state: State, choice: Iterable[tuple[Fraction, dict[Atom, bool]]]) -> Sight:
+    def _combine(self, state: State, choice: Iterable[tuple[Fraction, dict[Atom, bool]]]) -> Sight:
         chance = Fraction(1)
         for share, facts in choice:
             chance *= share
             for fact, holds in facts.items():
                 if state & self._facts[fact].bit:
-                    state = self.told(state, fact, holds=holds)
+                    state = self.learn(state, fact, holds=holds)
         return chance, state
 
 
 MOST_SIGHTS: Final = 1024
-"""What a step sees may come out in so many ways at most."""
+"""Most results of one sensing step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gamble:
-    """The choice of this number, taken although it is unknown whether `fact` is as it asks for: `holds`, or not."""
+    """The choice of this number, tried while it is unknown whether `fact` has the required truth `holds`."""
 
     choice: int
     fact: Atom
@@ -205,10 +208,10 @@ class Gamble:
 
 
 class SensingProcess(Process):
-    """The decision process of `process`, in whose states `belief` says what is known.
+    """The decision process of `process` over belief states, which `belief` reads and changes.
 
-    `sights` are the patterns of facts that a choice looks at, by its number; `daring` are the choices that may be taken
-    on a fact that is unknown. Choices on unknown facts have numbers of their own, behind all others.
+    `sense` maps the number of a choice to the patterns that it senses. `daring` are the choices that may be tried on an
+    unknown fact; as gambles, these have numbers of their own, behind all others.
     """
 
     def __init__(
@@ -217,7 +220,7 @@ class SensingProcess(Process):
         self._all = [*process.choices]
         super().__init__(process.task, self._all, process.wishes, process.purse)
         self.belief = belief
-        self.initial = belief.concluded(self.initial)
+        self.initial = belief.conclude(self.initial)
         self.unknown, self.aliases, self.ignored = belief.bits, belief.aliases, belief.ignored
         self._sights = sights
         self._daring = daring
@@ -227,27 +230,27 @@ class SensingProcess(Process):
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether every choice comes out in one way: not where facts are unknown."""
+        """Whether every choice has one outcome: False, since facts are unknown."""
         return False
 
     def applicable(self, state: State) -> list[int]:
-        """Return the numbers of the choices that there are in `state`, ascending."""
+        """Return the numbers of the choices in `state`, ascending."""
         known = super().applicable(state)
         found = {*known}
         for fact in self.belief.unknown(state):
             for holds in (True, False):
-                after = self.belief.told(state, fact, holds=holds)
+                after = self.belief.learn(state, fact, holds=holds)
                 for choice in super().applicable(after):
-                    if choice in self._daring and choice not in found and self._misses_only(choice, state, fact):
-                        known.append(self._number(Gamble(choice, fact, holds)))
+                    if choice in self._daring and choice not in found and self._lacks_only(choice, state, fact):
+                        known.append(self._number_of(Gamble(choice, fact, holds)))
         return sorted(known)
 
-    def _misses_only(self, choice: int, state: State, fact: Atom) -> bool:
-        """Return whether nothing but `fact` is missing for `choice` in `state`."""
+    def _lacks_only(self, choice: int, state: State, fact: Atom) -> bool:
+        """Return whether the condition of `choice` lacks only `fact` in `state`."""
         closed, about = self.space.closed(state), self.belief.about(fact)
         return all(closed >> number & 1 or number in about for number in self.choices[choice].precondition)
 
-    def _number(self, gamble: Gamble) -> int:
+    def _number_of(self, gamble: Gamble) -> int:
         if gamble not in self._numbers:
             number = self._numbers[gamble] = len(self._all)
             self._gambles[number], self.supposed[number] = gamble, (gamble.fact, gamble.holds)
@@ -255,24 +258,24 @@ class SensingProcess(Process):
         return self._numbers[gamble]
 
     def outcomes(self, state: State, choice: int) -> list[tuple[float, State]]:
-        """Return `(probability, next state)` for what may come of `choice`; no state occurs twice."""
+        """Return `(probability, next state)` for the outcomes of `choice`; no state occurs twice."""
         gamble = self._gambles.get(choice)
         if gamble is None:
-            return _merged(self._seen(state, choice))
+            return _merge(self._sense_outcomes(state, choice))
         share = float(self.belief.chance(state, gamble.fact, holds=gamble.holds))
-        right = self.belief.told(state, gamble.fact, holds=gamble.holds)
-        wrong = self.belief.told(state, gamble.fact, holds=not gamble.holds)
-        after = [(share * each, other) for each, other in self._seen(right, gamble.choice)]
-        return _merged([*after, (1 - share, wrong)])
+        right = self.belief.learn(state, gamble.fact, holds=gamble.holds)
+        wrong = self.belief.learn(state, gamble.fact, holds=not gamble.holds)
+        after = [(share * each, other) for each, other in self._sense_outcomes(right, gamble.choice)]
+        return _merge([*after, (1 - share, wrong)])
 
-    def _seen(self, state: State, choice: int) -> Iterator[tuple[float, State]]:
-        """Yield what comes of `choice` and of what it looks at."""
+    def _sense_outcomes(self, state: State, choice: int) -> Iterator[tuple[float, State]]:
+        """Yield the outcomes of `choice`, combined with the results of its sensing."""
         for share, after in super().outcomes(state, choice):
-            for chance, seen in self.belief.sights(self.belief.concluded(after), self._sights.get(choice, ())):
+            for chance, seen in self.belief.sense(self.belief.conclude(after), self._sights.get(choice, ())):
                 yield share * float(chance), seen
 
 
-def _merged(outcomes: Iterable[tuple[float, State]]) -> list[tuple[float, State]]:
+def _merge(outcomes: Iterable[tuple[float, State]]) -> list[tuple[float, State]]:
     found: dict[State, float] = {}
     for share, state in outcomes:
         found[state] = found.get(state, 0.0) + share
@@ -280,38 +283,42 @@ def _merged(outcomes: Iterable[tuple[float, State]]) -> list[tuple[float, State]
 
 
 def sensing_process_of(problem: Problem, limits: Limits) -> Process:
-    """Return the decision process of `problem`, of which facts are unknown; a plain one where they do not matter.
+    """Return the decision process of `problem` over belief states; a plain process where no unknown fact matters.
 
-    Raises as `process_of` does, and `UnsupportedError` where effects or derived facts rest on unknown facts.
+    Raises as `process_of` does, and `UnsupportedError` where effects or derived facts depend on unknown facts.
     """
-    kept, matter = that_matters(problem, (), keep_relevant_actions, _tells)
+    kept, matter = find_what_matters(problem, (), keep_relevant_actions, _informs)
     compiled = determinize(kept)
-    asked = translated(problem, compiled.problem, matter)
+    asked = make_translation(problem, compiled.problem, matter)
     if asked is None:
         return process_of(fix_unknown_facts(problem, ()), limits)
-    _refuse(asked)
-    made = supposing(asked, asked.knowing(), None)
+    _refuse_dependent_effects(asked)
+    made = add_suppositions(asked, asked.knowing(), None)
     ground = grounded(made.problem, compiled.ways, kept.domain.actions, limits, whole=True)
     cases = [facts_of(case) for wish in ground.wishes for case in wish.cases]
     read = {*ground.task.goal, *chain(*[each.precondition for each in ground.choices], *cases)}
     belief = Belief(ground.task, asked.variables, asked.words, read)
     actions = problem.domain.actions
-    sights = {number: _sights(actions[each.step.action], each.step) for number, each in enumerate(ground.choices)}
+    sights = {
+        number: _sensed_patterns(actions[each.step.action], each.step) for number, each in enumerate(ground.choices)
+    }
     for number, patterns in sights.items():
-        if belief.ways(patterns) > MOST_SIGHTS:
+        if belief.count_results(patterns) > MOST_SIGHTS:
             raise UnsupportedError(f"so many independent facts in one look, as in {ground.choices[number].step}")
     once = Counter([each.step for each in ground.choices])
-    daring = [number for number, each in enumerate(ground.choices) if once[each.step] == 1 and _dares(each, actions)]
+    daring = [
+        number for number, each in enumerate(ground.choices) if once[each.step] == 1 and _may_gamble(each, actions)
+    ]
     return SensingProcess(ground, belief, sights, frozenset(daring))
 
 
-def _tells(action: Action, predicates: Collection[str]) -> bool:
-    """Return whether `action` may be taken for what it says of facts of `predicates`, be it by failing."""
+def _informs(action: Action, predicates: Collection[str]) -> bool:
+    """Return whether `action` informs about facts of `predicates`, by sensing or by failing."""
     return senses(action, predicates) or mentions(action.requires, predicates)
 
 
-def _refuse(asked: Translation) -> None:
-    """Raise `UnsupportedError` where unknown facts have an effect on more than what can be done."""
+def _refuse_dependent_effects(asked: Translation) -> None:
+    """Raise `UnsupportedError` where unknown facts affect derived facts or conditional effects."""
     domain, possible = asked.problem.domain, asked.words.possible
     for axiom in domain.axioms:
         if axiom.predicate in possible:
@@ -321,20 +328,20 @@ def _refuse(asked: Translation) -> None:
             raise UnsupportedError(f"effects that rest on unknown facts, as those of '{name}'")
 
 
-def _sights(action: Action, step: Step) -> tuple[Atom, ...]:
-    """Return patterns of the facts that `step` looks at."""
+def _sensed_patterns(action: Action, step: Step) -> tuple[Atom, ...]:
+    """Return the patterns of facts that `step` senses."""
     binding = dict(zip([each.name for each in action.parameters], step.arguments, strict=True))
     return tuple([pattern.substitute(binding) for pattern in action.senses])
 
 
-def _dares(choice: Choice, actions: Mapping[str, Action]) -> bool:
-    """Return whether `choice` may be taken on a fact that is unknown: if it fails, that shows how the fact is."""
+def _may_gamble(choice: Choice, actions: Mapping[str, Action]) -> bool:
+    """Return whether `choice` may be tried on an unknown fact: it has no risk, so that a failure reveals the fact."""
     action = actions[choice.step.action]
     return action.tags.isdisjoint(CAREFUL) and 1 - sum(outcome_probabilities(action, choice.step.arguments)) <= ROUNDING
 
 
 class Insight(View):
-    """A `simulation` of what is known, and the `unknown` facts, none of which holds there."""
+    """A `simulation` of the known facts, and the `unknown` facts, which it takes to be false."""
 
     def __init__(self, simulation: Simulation, unknown: Mapping[Atom, None]) -> None:
         super().__init__(simulation)
@@ -347,7 +354,7 @@ class Insight(View):
 
 
 class HiddenWorld(World):
-    """`problem`, of which facts are unknown, as one acts in it."""
+    """The world of a problem with unknown facts, for the evaluation of policies."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(fix_unknown_facts(problem, ()))
@@ -357,44 +364,44 @@ class HiddenWorld(World):
         initial = Insight(self.declared.initial, dict.fromkeys(self._owner))
         for variable in variables:
             if not variable.none and len(variable.facts) == 1:
-                initial = self._told(initial, variable.facts[0], holds=True)
+                initial = self._learn(initial, variable.facts[0], holds=True)
         self.declared = _Outcomes(self, self.declared, initial)
 
     def key(self, state: Insight, spent: Spent) -> tuple[object, ...]:
-        """Return what tells states apart."""
+        """Return what distinguishes states."""
         return state.facts, frozenset(state.history), spent, frozenset(state.unknown)
 
     def asked(self, strategy: Strategy, state: Insight, spent: Spent) -> Step | None:
-        """Return the step that `strategy` takes; raises `PlanError` where nobody could think that it can be taken."""
+        """Return the step that `strategy` takes. Raises `PlanError` where it is certainly not applicable."""
         step = self.said(strategy, state, spent, unknown=frozenset(state.unknown))
         if step is None or self._holds(self.required(step), state, surely=False):
             return step
         raise PlanError(f"{step} cannot be taken, however the unknown facts are")
 
     def worth(self, state: Insight) -> tuple[bool, float]:
-        """Return whether the goal is known to hold in `state`, and what ending there is worth."""
+        """Return whether the goal is known to hold in `state`, and the utility of ending there."""
         if not self._holds(self.problem.goal.hard, state, surely=True):
             return False, 0.0
         wishes = [each for each in self.problem.goal.soft if self._holds(each.condition, state, surely=True)]
         return True, float(exact_sum([wish.utility for wish in wishes]))
 
     def required(self, step: Step) -> Formula:
-        """Return what `step` requires, ground."""
+        """Return the ground condition of `step`."""
         action = self.problem.domain.actions[step.action]
         return substitute(action.requires, dict(bind_parameters(action, step)))
 
     def _holds(self, formula: Formula, state: Insight, *, surely: bool) -> bool:
         return self._prospect.holds(formula, state.facts, state.unknown, surely=surely)
 
-    def tried(self, state: Insight, step: Step) -> Iterator[tuple[float, Insight]]:
-        """Yield how the facts may be on which it rests what comes of trying `step`, with probabilities."""
+    def draw_before(self, state: Insight, step: Step) -> Iterator[tuple[float, Insight]]:
+        """Yield the probabilities and states of drawing the facts on which the outcome of `step` depends."""
         facts = [] if self._holds(self.required(step), state, surely=True) else [self.required(step)]
         facts += [each.requires for each in self.problem.domain.actions[step.action].when]
         about = dict.fromkeys(fact for formula in facts for fact, _ in self._prospect.about(formula, state.unknown))
-        yield from self.drawn(state, about)
+        yield from self.draw(state, about)
 
-    def drawn(self, state: Insight, facts: Iterable[Atom]) -> Iterator[tuple[float, Insight]]:
-        """Yield how those of `facts` may be that are unknown, with probabilities."""
+    def draw(self, state: Insight, facts: Iterable[Atom]) -> Iterator[tuple[float, Insight]]:
+        """Yield the probabilities and states of drawing the unknown ones of `facts`."""
         fact = next((fact for fact in facts if fact in state.unknown), None)
         if fact is None:
             yield 1.0, state
@@ -404,11 +411,11 @@ class HiddenWorld(World):
         share = variable.chances[variable.facts.index(fact)] / (sum(left) + variable.none)
         for holds, chance in ((True, share), (False, 1 - share)):
             if chance:
-                for rest, after in self.drawn(self._told(state, fact, holds=holds), facts):
+                for rest, after in self.draw(self._learn(state, fact, holds=holds), facts):
                     yield float(chance) * rest, after
 
-    def _told(self, state: Insight, fact: Atom, *, holds: bool) -> Insight:
-        """Return what is known when the unknown `fact` holds, or does not, and what follows from that."""
+    def _learn(self, state: Insight, fact: Atom, *, holds: bool) -> Insight:
+        """Return the state after learning whether the unknown `fact` holds, with all conclusions."""
         variable = self._owner[fact]
         gone = variable.facts if holds else (fact,)
         left = {each: None for each in state.unknown if each not in gone}
@@ -418,12 +425,12 @@ class HiddenWorld(World):
         after = Insight(simulation, left)
         others = [each for each in variable.facts if each in left]
         if len(others) == 1 and not variable.none and not holds:
-            return self._told(after, others[0], holds=True)
+            return self._learn(after, others[0], holds=True)
         return after
 
 
 class _Outcomes:
-    """What may come of steps in a hidden world."""
+    """The outcomes of steps in a hidden world."""
 
     def __init__(self, world: HiddenWorld, declared: Declared, initial: Insight) -> None:
         self._world = world
@@ -431,10 +438,10 @@ class _Outcomes:
         self.initial = initial
 
     def outcomes(self, state: Insight, step: Step) -> Iterator[tuple[float, Insight]]:
-        """Yield `(probability, next state)` for all that may come of trying `step`; where it fails, nothing changes."""
+        """Yield `(probability, next state)` for the outcomes of trying `step`; if it fails, only knowledge changes."""
         action = self._world.problem.domain.actions[step.action]
         senses = [pattern.substitute(dict(bind_parameters(action, step))) for pattern in action.senses]
-        for chance, tried in self._world.tried(state, step):
+        for chance, tried in self._world.draw_before(state, step):
             if tried.simulation.objection(step) is not None:
                 yield chance, tried
                 continue
@@ -442,5 +449,5 @@ class _Outcomes:
                 written = [] if changes is None else [*changes.provided, *changes.retracted]
                 reached = Insight(after, tried.without(written))
                 seen = [fact for fact in reached.unknown if any(pattern.matches(fact) for pattern in senses)]
-                for each, known in self._world.drawn(reached, seen):
+                for each, known in self._world.draw(reached, seen):
                     yield chance * share * each, known

@@ -1,9 +1,9 @@
-"""Problems with unknown facts, translated to problems without: states say what is known (Bonet and Geffner, 2011).
+"""Translation of problems with unknown facts to problems whose states say what is known (Bonet and Geffner, 2011).
 
-For each predicate on which unknown facts may have an effect there is a second one: where p is what is known to hold,
-`possibly-p` is what is not known to be false. A condition surely holds where its positive parts are known and its
-negated ones are not even possible (the 0-approximation: Baral and Son, 1997). What follows from a case distinction only
-is not seen.
+A predicate p that unknown facts may affect gets a second predicate `possibly-p`: p says that a fact is known to be
+true, `possibly-p` that it is not known to be false. A condition is known to hold if its positive atoms are known to be
+true and its negated atoms are not possible (the 0-approximation: Baral and Son, 1997). Conclusions that need a case
+distinction are missed.
 
 Actions keep their names. Unknown facts that cannot matter are left out.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
+from planner.compilations import reserve_name
 from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.lightweight import Final, dataclass, replace
@@ -23,46 +24,46 @@ from planner.model.problem import Goal, Metric, Problem
 from planner.model.unknown_facts import HiddenVariable, Places, find_hidden_variables, item_places
 
 Names = Mapping[str, str]
-"""Predicates that stand for others."""
+"""A renaming of predicates."""
 Reading = Callable[[Atom, bool], Formula]
-"""What stands for an atom: given whether the atom helps the condition to hold."""
+"""Maps an atom, and whether its truth helps the condition, to the formula that replaces it."""
 
 
-def read(formula: Formula, reading: Reading, *, helps: bool = True) -> Formula:
-    """Return `formula` with every atom replaced by what `reading` gives for it."""
+def translate(formula: Formula, reading: Reading, *, helps: bool = True) -> Formula:
+    """Replace every atom of `formula` by `reading`."""
     match formula:
         case Atom():
             return reading(formula, helps)
         case Not(part):
-            return Not(read(part, reading, helps=not helps))
+            return Not(translate(part, reading, helps=not helps))
         case Imply(premise, conclusion):
-            return Imply(read(premise, reading, helps=not helps), read(conclusion, reading, helps=helps))
+            return Imply(translate(premise, reading, helps=not helps), translate(conclusion, reading, helps=helps))
         case _:
-            return with_children(formula, tuple([read(part, reading, helps=helps) for part in children(formula)]))
+            return with_children(formula, tuple([translate(part, reading, helps=helps) for part in children(formula)]))
 
 
-def surely(possible: Names) -> Reading:
-    """Return the reading for what surely holds."""
-    return lambda atom, helps: atom if helps else renamed(atom, possible)
+def reading_of_known(possible: Names) -> Reading:
+    """Return the reading under which a formula is known to hold."""
+    return lambda atom, helps: atom if helps else rename(atom, possible)
 
 
-def possibly(possible: Names) -> Reading:
-    """Return the reading for what possibly holds."""
-    return lambda atom, helps: renamed(atom, possible) if helps else atom
+def reading_of_possible(possible: Names) -> Reading:
+    """Return the reading under which a formula possibly holds."""
+    return lambda atom, helps: rename(atom, possible) if helps else atom
 
 
-def renamed(atom: Atom, names: Names) -> Atom:
-    """Return `atom` with the predicate that stands for its own."""
+def rename(atom: Atom, names: Names) -> Atom:
+    """Return `atom` with its predicate renamed."""
     return Atom(names.get(atom.predicate, atom.predicate), atom.args)
 
 
 def mentions(formula: Formula, predicates: Iterable[str]) -> bool:
-    """Return whether `formula` speaks of one of `predicates`."""
+    """Return whether an atom of `formula` has one of `predicates`."""
     return any(atom.predicate in predicates for atom in atoms_in(formula))
 
 
-def affected(domain: DomainModel, unknown: Iterable[str]) -> dict[str, None]:
-    """Return the predicates on which facts of the predicates `unknown` may have an effect, these first.
+def find_affected(domain: DomainModel, unknown: Iterable[str]) -> dict[str, None]:
+    """Return the predicates `unknown`, and those that they affect through axioms and conditional effects.
 
     The actions of `domain` are in plain ADL.
     """
@@ -71,12 +72,12 @@ def affected(domain: DomainModel, unknown: Iterable[str]) -> dict[str, None]:
     size = -1
     while size < len(found):
         size = len(found)
-        for head in _following(domain.axioms, effects, found):
+        for head in _find_heads(domain.axioms, effects, found):
             found[head] = None
     return found
 
 
-def _following(axioms: Iterable[Axiom], effects: Iterable[When], found: dict[str, None]) -> Iterator[str]:
+def _find_heads(axioms: Iterable[Axiom], effects: Iterable[When], found: dict[str, None]) -> Iterator[str]:
     yield from [axiom.predicate for axiom in axioms if mentions(axiom.condition, found)]
     for effect in effects:
         if mentions(effect.requires, found):
@@ -92,7 +93,7 @@ def atom_of(literal: Literal) -> Atom:
 
 
 def read_predicates(problem: Problem) -> set[str]:
-    """Return the predicates that conditions, goals and derived predicates of `problem` read."""
+    """Return the predicates that conditions, goals and constraints of `problem` read, directly or through axioms."""
     domain = problem.domain
     formulas = [problem.goal.hard, *[wish.condition for wish in problem.goal.soft]]
     for action in domain.actions.values():
@@ -110,16 +111,16 @@ def read_predicates(problem: Problem) -> set[str]:
 
 
 CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
-"""Tags of actions that rest on nothing that a step could look at and none has."""
+"""Tags of actions that never rely on an assumption that a sensing step could have checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """For each predicate p that matters, the one that says something of its facts.
+    """The predicates that say something about the facts of each predicate p that matters.
 
-    `possible`: p is not known to be false. `open`: it is as unknown as it was at the beginning. `listed`: it was
-    unknown then, whatever happened since. `seen`: a step has looked at it. `guessed`: it is supposed, and nobody has
-    looked. `checked` and `suspected` are what is derived, surely or possibly, if guesses count for nothing.
+    `possible`: the fact is not known to be false. `open`: it is as unknown as it was initially. `listed`: it was
+    unknown initially. `seen`: a step has sensed it. `guessed`: it is assumed and has not been sensed. `checked` and
+    `suspected`: a derived fact is known or possible without guesses.
     """
 
     possible: Names
@@ -132,9 +133,9 @@ class Vocabulary:
 
     @classmethod
     def of(cls, domain: DomainModel, unknown: Iterable[str]) -> Vocabulary:
-        """Return names for `domain`, in plain ADL, where facts of the predicates `unknown` are."""
+        """Return the vocabulary of the plain ADL `domain`, in which facts of the predicates `unknown` are unknown."""
         unknown, taken = list(unknown), {*domain.predicates, *domain.functions}
-        matter = affected(domain, unknown)
+        matter = find_affected(domain, unknown)
         actions = domain.actions.values()
         sensed = {pattern.predicate for action in actions for pattern in action.senses}
         visible = [name for name in unknown if name in sensed]
@@ -142,7 +143,7 @@ class Vocabulary:
         derived = [name for name in matter if careful and name in domain.derived]
 
         def named(word: str, names: Iterable[str]) -> Names:
-            return {name: _free(f"{word}-{name}", taken) for name in names}
+            return {name: reserve_name(f"{word}-{name}", taken, "-") for name in names}
 
         return cls(
             named("possibly", matter),
@@ -155,17 +156,10 @@ class Vocabulary:
         )
 
     def predicates(self, domain: DomainModel) -> Iterator[Predicate]:
-        """Yield the new predicates; each has the parameters of its own."""
+        """Yield the new predicates; each has the parameters of the one that it is about."""
         parts = (self.possible, self.open, self.listed, self.seen, self.guessed, self.checked, self.suspected)
         for name, new in [pair for names in parts for pair in names.items()]:
             yield Predicate(new, domain.predicates[name].parameters)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "-"
-    taken.add(name)
-    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,39 +175,42 @@ class Translation:
     items: Mapping[str, Places]
 
     def optimistic(self) -> Problem:
-        """Return a problem in which whatever may hold is taken to hold, from case to case.
+        """Return the problem in which a condition holds if it possibly holds.
 
-        It has every sequence of steps that reaches the goal in some case, and others.
+        Its plans include every sequence of steps that reaches the goal in some case.
         """
-        reading = possibly(self.words.possible)
-        return self._translated(lambda _: reading, reading)
+        reading = reading_of_possible(self.words.possible)
+        return self._translate(lambda _: reading, reading)
 
     def knowing(self) -> Problem:
-        """Return a problem in which steps rest on nothing but what is known; nothing becomes known but by effects."""
-        return self._translated(self._reading_of, surely(self.words.possible))
+        """Return the problem in which conditions must be known to hold; facts become known only by effects."""
+        return self._translate(self._reading_of, reading_of_known(self.words.possible))
 
     def _reading_of(self, action: Action) -> Reading:
-        return surely(self.words.possible) if action.tags.isdisjoint(CAREFUL) else self._careful
+        return reading_of_known(self.words.possible) if action.tags.isdisjoint(CAREFUL) else self._careful
 
     def _careful(self, atom: Atom, helps: bool) -> Formula:
-        """Read what is known, and no guess: `atom` where it `helps`, else that it is possible."""
+        """Read what is known without guesses: `atom` where it `helps`, else that it is possible."""
         words = self.words
         if atom.predicate in words.checked:
-            return renamed(atom, words.checked if helps else words.suspected)
-        known = atom if helps else renamed(atom, words.possible)
+            return rename(atom, words.checked if helps else words.suspected)
+        known = atom if helps else rename(atom, words.possible)
         if atom.predicate not in words.guessed:
             return known
-        guess = renamed(atom, words.guessed)
+        guess = rename(atom, words.guessed)
         return And((known, Not(guess))) if helps else Or((known, guess))
 
-    def _translated(self, reading_of: Callable[[Action], Reading], reading: Reading) -> Problem:
+    def _translate(self, reading_of: Callable[[Action], Reading], reading: Reading) -> Problem:
         source, domain, words = self.problem, self.problem.domain, self.words
         facts = [fact for variable in self.variables for fact in variable.facts]
         doubled = [fact for fact in source.initial if fact.predicate in words.possible]
-        news = [renamed(fact, words.possible) for fact in chain(doubled, facts)]
+        news = [rename(fact, words.possible) for fact in chain(doubled, facts)]
         for names in (words.open, words.listed):
-            news += [renamed(fact, names) for fact in facts if fact.predicate in names]
-        axioms = [replace(each, condition=read(each.condition, surely(words.possible))) for each in domain.axioms]
+            news += [rename(fact, names) for fact in facts if fact.predicate in names]
+        axioms = [
+            replace(each, condition=translate(each.condition, reading_of_known(words.possible)))
+            for each in domain.axioms
+        ]
         return replace(
             source,
             domain=replace(
@@ -233,121 +230,125 @@ class Translation:
         possible = self.words.possible
         for axiom in self.problem.domain.axioms:
             if axiom.predicate in possible:
-                condition = read(axiom.condition, possibly(possible))
+                condition = translate(axiom.condition, reading_of_possible(possible))
                 yield Axiom(possible[axiom.predicate], axiom.parameters, condition)
 
     def _careful_axioms(self) -> Iterator[Axiom]:
         for axiom in self.problem.domain.axioms:
             for names, helps in ((self.words.checked, True), (self.words.suspected, False)):
                 if axiom.predicate in names:
-                    condition = read(axiom.condition, self._careful, helps=helps)
+                    condition = translate(axiom.condition, self._careful, helps=helps)
                     yield Axiom(names[axiom.predicate], axiom.parameters, condition)
 
     def _goal(self, reading: Reading) -> Goal:
         goal = self.problem.goal
-        soft = tuple([replace(wish, condition=read(wish.condition, reading)) for wish in goal.soft])
-        return Goal(read(goal.hard, reading), soft)
+        soft = tuple([replace(wish, condition=translate(wish.condition, reading)) for wish in goal.soft])
+        return Goal(translate(goal.hard, reading), soft)
 
     def _action(self, action: Action, reading: Reading) -> Action:
         effects = [part for when in action.when for part in self._effects(when, self._reading_of(action))]
         cost = (1,) if self.problem.metric is Metric.LENGTH else action.cost
         return replace(
             action,
-            requires=read(action.requires, reading),
-            provides=(*self._known(action.provides), *self._looks(action.senses)),
-            when=(*effects, *self._surveys(action)),
+            requires=translate(action.requires, reading),
+            provides=(*self._change_known(action.provides), *self._sense_facts(action.senses)),
+            when=(*effects, *self._sense_patterns(action)),
             senses=(),
             cost=cost,
         )
 
     def _effects(self, when: When, reading: Reading) -> Iterator[When]:
-        """Yield what `when` does where its condition surely holds, by `reading`, and undoes where it may."""
+        """Yield the effects of `when` if its condition is known to hold by `reading`, and if it possibly holds."""
         possible = self.words.possible
         if not mentions(when.requires, possible):
-            yield replace(when, provides=tuple(self._known(when.provides)))
+            yield replace(when, provides=tuple(self._change_known(when.provides)))
             return
-        yield replace(when, requires=read(when.requires, reading), provides=tuple(self._known(when.provides)))
-        may = read(when.requires, reading, helps=False)
-        yield replace(when, requires=may, provides=tuple(self._blurred(when.provides)))
+        yield replace(
+            when, requires=translate(when.requires, reading), provides=tuple(self._change_known(when.provides))
+        )
+        may = translate(when.requires, reading, helps=False)
+        yield replace(when, requires=may, provides=tuple(self._change_possible(when.provides)))
 
-    def _known(self, literals: Iterable[Literal]) -> Iterator[Literal]:
-        """Yield what `literals` are when it is known that they come about."""
+    def _change_known(self, literals: Iterable[Literal]) -> Iterator[Literal]:
+        """Yield the effects of known changes `literals` on what is known."""
         for literal in literals:
             yield literal
             atom = atom_of(literal)
             if atom.predicate in self.words.possible:
-                twin = renamed(atom, self.words.possible)
+                twin = rename(atom, self.words.possible)
                 yield twin if literal is atom else Not(twin)
-            yield from self._closed(atom)
-            yield from self._unguessed(atom)
+            yield from self._close(atom)
+            yield from self._drop_guess(atom)
 
-    def _blurred(self, literals: Iterable[Literal]) -> Iterator[Literal]:
-        """Yield what `literals` are when they may come about, or not."""
+    def _change_possible(self, literals: Iterable[Literal]) -> Iterator[Literal]:
+        """Yield the effects of possible changes `literals` on what is known."""
         for literal in literals:
             atom = atom_of(literal)
-            yield renamed(atom, self.words.possible) if literal is atom else literal
-            yield from self._closed(atom)
+            yield rename(atom, self.words.possible) if literal is atom else literal
+            yield from self._close(atom)
 
-    def _closed(self, atom: Atom) -> Iterator[Literal]:
-        """Yield that `atom` may not be what it was at the beginning."""
+    def _close(self, atom: Atom) -> Iterator[Literal]:
+        """Yield that `atom` is no longer as unknown as initially."""
         if atom.predicate in self.words.open:
-            yield Not(renamed(atom, self.words.open))
+            yield Not(rename(atom, self.words.open))
 
-    def _unguessed(self, atom: Atom) -> Iterator[Literal]:
-        """Yield that `atom` is no guess."""
+    def _drop_guess(self, atom: Atom) -> Iterator[Literal]:
+        """Yield that `atom` is not guessed."""
         if atom.predicate in self.words.guessed:
-            yield Not(renamed(atom, self.words.guessed))
+            yield Not(rename(atom, self.words.guessed))
 
-    def _looks(self, senses: Iterable[Atom]) -> Iterator[Literal]:
-        """Yield what looking at single facts tells."""
+    def _sense_facts(self, senses: Iterable[Atom]) -> Iterator[Literal]:
+        """Yield the effects of sensing single facts."""
         for pattern in senses:
             if pattern.predicate in self.words.seen and OPEN not in pattern.args:
-                yield renamed(pattern, self.words.seen)
-                yield from self._unguessed(pattern)
+                yield rename(pattern, self.words.seen)
+                yield from self._drop_guess(pattern)
 
-    def _surveys(self, action: Action) -> Iterator[When]:
-        """Yield what looking at all that matches a pattern tells."""
+    def _sense_patterns(self, action: Action) -> Iterator[When]:
+        """Yield the effects of sensing all facts that match a pattern."""
         for pattern in action.senses:
             if pattern.predicate in self.words.seen and OPEN in pattern.args:
                 parameters = self.problem.domain.predicates[pattern.predicate].parameters
                 names = {parameter.name for parameter in action.parameters}
-                fact, variables = filled(pattern, parameters, names)
-                tells = (renamed(fact, self.words.seen), *self._unguessed(fact))
-                yield When(renamed(fact, self.words.listed), tells, (), variables)
+                fact, variables = fill_open_arguments(pattern, parameters, names)
+                tells = (rename(fact, self.words.seen), *self._drop_guess(fact))
+                yield When(rename(fact, self.words.listed), tells, (), variables)
 
 
-def filled(pattern: Atom, parameters: Sequence[Variable], taken: Iterable[str]) -> tuple[Atom, tuple[Variable, ...]]:
-    """Return `pattern` with variables for its open arguments, and these; none is called as one in `taken`."""
+def fill_open_arguments(
+    pattern: Atom, parameters: Sequence[Variable], taken: Iterable[str]
+) -> tuple[Atom, tuple[Variable, ...]]:
+    """Return `pattern` with fresh variables, none in `taken`, for its open arguments; and these variables."""
     taken, fresh, args = set(taken), list[Variable](), list[str]()
     for arg, parameter in zip(pattern.args, parameters, strict=True):
         if arg != OPEN:
             args.append(arg)
             continue
-        name = f"?other{len(fresh)}"
-        while name in taken:
-            name += "-"
+        name = reserve_name(f"?other{len(fresh)}", taken, "-")
         fresh.append(Variable(name, parameter.types))
         args.append(name)
     return Atom(pattern.predicate, tuple(args)), tuple(fresh)
 
 
 Cut = Callable[[Problem, Collection[str]], Problem]
-"""Leaves out what is irrelevant, but for the actions that are named."""
+"""Removes irrelevant actions, except those that are named."""
 Tells = Callable[[Action, Collection[str]], bool]
-"""Whether an action tells something of facts of these predicates."""
+"""Whether an action gives information about facts of these predicates."""
 
 
-def translation(problem: Problem, used: Collection[str] = ()) -> Translation | None:
-    """Return `problem` ready to be translated, without what no plan needs; None where nothing unknown matters.
+def prepare_translation(problem: Problem, used: Collection[str] = ()) -> Translation | None:
+    """Prepare the translation of the relevant part of `problem`; None where no unknown fact matters.
 
     The actions `used` stay.
     """
-    relevant, matter = that_matters(problem, used, remove_irrelevant_actions, senses)
-    return translated(problem, compile_adl(relevant).problem, matter) if matter else None
+    relevant, matter = find_what_matters(problem, used, remove_irrelevant_actions, senses)
+    return make_translation(problem, compile_adl(relevant).problem, matter) if matter else None
 
 
-def that_matters(problem: Problem, used: Collection[str], cut: Cut, tells: Tells) -> tuple[Problem, Collection[str]]:
-    """Return what is relevant of `problem`, and which predicates of unknown facts matter, with what `tells` of them."""
+def find_what_matters(
+    problem: Problem, used: Collection[str], cut: Cut, tells: Tells
+) -> tuple[Problem, Collection[str]]:
+    """Return the relevant part of `problem`, which keeps actions that `tells` selects, and unknown predicates in it."""
     unknown = {pattern.predicate for pattern in problem.unknown}
     relevant = cut(problem, used)
     matter = unknown & read_predicates(relevant)
@@ -361,8 +362,8 @@ def that_matters(problem: Problem, used: Collection[str], cut: Cut, tells: Tells
     return relevant, matter
 
 
-def translated(problem: Problem, plain: Problem, matter: Collection[str]) -> Translation | None:
-    """Return the translation of `plain`, which is `problem` in plain ADL, where these predicates matter."""
+def make_translation(problem: Problem, plain: Problem, matter: Collection[str]) -> Translation | None:
+    """Return the translation of `plain`, which is `problem` in plain ADL, if the predicates `matter`."""
     variables = find_hidden_variables(problem, matter)
     names = dict.fromkeys(fact.predicate for variable in variables for fact in variable.facts)
     if not variables:
@@ -371,5 +372,5 @@ def translated(problem: Problem, plain: Problem, matter: Collection[str]) -> Tra
 
 
 def senses(action: Action, predicates: Collection[str]) -> bool:
-    """Return whether `action` says how facts of `predicates` are."""
+    """Return whether `action` senses facts of `predicates`."""
     return any(pattern.predicate in predicates for pattern in action.senses)
