@@ -48,6 +48,7 @@ from executor.tools.json_data import dumped
 from executor.tools.results import ActionResult, Wait
 from planner.errors import ForethoughtError, InputError
 from planner.model import Atom, Problem
+from planner.problem_kinds import resolve_problem
 
 if TYPE_CHECKING:
     from executor.executor import Executor
@@ -257,8 +258,10 @@ class Run:
         When the steps at work are over, the rest of the plan is patched, so that it leads there. What was done counts
         for constraints that stay, and all that the run has spent for budgets. Tasks that the run did are over then, and
         where it follows a policy, another one is decided on. `basis` says why that is wanted. Raises `RunError` for a
-        run that undoes what it did, and where it has not all the objects of `problem`.
+        run that undoes what it did, and where it has not all the objects of `problem`; `InputError` for a problem that
+        means nothing.
         """
+        problem = resolve_problem(problem)
         self.check_goal(problem)
         self._at_home(lambda: self._change_goal(problem, reason, basis))
 

@@ -16,7 +16,7 @@ from planner.model import Atom, Formula, Number, Problem
 from planner.model.unknown_facts import enumerate_worlds
 from planner.plan import Plan, Result, Status, Step
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
 __all__ = ["Case", "PlanBuilder", "atom_from", "check_cases", "complaints", "enumerate_worlds", "plan", "steps_from"]
@@ -35,7 +35,7 @@ class PlanBuilder:
         step = Step(action, arguments)
         self._add_placeholders(step)
         if self._simulation.objection(step) is not None:
-            raise AssertionError(validate(self._problem, [*self._steps, step]).reason)
+            raise AssertionError(check_steps(self._problem, [*self._steps, step]).reason)
         try:
             step = Step(action, arguments, self._simulation.cost(step))
         except InputError as error:
@@ -63,7 +63,7 @@ class PlanBuilder:
     def end(self) -> Plan:
         """Return the plan. Raises `AssertionError` with the reason where the goal does not hold."""
         plan = self.so_far()
-        verdict = validate(plan.problem, plan)
+        verdict = check_steps(plan.problem, plan)
         if not verdict.valid:
             raise AssertionError(verdict.reason)
         return plan
@@ -128,14 +128,14 @@ def complaints(case: Case, solve: Callable[[Problem], Result] | None = None) -> 
     wishes = bool(case.problem.wishes)
     worth = []
     for number, text in enumerate(case.valid, start=1):
-        verdict = validate(case.problem, steps_of(text))
+        verdict = check_steps(case.problem, steps_of(text))
         if verdict.valid:
             worth.append(_net_benefit(case.problem, verdict) if wishes else verdict.cost)
         else:
             yield f"valid plan {number} is not valid: {verdict.reason}"
     yield from _check_worth(case, worth, "net benefit" if wishes else "cost")
     for number, (text, reason) in enumerate(case.invalid, start=1):
-        verdict = validate(case.problem, steps_of(text))
+        verdict = check_steps(case.problem, steps_of(text))
         if verdict.valid:
             yield f"invalid plan {number} is valid"
         elif reason not in verdict.reason:
@@ -166,7 +166,7 @@ def _check_answer(case: Case, result: Result) -> Iterator[str]:
     if result.status is not expected or found != case.optimum:
         yield f"expected {expected.name} with {what} {case.optimum}, but solving gave {result.describe()}"
     elif result.plan is not None:
-        verdict = validate(case.problem, result.plan)
+        verdict = check_steps(case.problem, result.plan)
         if not verdict.valid:
             yield f"solving gave an invalid plan: {verdict.reason}"
 

@@ -292,7 +292,7 @@ class Performer:
         stopped: asyncio.Event,
         turn: contextlib.AsyncExitStack,
     ) -> str:
-        """Wait until it is the turn of `call`; return why it never is. `turn` frees its lock, and its rate if held back."""
+        """Wait until it is the turn of `call`; return why it never is. `turn` keeps its lock."""
         action = call.step.action
         if policy.lock is not False:
             names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)

@@ -36,7 +36,7 @@ Working = Callable[[], bool]
 Queues = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, asyncio.Lock]]
 
 
-class HeldBack(Exception):  # noqa: N818 - the step has not failed
+class HeldBack(Exception):
     """An irreversible step must not begin now."""
 
 

@@ -242,7 +242,7 @@ class Stepper:
                     return
                 if reason or self.aborted.is_set():
                     break
-                another = await self._attempt(record, skill, policy, wanted, filled_in, another, plan)
+                another = await self._attempt(record, skill, policy, wanted, filled_in, another=another, plan=plan)
                 if another is None:
                     return
                 self._check_held_back(record, another, plan)
@@ -325,6 +325,7 @@ class Stepper:
         policy: ExecutionPolicy,
         wanted: Expected,
         filled_in: Filled,
+        *,
         another: Another | None,
         plan: int,
     ) -> Another | None:

@@ -40,7 +40,7 @@ from planner.language.documents.schema import ConstraintDocument, NetworkDocumen
 from planner.model import Action, Atom, Constraint, DomainModel, Goal, Metric, Object, Problem
 from planner.plan import Plan, Result, Status, Step, Supposition
 from planner.problem_kinds import is_other_problem
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 if TYPE_CHECKING:
     from planner.policies.decision import Decision
@@ -509,7 +509,7 @@ def _suppositions(plan: Plan, problem: Problem) -> tuple[Supposition, ...]:
     """Return what `plan` supposes; one that does not say is asked, unless it does not work."""
     if plan.suppositions or not problem.unknown or plan.tree is not None:
         return plan.suppositions
-    return validate(problem, plan.steps).suppositions
+    return check_steps(problem, plan.steps).suppositions
 
 
 FIELDS: Final = frozenset({"goal", "constraints", "budgets", "deadline", "basis"})

@@ -19,7 +19,7 @@ from planner.errors import InputError, NoPlan, PlanError, did_you_mean, kind_of
 from planner.lightweight import dataclass, replace
 from planner.model import Problem, SoftGoal
 from planner.plan import Plan, Result, Step
-from planner.problem_kinds import is_other_problem, resolve_problem
+from planner.problem_kinds import classical_of, is_other_problem, resolve_problem
 from planner.repair.forbidden_steps import without_actions
 from planner.semantics.simulation import Rules
 
@@ -89,7 +89,7 @@ def given(
         return what
     if isinstance(what, Problem) or is_other_problem(what):
         _check_options(planning, model)
-        _check_versions(world, what)
+        _check_versions(world, resolve_problem(what))
         return None
     if isinstance(what, Result):
         what = what.expect_plan()
@@ -104,14 +104,33 @@ def given(
         problem = what.problem(world.model, entities)
         check_tasks(what, problem, world.hierarchy)
         return Planned(what, problem)
-    made = ActionPlan.of(what)
-    if is_decision(what):
-        what = what.expect_policy()
-    source = what.plans[0].problem if is_candidate_set(what) else what.problem
-    planned = Planned(made, source.classical if is_other_problem(source) else source)
+    what, source = _resolve(what)
+    planned = Planned(ActionPlan.of(what), classical_of(source))
     _check_versions(world, planned.problem)
     _check_means(world, planned, memory, fills=fills)
     return planned
+
+
+def _resolve(what: Any) -> tuple[Any, Any]:
+    """Return a plan, policy, decision or set of candidates for a problem of which all names are looked up, and that.
+
+    Raises `InputError` for a problem that means nothing, and `PlanError` for a step that is none of the problem.
+    """
+    if is_decision(what):
+        policy, source = _resolve(what.expect_policy())
+        return replace(what, policy=policy), source
+    if is_candidate_set(what):
+        plans = [_resolve(each)[0] for each in what.plans]
+        return replace(what, plans=tuple(plans)), plans[0].problem
+    source = resolve_problem(what.problem)
+    what = what if source is what.problem else replace(what, problem=source)
+    if isinstance(what, Plan):
+        rules = Rules(for_steps(replace(classical_of(source), unknown=()), what.steps))
+        for number, step in enumerate(what.steps, 1):
+            misfit = rules.misfit(step)
+            if misfit:
+                raise PlanError(f"step {number} {step}: {misfit}")
+    return what, source
 
 
 def reserved(made: Planned, alternatives: Any) -> Planned:

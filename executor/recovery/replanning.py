@@ -36,7 +36,7 @@ from planner.plan import Status, Step, StoppedBy, exact, exact_sum
 from planner.repair.patching import Patch, after, patch
 from planner.repair.regression import Unclear, regressed
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 if TYPE_CHECKING:
     from htn.repair.subtree_repair import Repair
@@ -110,7 +110,7 @@ class Candidates:
         """
         found = [self._patch(steps, left) for steps in self._fitting(now)]
         for each in sorted(found, key=lambda patch: (patch.objective, -patch.kept)):
-            if validate(now, each.steps or ()).valid:
+            if check_steps(now, each.steps or ()).valid:
                 shortest = _needed(now, each.steps or (), each.new)
                 if not self.options.repeats(shortest):
                     return self._patch(shortest, left)
@@ -142,7 +142,7 @@ def _needed(now: Problem, steps: tuple[Step, ...], new: int) -> tuple[Step, ...]
     place = 0
     while place < new:
         others = (*steps[:place], *steps[place + 1 :])
-        if validate(now, others).valid:
+        if check_steps(now, others).valid:
             steps, new = others, new - 1
         else:
             place += 1
@@ -249,7 +249,9 @@ class Replanning:
         if not barred:
             return
         forbidden = self.options.never() - barred
-        search = self._searching(self.options.left(), forbidden, set(), (), min(PROOF_SECONDS, self.recovery.time_limit))
+        search = self._searching(
+            self.options.left(), forbidden, set(), (), min(PROOF_SECONDS, self.recovery.time_limit)
+        )
         found = await search_in_turn(search)
         for bar in self.state.irreversible.bars_among(found.steps or ()):
             self.reasons.append(bar)

@@ -32,7 +32,7 @@ from planner.plan import Plan, Step, StoppedBy
 from planner.semantics.axioms import World
 from planner.semantics.condition_solver import Binding, Condition, Domains, State, Table
 from planner.validation.validate import Replay
-from planner.validation.validate import validate as validate_steps
+from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
 
@@ -326,7 +326,7 @@ def judged(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
     """
     if plan.tree is not None:
         return validate(problem, plan)
-    verdict = validate_steps(problem.classical, plan)
+    verdict = check_steps(problem.classical, plan)
     if not verdict.valid:
         return verdict
     try:

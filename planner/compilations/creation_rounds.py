@@ -29,7 +29,7 @@ from planner.model.problem import Goal, Metric, Problem
 from planner.options import ANY_PLAN, Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact, refusal
 from planner.portfolio.incumbent import EXACT
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
 LARGEST_RULE: Final = 4
@@ -241,7 +241,7 @@ class CreationRounds:
 
     def check_plan(self, plan: Plan) -> Verdict:
         """Check `plan` with the independent plan checker."""
-        return validate(self._problem, plan)
+        return check_steps(self._problem, plan)
 
     def is_proved(self, steps: int) -> bool:
         """Return whether unsolvability with the present placeholders is proved for any number of them."""

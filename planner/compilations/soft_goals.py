@@ -219,9 +219,9 @@ class WishSolver:
 
     def verdict(self, plan: Plan) -> Verdict:
         """Check `plan` with the independent plan checker."""
-        from planner.validation.validate import validate
+        from planner.validation.validate import check_steps
 
-        return validate(self.problem, plan)
+        return check_steps(self.problem, plan)
 
     def _report(self, progress: Progress) -> None:
         assert self._options.on_progress is not None

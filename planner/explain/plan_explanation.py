@@ -16,7 +16,7 @@ from planner.partial_order.causal_links import CausalLink, causal_links, purpose
 from planner.plan import Plan, Step, Supposition, json_number, name_as_written
 from planner.problem_kinds import resolve_classical
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import apply_suppositions, validate
+from planner.validation.validate import apply_suppositions, check_steps
 
 ELIMINATION: Final = 300
 """Up to how many steps leaving each of them out is tried; the time grows with the square of the plan's length."""
@@ -166,7 +166,7 @@ def _settled(problem: Problem, plan: Plan) -> Problem:
     """Return `problem` with those of its wishes that come true as what has to be so, and without the others."""
     if not problem.wishes:
         return problem
-    forgone = validate(problem, plan.steps).forgone
+    forgone = check_steps(problem, plan.steps).forgone
     wishes = [wish.condition for wish in problem.goal.soft if wish not in forgone]
     constraints = tuple([replace(each, utility=None) for each in problem.constraints if each not in forgone])
     hard = conjunction([*conjuncts(problem.goal.hard), *wishes])
@@ -195,7 +195,7 @@ def _needed(problem: Problem, plan: Plan, useful: list[int]) -> list[int]:
         for number in useful:
             fewer = _without(number, kept, problem, plan) if number in kept else None
             kept = kept if fewer is None or not looks <= {*fewer} else fewer
-    verdict = validate(problem, [plan.steps[number - 1] for number in kept])
+    verdict = check_steps(problem, [plan.steps[number - 1] for number in kept])
     assert verdict.valid, verdict.reason
     return kept
 
@@ -205,7 +205,7 @@ def _without(number: int, kept: list[int], problem: Problem, plan: Plan) -> list
     left, simulation = _applicable(number, kept, problem, plan)
     if not simulation.holds(problem.goal.hard):
         return None
-    if problem.constraints and not validate(problem, [plan.steps[each - 1] for each in left]).valid:
+    if problem.constraints and not check_steps(problem, [plan.steps[each - 1] for each in left]).valid:
         return None
     return left
 
@@ -225,5 +225,5 @@ def _applicable(number: int, kept: list[int], problem: Problem, plan: Plan) -> t
 def _kept_constraint(number: int, kept: list[int], problem: Problem, plan: Plan) -> str:
     """Return a constraint that would be broken without step `number`; "" if there is none."""
     left, _ = _applicable(number, kept, problem, plan)
-    verdict = validate(replace(problem, goal=Goal()), [plan.steps[each - 1] for each in left])
+    verdict = check_steps(replace(problem, goal=Goal()), [plan.steps[each - 1] for each in left])
     return "" if verdict.constraint is None else str(verdict.constraint)

@@ -41,7 +41,7 @@ from planner.model.problem import Problem
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 NEARBY: Final = 150
 """How many literals the search from the goal backwards collects."""
@@ -303,14 +303,14 @@ def _applicable(problem: Problem, steps: Iterable[Step]) -> list[Step] | None:
 
 
 def _works(problem: Problem, steps: Sequence[Step]) -> bool:
-    return validate(priced(problem), steps).valid
+    return check_steps(priced(problem), steps).valid
 
 
 def _plan(problem: Problem, steps: Iterable[Step]) -> Plan:
     """Return the plan with its true costs, checked against the changed problem as it was declared."""
     simulation = Simulation(problem)
     plan = Plan(tuple([Step(step.action, step.arguments, simulation.cost(step)) for step in steps]), problem)
-    verdict = validate(problem, plan)
+    verdict = check_steps(problem, plan)
     assert verdict.valid, verdict.reason
     return plan
 

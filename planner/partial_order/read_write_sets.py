@@ -39,7 +39,7 @@ from planner.semantics.condition_solver import (
 from planner.semantics.constraint_monitors import covers
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.step_effects import Changes, CompiledStep, Test, split_condition
-from planner.validation.validate import Replay, apply_suppositions, validate
+from planner.validation.validate import Replay, apply_suppositions, check_steps
 from planner.validation.verdict import Verdict
 
 
@@ -338,7 +338,7 @@ def accesses(problem: Problem, plan: Plan) -> list[Access]:
 
 
 def _forgone(problem: Problem, plan: Plan) -> tuple[SoftGoal | Constraint, ...]:
-    verdict = validate(replace(problem, deadline=None), plan.steps)  # when a plan ends is asked of its order
+    verdict = check_steps(replace(problem, deadline=None), plan.steps)  # when a plan ends is asked of its order
     _check(verdict)
     return verdict.forgone
 

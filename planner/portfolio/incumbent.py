@@ -140,9 +140,9 @@ class Incumbent:
 
     def check(self, plan: Plan) -> Verdict:
         """Validate `plan` with code that shares nothing with the search."""
-        from planner.validation.validate import validate
+        from planner.validation.validate import check_steps
 
-        return validate(self.problem, plan)
+        return check_steps(self.problem, plan)
 
     def _statistics(self) -> Statistics:
         run, task = self.run, self._task

@@ -21,7 +21,7 @@ from planner.plan import Plan, Status, Step, StoppedBy, Supposition, exact_sum
 from planner.repair.patching import Patch
 from planner.semantics.simulation import Simulation
 from planner.solve import answer
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
 ASSUMING_SHARE: Final = 0.15
@@ -82,7 +82,7 @@ def _restored(found: Patch, made: Supposing, problem: Problem, weight: Number) -
     assert found.steps is not None
     steps, supposed = made.without(found.steps)
     expected = tuple([Supposition(fact, holds) for fact, holds in supposed.items()])
-    verdict = validate(problem, Plan(steps, problem, suppositions=expected))
+    verdict = check_steps(problem, Plan(steps, problem, suppositions=expected))
     if not verdict.valid:
         raise RuntimeError(f"internal error: a patch was found that does not work: {verdict.reason}")
     return replace(

@@ -24,7 +24,7 @@ from planner.repair.forbidden_steps import actions_of, barred
 from planner.repair.patching import Ways
 from planner.repair.repair_search import STOPS, Choice, Chooser, claimed, instance, stopped_by, untried, with_spare
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 KEEP = "@keep-"
 _SKIP = "@skip-"
@@ -165,7 +165,7 @@ def _mended(
     with Finishing():
         taken, simulation = chooser.steps(found.plan), Simulation(problem)
         steps = tuple([Step(step.action, step.arguments, simulation.cost(step)) for _, step in taken])
-        verdict = validate(problem, steps)
+        verdict = check_steps(problem, steps)
     if not verdict.valid:
         raise RuntimeError(f"internal error: a plan was mended and does not work: {verdict.reason}")
     origins = tuple([_origin(name) for name, _ in taken])
@@ -188,7 +188,7 @@ def _within(problem: Problem, found: Mended) -> Mended:
     """Return what was `found` without the budgets and the deadline of `problem`, if it keeps them."""
     if found.steps is None:
         return found
-    verdict = validate(problem, found.steps)
+    verdict = check_steps(problem, found.steps)
     if verdict.valid:
         return found
     reason = f"of the plans that keep the most steps, one was tried: {verdict.reason}"

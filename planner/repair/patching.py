@@ -46,7 +46,7 @@ from planner.repair.repair_search import (
 )
 from planner.repair.resource_limits import patch_within
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 
 def reentry(plain: Problem, old: Sequence[Step], weight: Number, firsts: Sequence[Step] = ()) -> Choice:
@@ -479,7 +479,7 @@ class _Patching:
     def _patched(self, steps: tuple[Step, ...], place: int) -> Patch:
         """Return the patch with these `steps`, checked, which keep the old ones from `place` on."""
         with Finishing():
-            verdict = validate(self.problem, steps)
+            verdict = check_steps(self.problem, steps)
         if not verdict.valid:
             raise RuntimeError(f"internal error: a patch was found that does not work: {verdict.reason}")
         kept, dropped = len(self.old) - place, self._lost + place

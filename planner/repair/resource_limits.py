@@ -15,7 +15,7 @@ from planner.plan import Result, Status, Step, exact_sum
 from planner.repair.forbidden_steps import actions_of, barred
 from planner.repair.repair_search import with_spare
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 if TYPE_CHECKING:
     from planner.repair.patching import Patch
@@ -56,7 +56,7 @@ def patch_within(
     if found.status is Status.UNSOLVABLE:
         return found
     rest = less(after(with_spare(problem, (*fixed, *remaining)), fixed), fixed)
-    if found.steps is not None and validate(rest, found.steps).valid:
+    if found.steps is not None and check_steps(rest, found.steps).valid:
         return found
     if any(left < 0 for left in rest.budgets.values()):
         reason = "the budgets are used up"

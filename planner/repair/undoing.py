@@ -45,7 +45,7 @@ from planner.repair.repair_search import STOPS, Choice, Chooser, Found, Prices, 
 from planner.semantics.condition_solver import State
 from planner.semantics.simulation import Simulation
 from planner.semantics.step_effects import staleness_of
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 
 class Covered:
@@ -401,7 +401,7 @@ class _Undoing:
         found = RESTORED if is_whole else self._search(list(wishes.values()), now)
         steps = tuple([Step(step.action, step.arguments, then.cost(step)) for step in found.steps])
         with Finishing():
-            verdict = validate(self.problem, steps)
+            verdict = check_steps(self.problem, steps)
             if not verdict.valid:
                 raise RuntimeError(f"internal error: steps were found that cannot be taken: {verdict.reason}")
             undoes = self._keys(then, steps)

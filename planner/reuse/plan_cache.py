@@ -29,7 +29,7 @@ from planner.repair.mending import mend
 from planner.reuse.templates import Values, checked
 from planner.reuse.text_store import Store
 from planner.solve import solve
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +364,7 @@ class PlanCache:
             names.update(zip(entry.goal, goal, strict=True))
             steps = [Step(action, tuple(names.get(arg, arg) for arg in args)) for action, args in entry.steps]
             mended = mend(problem, steps, time_limit=min(limits) / SIMILAR, cancel=options.get("cancel"))
-            if mended.steps is None or not mended.kept or not validate(problem, mended.steps).valid:
+            if mended.steps is None or not mended.kept or not check_steps(problem, mended.steps).valid:
                 continue
             self.savings.adapted += 1
             reason = f"adapted from an earlier plan: {len(mended.kept)} steps kept, {len(mended.inserted)} new"

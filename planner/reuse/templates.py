@@ -49,7 +49,7 @@ from planner.partial_order.causal_links import INITIAL, causal_links
 from planner.plan import Plan, Step
 from planner.repair.regression import Unclear, needed
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import simulate, validate
+from planner.validation.validate import check_steps, simulate
 
 Steps = Iterable[tuple[str, tuple[str, ...]]]
 """Actions with their arguments."""
@@ -62,7 +62,7 @@ def checked(problem: Problem, steps: Steps, names: Mapping[str, str]) -> Plan | 
     if any(simulation.rules.misfit(step) for step in found):
         return None
     plan = Plan(tuple([Step(each.action, each.arguments, simulation.cost(each)) for each in found]), problem)
-    verdict = validate(problem, plan)
+    verdict = check_steps(problem, plan)
     return value_plan(plan, verdict) if verdict.valid else None
 
 
@@ -194,7 +194,7 @@ def lift(plan: Plan, name: str = "", values: Values | None = None) -> Template:
     of the step. Raises `InputError` for a plan that does not work.
     """
     problem: Problem = plan.problem
-    verdict = validate(problem, plan.steps)
+    verdict = check_steps(problem, plan.steps)
     if not verdict.valid:
         hint = "templates are of plans that work as it is declared"
         raise InputError(f"this plan cannot be lifted: {verdict.reason}", hint=hint)

@@ -51,7 +51,7 @@ from planner.search.astar import LifoOpenList
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import INFINITY, State, Task, bits, facts_of
 from planner.task.state_space import Space
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 SECONDS: Final = "seconds"
 """The resource that steps use as long as they last, where they are taken one after the other."""
@@ -84,7 +84,7 @@ def _settled(free: Result, problem: Problem) -> Result | None:
     if free.status in (Status.UNSOLVABLE, Status.UNSUPPORTED):
         return free
     plan = _of(free.plan, problem)
-    if free.status is Status.OPTIMAL and plan is not None and validate(problem, plan).valid:
+    if free.status is Status.OPTIMAL and plan is not None and check_steps(problem, plan).valid:
         return replace(free, plan=plan)
     return None
 

@@ -20,6 +20,7 @@ from planner.model.formulas import conjuncts, substitute
 from planner.model.problem import find_constraint_on_unknown
 from planner.model.unknown_facts import fix_unknown_facts
 from planner.plan import Plan, Step, Supposition, exact_sum, name_as_written
+from planner.problem_kinds import resolve_problem
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation
 from planner.semantics.step_effects import Changes
@@ -164,7 +165,7 @@ def _replay_in_order(problem: Problem, steps: Sequence[Step], times: Sequence[Nu
 
 
 def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
-    """Check that `steps` lead from the initial state of `problem` to its goal, within all limits and constraints.
+    """Look up the names of `problem`, and check that `steps` lead from its initial state to its goal.
 
     A `Plan` claims its own cost, other steps only `claimed_cost`; a wrong claim makes the plan invalid. Where facts are
     unknown, a plan is valid on suppositions about them, which the verdict lists; those of a `Plan` are tried first.
@@ -173,6 +174,11 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     constraints on unknown facts.
     """
     _check_arguments(problem, steps)
+    return check_steps(resolve_problem(problem), steps, claimed_cost=claimed_cost)
+
+
+def check_steps(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
+    """Return what `validate` does, for a problem whose names are known to mean something."""
     expected = {each.fact: each.holds for each in steps.suppositions} if isinstance(steps, Plan) else {}
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
@@ -207,7 +213,7 @@ def apply_suppositions(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Sup
         return problem, ()
     suppositions = plan.suppositions
     if not suppositions:
-        verdict = validate(problem, plan.steps)
+        verdict = check_steps(problem, plan.steps)
         if not verdict.valid:
             raise PlanError(f"this plan is not valid: {verdict.reason}")
         suppositions = verdict.suppositions
@@ -241,9 +247,6 @@ def _replay(
 def _check_arguments(problem: Any, steps: Any) -> None:
     if not isinstance(problem, Problem):
         raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
-    if any(not isinstance(each, Constraint) for each in problem.constraints):
-        message = "the problem has constraints as authors write them"
-        raise InputError(message, hint="a plan's own `problem` has them read")
     if isinstance(steps, Plan):
         return
     if not isinstance(steps, Sequence) or not all(isinstance(step, Step) for step in steps):

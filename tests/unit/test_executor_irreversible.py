@@ -317,9 +317,11 @@ def test_the_reason_names_what_is_not_repeated_only_where_nothing_else_is_in_the
 @pytest.mark.parametrize("rungs", [Recovery().rungs, (Rung.PATCH, Rung.REPLAN)])
 def test_the_reason_names_an_irreversible_action_whose_effects_are_in_doubt(rungs):
     """The call breaks off, and an observer that may be late does not see the payment."""
-    shop = Shop(
-        book={"provides": ["booked"]}, pay={"requires": ["booked"], **PAY}, unbook={"provides": ["not booked"]}
-    ).watch("booked").watch("paid", conclusive=False)
+    shop = (
+        Shop(book={"provides": ["booked"]}, pay={"requires": ["booked"], **PAY}, unbook={"provides": ["not booked"]})
+        .watch("booked")
+        .watch("paid", conclusive=False)
+    )
     shop.does["pay"] = raises
     outcome = shop.run(["paid"], recovery=Recovery(rungs=rungs))
     assert outcome.reason.startswith("pay() is irreversible and is in doubt: it is not repeated; pay(): ")

@@ -18,7 +18,7 @@ from planner.model.problem import Goal, Metric, Problem
 from planner.plan import Plan, Step
 from planner.resources import resources
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import simulate, validate
+from planner.validation.validate import check_steps, simulate, validate
 
 
 def atom(text: str) -> Atom:
@@ -132,14 +132,14 @@ FAILURES = [
 
 @pytest.mark.parametrize(("plan", "reason"), [row[1:] for row in FAILURES], ids=[row[0] for row in FAILURES])
 def test_reasons(plan: list[str], reason: str) -> None:
-    verdict = validate(OFFICE, steps(*plan))
+    verdict = check_steps(OFFICE, steps(*plan))
     assert not verdict.valid
     assert verdict.reason.startswith(reason)
     assert str(verdict).startswith("invalid: ")
 
 
 def test_a_valid_plan_and_its_cost() -> None:
-    verdict = validate(OFFICE, steps("move(r2, hall, lab)"))
+    verdict = check_steps(OFFICE, steps("move(r2, hall, lab)"))
     assert verdict.valid
     assert verdict.cost == 2
     assert verdict.to_dict() == {
@@ -157,7 +157,7 @@ def test_a_valid_plan_and_its_cost() -> None:
 
 def test_a_verdict_is_neither_true_nor_false() -> None:
     with pytest.raises(TypeError, match=r"verdict\.valid"):
-        bool(validate(OFFICE, []))
+        bool(check_steps(OFFICE, []))
 
 
 @pytest.mark.parametrize("steps", [None, "x", 3, ["move"], [None]])
@@ -172,10 +172,10 @@ def test_what_is_no_plan(steps: Any) -> None:
 
 def test_cost_claims() -> None:
     plan = steps("move(r2, hall, lab)")
-    assert validate(OFFICE, plan, claimed_cost=2).valid
-    assert validate(OFFICE, plan, claimed_cost=3).reason == "the plan claims cost 3, but its steps cost 2"
-    assert validate(OFFICE, Plan((Step("move", ("r2", "hall", "lab"), 2),), OFFICE)).valid
-    assert not validate(OFFICE, Plan(tuple(plan), OFFICE)).valid
+    assert check_steps(OFFICE, plan, claimed_cost=2).valid
+    assert check_steps(OFFICE, plan, claimed_cost=3).reason == "the plan claims cost 3, but its steps cost 2"
+    assert check_steps(OFFICE, Plan((Step("move", ("r2", "hall", "lab"), 2),), OFFICE)).valid
+    assert not check_steps(OFFICE, Plan(tuple(plan), OFFICE)).valid
 
 
 def test_the_trajectory_stops_where_a_step_cannot_be_applied() -> None:
@@ -301,14 +301,14 @@ def test_the_smallest_part_that_fails(condition: Formula, reason: str) -> None:
     action = Declared("act", requires=condition)
     axioms = (Axiom("lit", (), atom("q")),)
     problem = problem_of(action, initial=["p", "on(a)", "on(b)"], axioms=axioms)
-    assert validate(problem, steps("act")).reason.startswith(f"step 1 act(): requires {reason}")
-    unmet = validate(replace(problem, goal=Goal(condition)), [])
+    assert check_steps(problem, steps("act")).reason.startswith(f"step 1 act(): requires {reason}")
+    unmet = check_steps(replace(problem, goal=Goal(condition)), [])
     assert unmet.reason.startswith(f"at the end, the goal requires {reason}")
 
 
 def test_a_negative_condition_names_the_step_that_provided_the_fact() -> None:
     problem = problem_of(act(["p"]), Declared("rest", requires=Not(atom("p"))))
-    verdict = validate(problem, steps("act", "rest"))
+    verdict = check_steps(problem, steps("act", "rest"))
     assert verdict.reason == "step 2 rest(): requires not p, which ended when step 1 act() provided p"
     assert verdict.failing_step == 2
     assert verdict.condition == Not(atom("p"))
@@ -316,7 +316,7 @@ def test_a_negative_condition_names_the_step_that_provided_the_fact() -> None:
 
 def test_all_unmet_goals_are_named() -> None:
     problem = problem_of(initial=["p"], goal=And(literals("p", "q", "not p")))
-    assert validate(problem, []).unmet == literals("q", "not p")
+    assert check_steps(problem, []).unmet == literals("q", "not p")
 
 
 def test_after() -> None:
@@ -324,10 +324,10 @@ def test_after() -> None:
     second = Declared("second", (X,), after=atoms("first(?x)"))
     third = Declared("third", after=atoms("second(_)"))
     problem = problem_of(first, second, third)
-    assert validate(problem, steps("first(a)", "second(a)", "third")).valid
-    reason = validate(problem, steps("first(a)", "second(b)")).reason
+    assert check_steps(problem, steps("first(a)", "second(a)", "third")).valid
+    reason = check_steps(problem, steps("first(a)", "second(b)")).reason
     assert reason == "step 2 second(b): it comes after first(b), which has not run before it"
-    assert validate(problem, steps("first(a)", "third")).failing_step == 2
+    assert check_steps(problem, steps("first(a)", "third")).failing_step == 2
 
 
 REACH = (
@@ -356,25 +356,25 @@ def test_derived_predicates() -> None:
 def test_negation_in_a_cycle_is_an_error() -> None:
     axioms = (Axiom("p", (), Not(atom("q"))), Axiom("q", (), atom("p")))
     with pytest.raises(InputError, match="depends on its own negation"):
-        validate(problem_of(axioms=axioms), [])
+        check_steps(problem_of(axioms=axioms), [])
 
 
 def test_costs_are_exact_sums() -> None:
     action = Declared("act", (X,), cost=(Decimal("0.1"), Decimal("0.2"), atom("weight(?x)")))
     problem = problem_of(action, functions={"weight": Function("weight", (X,))}, values={atom("weight(a)"): 3})
-    assert validate(problem, steps("act(a)")).cost == Decimal("3.3")
-    assert validate(replace(problem, metric=Metric.LENGTH), steps("act(b)", "act(b)")).cost == 2
-    reason = validate(problem, steps("act(a)", "act(b)")).reason
+    assert check_steps(problem, steps("act(a)")).cost == Decimal("3.3")
+    assert check_steps(replace(problem, metric=Metric.LENGTH), steps("act(b)", "act(b)")).cost == 2
+    reason = check_steps(problem, steps("act(a)", "act(b)")).reason
     assert reason == "step 2 act(b): its cost weight(b) has no value in problem 'p'"
     negative = replace(problem, values={atom("weight(a)"): -1})
-    assert "its cost weight(a) is -1" in validate(negative, steps("act(a)")).reason
+    assert "its cost weight(a) is -1" in check_steps(negative, steps("act(a)")).reason
 
 
 def test_costs_by_python() -> None:
     measured = Declared("act", (X,), cost=(CostFunction(lambda name: len(name) / 3, Decimal("0.01")),))
-    assert validate(problem_of(measured), steps("act(a)")).cost == Decimal("0.33")
+    assert check_steps(problem_of(measured), steps("act(a)")).cost == Decimal("0.33")
     broken = Declared("act", (X,), cost=(CostFunction(lambda name: len(name) / 3),))
-    assert "float" in validate(problem_of(broken), steps("act(a)")).reason
+    assert "float" in check_steps(problem_of(broken), steps("act(a)")).reason
 
 
 def test_budgets_limit_the_sums_of_what_steps_use() -> None:
@@ -384,15 +384,15 @@ def test_budgets_limit_the_sums_of_what_steps_use() -> None:
     problem = problem_of(pay, functions=functions, values=values)
     both = steps("pay(a)", "pay(b)")
     assert resources(Plan(tuple(both), problem)) == {"money": Decimal("5.25")}
-    assert validate(replace(problem, budgets={"money": Decimal("5.25"), "cost": 3, "air": 0}), both).valid
-    verdict = validate(replace(problem, budgets={"money": 5, "cost": 2}), both)
+    assert check_steps(replace(problem, budgets={"money": Decimal("5.25"), "cost": 3, "air": 0}), both).valid
+    verdict = check_steps(replace(problem, budgets={"money": 5, "cost": 2}), both)
     assert not verdict.valid
     assert verdict.reason == "the plan uses 5.25 of money, and the budget is 5; the plan costs 3, and the budget is 2"
 
 
 def test_uses_without_a_value_are_named() -> None:
     pay = Declared("pay", (X,), provides=atoms("had(?x)"), uses={"money": (atom("fee(?x)"),)})
-    verdict = validate(problem_of(pay, functions={"fee": Function("fee", (X,))}), steps("pay(a)"))
+    verdict = check_steps(problem_of(pay, functions={"fee": Function("fee", (X,))}), steps("pay(a)"))
     assert verdict.reason == "step 1 pay(a): its use of money fee(a) has no value in problem 'p'"
 
 

@@ -25,7 +25,7 @@ from planner.plan import Plan, Status, Step, name_as_written
 from planner.repair.mending import mend
 from planner.reuse.templates import checked
 from planner.semantics.simulation import Simulation
-from planner.validation.validate import choose_versions, validate
+from planner.validation.validate import check_steps, choose_versions
 from planner.validation.verdict import Verdict
 
 MOST: Final = 2_000
@@ -196,7 +196,7 @@ def repaired(
     """
     given = tuple(completed(problem, resolve(problem, calls_in(steps))))
     understood = choose_versions([said.step for said in given], problem)
-    verdict = validate(problem, understood)
+    verdict = check_steps(problem, understood)
     plan = checked(problem, [(step.action, step.arguments) for step in understood], {}) if verdict.valid else None
     if plan is not None:
         places = tuple(range(len(given)))
@@ -210,7 +210,7 @@ def repaired(
     return Repaired(
         RepairStatus.REPAIRED,
         given,
-        value_plan(Plan(mended.steps, problem), validate(problem, mended.steps)),
+        value_plan(Plan(mended.steps, problem), check_steps(problem, mended.steps)),
         origins,
         mended.status is Status.OPTIMAL,
         verdict,

@@ -29,7 +29,7 @@ from planner.model.formulas import OPEN, TRUE, Atom, Not, Number, Variable, conj
 from planner.model.problem import COST, Metric, Problem
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy, Supposition, exact, exact_sum
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 DIGITS: Final = 4
 """Significant digits of the highest price; all prices are rounded to the same decimal place."""
@@ -276,7 +276,7 @@ class _Searches:
         """Keep the optimistic `plan` if it works on suppositions that do not contradict each other."""
         if self._plan is not None and self._plan.steps == plan.steps:
             return
-        verdict = validate(self._problem, plan.steps)
+        verdict = check_steps(self._problem, plan.steps)
         if verdict.valid:
             self._plan = value_plan(Plan(plan.steps, self._problem, suppositions=verdict.suppositions), verdict)
 
@@ -284,7 +284,7 @@ class _Searches:
         """Keep `plan` of the second or third search, with the suppositions that its steps need."""
         if self._plan is not None and self._plan.steps == plan.steps:
             return
-        verdict = validate(self._problem, plan)
+        verdict = check_steps(self._problem, plan)
         if not verdict.valid:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
         self._plan = value_plan(replace(plan, suppositions=verdict.suppositions), verdict)
