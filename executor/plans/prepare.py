@@ -15,6 +15,7 @@ from executor.plans.action_plan import ActionPlan, stated, texts_of
 from executor.plans.execution_models import is_candidate_set, is_decision, is_policy
 from executor.recovery.hierarchy import check_tasks
 from executor.tools.world import World
+from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, NoPlan, PlanError, did_you_mean, kind_of
 from planner.lightweight import dataclass, replace
 from planner.model import Problem, SoftGoal
