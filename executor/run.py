@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from executor.arguments import is_listener
 from executor.errors import RunError
-from executor.events.answers import DOUBT, HAPPENED, is_approval, is_clear, kept, told
+from executor.events.answers import DOUBT, HAPPENED, as_journal_data, is_approval, is_clear, read_told_result
 from executor.events.events import (
     Answered,
     Asked,
@@ -37,7 +37,7 @@ from executor.loop.parameters import Fill
 from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper
 from executor.observe.observe import Lookout
-from executor.observe.reports import checked
+from executor.observe.reports import check_result
 from executor.observe.survey import Survey
 from executor.plans.action_plan import Basis, aim_of
 from executor.recovery.ask_people import Asking, Callback, objection
@@ -332,7 +332,7 @@ class Run:
             raise RunError(f"nobody has asked {question!r}; the open questions: {known}")
         if not is_clear(asked, answer):
             raise InputError(f"{shown(answer)} is no answer to {question!r}", hint=_hint(asked))
-        result = told(answer) if question.startswith(DOUBT) else None
+        result = read_told_result(answer) if question.startswith(DOUBT) else None
         wrong = (
             "" if result is None or not result.success else objection(self.state, self.state.steps[asked.step], result)
         )
@@ -341,7 +341,7 @@ class Run:
 
     def _answer(self, question: str, answer: Any) -> None:
         self.check_answer(question, answer)
-        self.emit(Answered(question, kept(answer)))
+        self.emit(Answered(question, as_journal_data(answer)))
         self._loop.wake()
 
     def listen(self, listener: Callable[[Event], None]) -> None:
@@ -414,7 +414,7 @@ def _result(result: Any) -> ActionResult:
         raise InputError("a step that waits is completed by a result, not by another Wait")
     try:
         with containment():
-            return checked(result)
+            return check_result(result)
     except ForethoughtError:
         raise
     except Exception as error:  # values may do anything when they are looked into

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from executor.agent.proposals import Proposal
-from executor.events.answers import refusal
+from executor.events.answers import describe_refusal
 from executor.plans.action_plan import PlanStep
 from executor.recovery.ask_people import Callback, Request, decision
 from executor.tools.containment import called, log_failure
@@ -38,7 +38,7 @@ async def confirmed(confirm: Confirm, proposal: Proposal) -> bool | None:
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, nobody has decided
         log_failure(_LOG, "nobody has said whether this is meant: %s", proposal.words, error=error)
         return None
-    return None if given is None else not refusal(given, "it")
+    return None if given is None else not describe_refusal(given, "it")
 
 
 @dataclass(slots=True, eq=False)

@@ -12,7 +12,7 @@ from executor.events.answers import FILL
 from executor.events.events import StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.parameters import APPROVAL, FILLED, is_allowed_by_itself
+from executor.loop.parameters import APPROVAL, FILLED, needs_no_approval
 from executor.plans.action_plan import Basis
 from executor.tools.json_data import text_of
 from planner.errors import InputError, PlanError, did_you_mean
@@ -130,7 +130,7 @@ def _of_step(state: RunState, record: StepRecord) -> Iterator[Choice]:
     for name, value in record.parameters.items():
         yield _of_value(state, record, name, value)
     action = state.domain.actions[record.step.action]
-    if record.attempts and not is_allowed_by_itself(state, record, action, record.parameters, record.sources):
+    if record.attempts and not needs_no_approval(state, record, action, record.parameters, record.sources):
         answer = state.answers.get(f"approve:{record.id}")
         told = "by whoever approves" if answer is None else f"answered {answer!r}"
         yield Choice("that it may be done", By.PERSON, told)

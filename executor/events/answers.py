@@ -30,7 +30,7 @@ _YES: Final = frozenset({YES, "y", "true"})
 _NO: Final = frozenset({NO, "n", "false"})
 
 
-def meant(question: Asked, answer: Any) -> str | None:
+def interpret_answer(question: Asked, answer: Any) -> str | None:
     """Return which choice of `question` an answer is; None if it is none of them.
 
     True, "yes", "y" and "true" are the first choice, False, "no", "n" and "false" the second one; upper and lower case
@@ -40,22 +40,22 @@ def meant(question: Asked, answer: Any) -> str | None:
     if is_filling(question):
         return shown(answer)
     if question.question.startswith(DOUBT):
-        return _meant_by_doubt(question, answer)
-    return _choice(question, answer)
+        return _interpret_doubt(question, answer)
+    return _match_choice(question, answer)
 
 
-def _meant_by_doubt(question: Asked, answer: Any) -> str | None:
+def _interpret_doubt(question: Asked, answer: Any) -> str | None:
     """Return which choice an answer is to whether a step happened; None where it lacks what the step created."""
     try:
-        result = told(answer)
+        result = read_told_result(answer)
     except InputError:
         return None
-    choice = _choice(question, answer) if result is None else HAPPENED if result.success else NOTHING
+    choice = _match_choice(question, answer) if result is None else HAPPENED if result.success else NOTHING
     created = {} if result is None else result.created
     return None if choice == HAPPENED and not created.keys() >= set(question.creates) else choice
 
 
-def told(answer: Any) -> ActionResult | None:
+def read_told_result(answer: Any) -> ActionResult | None:
     """Return the result of a step that an answer tells; None for an answer in other words.
 
     It is an `ActionResult`, a mapping with fields of one, or the JSON text of such a mapping. Only a mapping with
@@ -76,7 +76,7 @@ def told(answer: Any) -> ActionResult | None:
     return result_of({"success": True, **answer})
 
 
-def kept(answer: Any) -> Any:
+def as_journal_data(answer: Any) -> Any:
     """Return an answer as the journal keeps it: a result as a mapping, with created objects by their names."""
     if not issubclass(type(answer), ActionResult):
         return answer
@@ -85,7 +85,7 @@ def kept(answer: Any) -> Any:
     return fields | {"success": answer.success} | ({"created": created} if created else {})
 
 
-def _choice(question: Asked, answer: Any) -> str | None:
+def _match_choice(question: Asked, answer: Any) -> str | None:
     """Return which choice of `question` is said in words."""
     if answer is True or answer is False:
         return question.choices[0 if answer else 1]
@@ -102,7 +102,7 @@ def is_clear(question: Asked, answer: Any) -> bool:
     """Return whether nobody can take `answer` for another than it is meant to be: a refusal begins with "no"."""
     if is_filling(question):
         return True
-    found = meant(question, answer)
+    found = interpret_answer(question, answer)
     if found is None or found in question.choices:
         return found is not None
     said = found.strip().casefold()
@@ -119,7 +119,7 @@ def is_filling(question: Asked) -> bool:
     return question.question.startswith(FILL)
 
 
-def refusal(answer: Any, what: str) -> str:
+def describe_refusal(answer: Any, what: str) -> str:
     """Return why `answer`, by which `what` is given or refused, is no consent; nothing where it is."""
     said = answer.strip().casefold() if isinstance(answer, str) else ""
     if answer is True or said in _YES:

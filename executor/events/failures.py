@@ -53,7 +53,9 @@ class Failures(dict[Key, Tried]):
         self._latest: set[Key] = set()
         """What has failed since a step was begun last: what is seen now was so when it failed."""
 
-    def failed(self, alike: Sequence[Step], facts: frozenset[Atom], *, repeatable: bool, begun: bool = True) -> None:
+    def note_failure(
+        self, alike: Sequence[Step], facts: frozenset[Atom], *, repeatable: bool, begun: bool = True
+    ) -> None:
         """Note that a step has failed, while `facts` were believed to hold; it counts for all that are `alike`.
 
         One that had not `begun` has failed for what was believed, and not for what is seen of that moment later.
@@ -67,7 +69,7 @@ class Failures(dict[Key, Tried]):
         if begun:
             self._latest.update(keys)
 
-    def begun(self) -> None:
+    def note_begun(self) -> None:
         """Note that a step has begun: what is seen from now on may be its work."""
         self._latest.clear()
 
@@ -76,7 +78,7 @@ class Failures(dict[Key, Tried]):
         """Whether something has failed, and nothing was begun since."""
         return bool(self._latest)
 
-    def seen(self, facts: frozenset[Atom]) -> None:
+    def note_seen(self, facts: frozenset[Atom]) -> None:
         """Note that `facts` were seen to hold: they did so already when the latest steps failed."""
         for key in self._latest:
             self[key] = replace(self[key], facts=facts)
@@ -194,7 +196,7 @@ class Irreversible:
             if holds and fact not in each.absent - each.came
         }
 
-    def done(self) -> list[Begun]:
+    def find_done(self) -> list[Begun]:
         """Return those that were done, each once."""
         return list({each.step: each for each in self._begun.values() if each.done}.values())
 
@@ -252,24 +254,24 @@ class Spent:
         self._asked.discard(step)
         self.silent[step] += 1
 
-    def returned(self, step: str, result: Mapping[str, Any]) -> None:
+    def note_result(self, step: str, result: Mapping[str, Any]) -> None:
         """Count the result of an attempt at `step`."""
-        self._counted(step, result)
+        self._count_result(step, result)
         self._returned.add(step)
 
-    def ended(self, step: str, result: Mapping[str, Any] | None) -> None:
+    def note_end(self, step: str, result: Mapping[str, Any] | None) -> None:
         """Count the result with which `step` has ended, if it was not told before."""
         if step in self._returned:
             self._returned.remove(step)
         elif result is not None:
-            self._counted(step, result)
+            self._count_result(step, result)
 
-    def _counted(self, step: str, result: Mapping[str, Any]) -> None:
+    def _count_result(self, step: str, result: Mapping[str, Any]) -> None:
         metrics = result.get("metrics") or {}
         self.silent[step] -= bool(metrics.get("tokens")) and step not in self._asked
         self._count(metrics)
 
-    def asked_by(self, step: str, metrics: Mapping[str, Any]) -> None:
+    def note_model_call(self, step: str, metrics: Mapping[str, Any]) -> None:
         """Count what the handler of `step` spent on asking a language model."""
         if metrics.get("tokens") and step not in self._asked:
             self._asked.add(step)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from executor.events.run_state import RunState
 
 
-def outline_of(state: RunState, record: StepRecord) -> Outline:
+def outline_plan(state: RunState, record: StepRecord) -> Outline:
     """Return the plan of a run as it is now, with the place of a step that is at work."""
     ids = list(state.order)
     steps = [state.steps[id_] for id_ in ids]

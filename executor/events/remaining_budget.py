@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 MILLISECOND = Decimal("0.001")
 
 
-def left_of(problem: Problem, state: RunState, fixed: Collection[StepRecord]) -> Problem:
+def subtract_spent(problem: Problem, state: RunState, fixed: Collection[StepRecord]) -> Problem:
     """Return `problem` with what is left to spend, the present attempts at the `fixed` steps included."""
-    left = less(problem, _attempts(state, {record.id for record in fixed}))
+    left = less(problem, _list_paid_attempts(state, {record.id for record in fixed}))
     if problem.deadline is None:
         return left
     spent = Decimal(state.spent.duration).quantize(MILLISECOND)
@@ -42,10 +42,10 @@ def can_try_again(state: RunState, record: StepRecord) -> bool:
     if not state.problem.budgets:
         return True
     pending = [each.step for each in state.pending()]
-    return can_be_paid(state.problem, [*_attempts(state, ()), record.step, *pending])
+    return can_be_paid(state.problem, [*_list_paid_attempts(state, ()), record.step, *pending])
 
 
-def _attempts(state: RunState, working: Collection[str]) -> list[Step]:
+def _list_paid_attempts(state: RunState, working: Collection[str]) -> list[Step]:
     """Return a step for each attempt, without the present ones of steps that are `working`."""
     paid: list[Step] = []
     for record in state.steps.values():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.events.answers import RETRY, meant
+from executor.events.answers import RETRY, interpret_answer
 from executor.events.events import (
     TROUBLE,
     TRUSTED,
@@ -156,9 +156,9 @@ class RunState:
                 self.status, self.reason = RunStatus.ACTIVE, ""
             case StepStarted(id_, attempt, skill, _, parameters, sources):
                 record = self.steps[id_]
-                self.tried.begun()
+                self.tried.note_begun()
                 self.spent.begun(id_)
-                self._attempt_failed(record)
+                self._note_failed_attempt(record)
                 self.steps.move(record, StepStatus.RUNNING)
                 record.begin(attempt, skill, parameters, sources)
                 record.started, record.ended = record.started or at, None
@@ -168,14 +168,14 @@ class RunState:
                 record.parameters = {**record.parameters, **values}
                 record.sources = {**record.sources, **dict.fromkeys(values, by)}
             case ModelAsked(id_, metrics):
-                self.spent.asked_by(id_, metrics)
+                self.spent.note_model_call(id_, metrics)
             case ParametersFilled(id_, values, thought, marked, metrics):
                 record = self.steps[id_]
                 record.filled, record.thought = {**record.filled, **values}, thought
                 record.marked = record.marked or marked
                 self.spent.add(metrics)
             case StepReturned(id_, result, doubt, raised):
-                self.spent.returned(id_, result)
+                self.spent.note_result(id_, result)
                 record = self.steps[id_]
                 if record.status is StepStatus.WAITING:
                     self.steps.move(record, StepStatus.RUNNING)
@@ -186,19 +186,19 @@ class RunState:
                 self.steps.move(record, StepStatus.WAITING)
                 record.wait, record.since = wait, since
             case StepEnded():
-                self._end(event)
+                self._end_step(event)
             case FactsSeen(facts):
                 self.surprises += 1
                 self.beliefs.take(facts)
                 self.irreversible.see(facts)
                 if self.tried.is_fresh:
-                    self.tried.seen(self.beliefs.simulation.facts)
+                    self.tried.note_seen(self.beliefs.simulation.facts)
                 self._watch()
             case Disagreement(_, _, strangers):
                 self.disagreements.append(event)
                 self.strangers = {**self.strangers, **{note.fact: note for note in strangers}}
             case PlanChanged():
-                self._change(event)
+                self._change_plan(event)
             case RungTaken():
                 self.rungs.append(event)
             case GoalDropped(condition):
@@ -206,7 +206,7 @@ class RunState:
                 self.hierarchy = None if condition == TASKS else self.hierarchy
             case GoalChanged(aim):
                 self.redirected.append(event)
-                self._aim(aim)
+                self._adopt_aim(aim)
             case Asked(question):
                 self.questions[question] = event
                 self.answers.pop(question, None)
@@ -263,13 +263,13 @@ class RunState:
         self.supposes = goal
         self.is_supposing = any(each.supposes for each in steps)
 
-    def _change(self, event: PlanChanged) -> None:
+    def _change_plan(self, event: PlanChanged) -> None:
         self.changes += 1
         self.wants_plan = False
         if event.undoes and not self.is_undoing:
             failed = [each for each in self.with_status(*TROUBLE) if each.id not in self.mended]
-            self.given_up = tuple(self.causes(failed))
-        self.mended.update(self.steps.ever(StepStatus.FAILED, StepStatus.PARTIAL))
+            self.given_up = tuple(self.describe_causes(failed))
+        self.mended.update(self.steps.with_status_ever(StepStatus.FAILED, StepStatus.PARTIAL))
         self.is_undoing, self.left = event.undoes, event.left
         if event.policy is not None:
             now = tuple(self.beliefs.simulation.facts)
@@ -281,9 +281,9 @@ class RunState:
         self.steps.change(steps, self.domain, event.reason)
         self.tried.pardon([each.step for each in self.pending()] if event.follows else ())
         if event.new and not event.undoes:
-            self.patched[self._here(each.step for each in self.pending())] += 1
+            self.patched[self._key_of_situation(each.step for each in self.pending())] += 1
 
-    def _aim(self, aim: Mapping[str, Any]) -> None:
+    def _adopt_aim(self, aim: Mapping[str, Any]) -> None:
         """Take over another goal, with what goes with it: the objects stay those of the problem."""
         self.plan, self.source = aimed(self.plan, aim, self.source)
         wanted = self.source
@@ -297,16 +297,16 @@ class RunState:
         watches = self.watches or ConstraintMonitors(self.beliefs.simulation)
         self.watches = watches.changed(wanted.constraints, self.beliefs.simulation) if wanted.constraints else None
 
-    def _end(self, event: StepEnded) -> None:
+    def _end_step(self, event: StepEnded) -> None:
         record = self.steps[event.step]
         if not event.status.is_done:
-            self._attempt_failed(record)
+            self._note_failed_attempt(record)
         self.settled += record.status is StepStatus.IN_DOUBT or event.status is StepStatus.PENDING
         self.steps.move(record, event.status)
         record.reason, record.wait = event.reason, None
         record.ended = None if event.status is StepStatus.PENDING else self.at
         record.awaited, record.facts = event.awaited, event.facts or record.facts
-        self.spent.ended(event.step, event.result)
+        self.spent.note_end(event.step, event.result)
         if event.result is not None:
             record.result = event.result
         before = self.beliefs.simulation.facts if self.kept is not None else frozenset()
@@ -314,7 +314,7 @@ class RunState:
         self.irreversible.end(event.step, event.status, repeatable=event.repeatable, denied=event.denied)
         self.irreversible.see(event.facts, event.step if event.status in _RAN else "")
         if event.status is StepStatus.FAILED and record.attempts and record.plan.supposes:
-            self.beliefs.take(self.beliefs.refuted(supposed(record.plan.supposes)))
+            self.beliefs.take(self.beliefs.refute(supposed(record.plan.supposes)))
         if event.status.is_done and event.result is not None:
             self._remember(event.result.get("values") or {}, event.step)
         if event.status in _RAN:
@@ -323,7 +323,7 @@ class RunState:
         self._watch(record.step if event.status in _RAN else None, in_part=event.status is StepStatus.PARTIAL)
         self._bind(record)
         self.surprises += not event.status.is_done or any(map(_is_news, event.facts))
-        items = self._changed_in_place(record.step)
+        items = self._find_items_in_place(record.step)
         self.providers.update({note.fact: event.step for note in event.facts if note.holds and note.fact not in items})
         if event.status is StepStatus.PENDING:
             return
@@ -332,7 +332,7 @@ class RunState:
         if event.status in _FAILED:
             alike = likes(self.source, self.problem, record.step)
             facts, begun = self.beliefs.simulation.facts, record.attempts > 0
-            self.tried.failed(alike, facts, repeatable=event.repeatable, begun=begun)
+            self.tried.note_failure(alike, facts, repeatable=event.repeatable, begun=begun)
 
     def _follow(self, policy: Mapping[str, Any] | None, problem: Problem) -> None:
         """Follow `policy`, which was made for `problem`, if there is one."""
@@ -350,7 +350,7 @@ class RunState:
             self.watches.look(self.beliefs.simulation, step, in_part=in_part)
         self.watches.look(self.beliefs.simulation)
 
-    def _attempt_failed(self, record: StepRecord) -> None:
+    def _note_failed_attempt(self, record: StepRecord) -> None:
         """Note that the attempt at a step has failed which is under way, if one is: it counts for its skill."""
         called = record.status is StepStatus.RUNNING or (record.wait is not None and "question" not in record.wait)
         if called and record.skill:
@@ -362,7 +362,7 @@ class RunState:
             self.memory.restore(key, value, at=self.at, step=step)
         self.given -= values.keys()
 
-    def _changed_in_place(self, step: Step) -> set[Atom]:
+    def _find_items_in_place(self, step: Step) -> set[Atom]:
         """Return the items that `step` changes in place and does not provide."""
         action = self.problem.domain.actions[step.action]
         items = [item for item in action.modifies if is_in_place(item)]
@@ -378,7 +378,7 @@ class RunState:
         self.answers[question] = answer
         if asked is not None:
             self.answered[question] = asked
-        if asked is not None and RETRY in asked.choices and meant(asked, answer) == RETRY:
+        if asked is not None and RETRY in asked.choices and interpret_answer(asked, answer) == RETRY:
             self.tried.clear()  # somebody says that it is worth another try
 
     def _bind(self, record: StepRecord) -> None:
@@ -409,7 +409,7 @@ class RunState:
         effects = {fact: holds for fact, holds in effects.items() if not self.beliefs.is_internal(fact)}
         self.irreversible.begin(record.id, likes(self.source, self.problem, record.step), effects)
 
-    def why_not_again(self, record: StepRecord) -> str:
+    def find_bar(self, record: StepRecord) -> str:
         """Return why a step that is irreversible would do again what may have happened; nothing where it would not.
 
         Steps of the plan that the run began with, and those of a policy, may repeat what was done without doubt.
@@ -449,20 +449,20 @@ class RunState:
             return True
         return record.status in TROUBLE and record.id not in self.mended
 
-    def causes(self, failed: Iterable[StepRecord]) -> list[str]:
+    def describe_causes(self, failed: Iterable[StepRecord]) -> list[str]:
         """Return what happened in the steps that `failed`, in words.
 
         Of a step that was not begun because it had failed before, the cause is the failure before.
         """
-        records = [next(self._attempts_at(each), each) if not each.attempts else each for each in failed]
-        return list(dict.fromkeys(_attributed(str(each.step), each.reason) for each in records))
+        records = [next(self._find_attempts_at(each), each) if not each.attempts else each for each in failed]
+        return list(dict.fromkeys(_attribute(str(each.step), each.reason) for each in records))
 
-    def _attempts_at(self, record: StepRecord) -> Iterator[StepRecord]:
+    def _find_attempts_at(self, record: StepRecord) -> Iterator[StepRecord]:
         """Yield the steps in trouble that did the same as `record` and were begun, as they ended."""
         found = (self.steps[id_] for id_ in self.finished)
         return (each for each in found if each.step == record.step and each.attempts and each.status in TROUBLE)
 
-    def lacking(self) -> str:
+    def describe_lacking(self) -> str:
         """Return which parts of the goal do not hold, and who saw that."""
         parts = [part for part in conjuncts(self.goal) if not self.beliefs.is_true(part)]
         if not parts:
@@ -478,11 +478,11 @@ class RunState:
         """Return the idempotency key of a step: it stays the same in all attempts, and after a restart."""
         return f"{self.run}/{record.id}"
 
-    def times_taken(self, steps: Iterable[Step]) -> int:
+    def count_times_taken(self, steps: Iterable[Step]) -> int:
         """Return how often `steps` were made the plan while what is believed now was believed."""
-        return self.patched[self._here(steps)]
+        return self.patched[self._key_of_situation(steps)]
 
-    def _here(self, steps: Iterable[Step]) -> tuple[frozenset[Atom], tuple[Key, ...]]:
+    def _key_of_situation(self, steps: Iterable[Step]) -> tuple[frozenset[Atom], tuple[Key, ...]]:
         return self.beliefs.simulation.facts, tuple([(each.action, each.arguments) for each in steps])
 
     def has_failed_here(self, step: Step) -> bool:
@@ -515,6 +515,6 @@ def _is_news(note: Note) -> bool:
     return note.holds is None or (note.provenance is Provenance.REPORTED and note.source != TRUSTED)
 
 
-def _attributed(step: str, reason: str) -> str:
+def _attribute(step: str, reason: str) -> str:
     """Return `reason` with the step that it is about before it, unless it begins with that itself."""
     return reason if reason.startswith(step) else f"{step}: {reason}"

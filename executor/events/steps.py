@@ -127,7 +127,7 @@ class Steps(dict[str, StepRecord]):
         found = [id_ for status in wanted for id_ in self._by_status[status] if id_ in self._places]
         return [self[id_] for id_ in sorted(found, key=self._places.__getitem__)] if found else []
 
-    def ever(self, *wanted: StepStatus) -> Iterator[str]:
+    def with_status_ever(self, *wanted: StepStatus) -> Iterator[str]:
         """Yield the ids of all steps with one of the statuses `wanted`, those of earlier plans included."""
         return (id_ for status in wanted for id_ in self._by_status[status])
 

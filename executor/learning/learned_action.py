@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from executor.learning.attempts import Mean, Tally, together
-from executor.observe.step_verdict import label
+from executor.observe.step_verdict import label_outcome
 from executor.tools.step_policy import is_amount
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import replace
@@ -185,7 +185,7 @@ class LearnedAction:
         chance = Chance.after(failed, tally.count + pooled * others.count, float(self.declared.risk), learning.weight)
         thought = chance.thought(learning.explore, learning.confidence, dice)
         risk = min(_fine(thought), 1 - FINE) if chance.count else self.declared.risk
-        labels = [label(each) for each in self.declared.outcomes]
+        labels = [label_outcome(each) for each in self.declared.outcomes]
         declared = [float(each.probability) for each in self.declared.outcomes]
         counts = [
             learning.weight * share + tally.outcomes[name] + pooled * others.outcomes[name]

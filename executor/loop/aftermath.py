@@ -20,10 +20,17 @@ from executor.events.events import Disagreement, Event, Note, Provenance, StepEn
 from executor.events.remaining_budget import can_try_again
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.attempt import Attempt, at_work, call_of
-from executor.observe.observe import Looked, Lookout, believe
-from executor.observe.reports import reported
-from executor.observe.step_verdict import Expected, Judgement, alternatives, as_it_came_out, judged, labels
+from executor.loop.attempt import Attempt, call_of, find_given_up
+from executor.observe.observe import Lookout, LookResult, adopt_look
+from executor.observe.reports import read_report
+from executor.observe.step_verdict import (
+    Expected,
+    Judgement,
+    expect_alternatives,
+    judge,
+    judge_outcomes,
+    label_outcomes,
+)
 from executor.plans.created_objects import name_of
 from executor.tools.containment import containment, log_failure, shown, text_from
 from executor.tools.json_data import data_of
@@ -40,7 +47,7 @@ LONGEST: Final = 80
 """Characters of a name that is quoted."""
 
 
-def with_all_created(state: RunState, record: StepRecord, action: Action, got: Attempt) -> Attempt:
+def check_created_objects(state: RunState, record: StepRecord, action: Action, got: Attempt) -> Attempt:
     """Return `got` with those objects that it can have created; it has failed where these are not all of them."""
     if not action.creates or got.wait is not None:
         return got
@@ -49,7 +56,7 @@ def with_all_created(state: RunState, record: StepRecord, action: Action, got: A
         value = given.get(name)
         if value is None or type(value) is bool or not is_name(name_of(value)):
             wrong[name] = f"its result has no {name!r} with a name among the objects that it created"
-        elif name_of(value) in names or (found := _taken(state, record.plan.created[name], name_of(value))):
+        elif name_of(value) in names or (found := _find_name_owner(state, record.plan.created[name], name_of(value))):
             what = "two objects at once" if name_of(value) in names else found
             wrong[name] = f"it says that it created {name_of(value)[:LONGEST]!r} as {name!r}, and that is {what}"
         else:
@@ -63,7 +70,7 @@ def with_all_created(state: RunState, record: StepRecord, action: Action, got: A
     return replace(got, result=replace(got.result, success=False, error=error, created=kept), raised=InputError(error))
 
 
-def _taken(state: RunState, placeholder: str, name: str) -> str:
+def _find_name_owner(state: RunState, placeholder: str, name: str) -> str:
     """Return what has the `name` already that `placeholder` should get; nothing where it is free.
 
     An object is gone where something that held from its creation on does not hold any more, and leaves its name.
@@ -75,11 +82,11 @@ def _taken(state: RunState, placeholder: str, name: str) -> str:
     other = state.objects.placeholder_of(name)
     if other is None or other == placeholder:
         return ""
-    gone = any(state.beliefs.holds(fact) is False for fact in _born_with(state, other))
+    gone = any(state.beliefs.holds(fact) is False for fact in _find_birth_facts(state, other))
     return "" if gone else "what another step has created"
 
 
-def _born_with(state: RunState, placeholder: str) -> Iterator[Atom]:
+def _find_birth_facts(state: RunState, placeholder: str) -> Iterator[Atom]:
     """Yield the facts that the step provided about `placeholder` that created it."""
     own = state.domain
     for record in state.steps.values():
@@ -102,7 +109,7 @@ def is_harmless(action: Action) -> bool:
     return not action.tags.isdisjoint(HARMLESS)
 
 
-def callable_next(
+def select_next_skills(
     skills: Sequence[Skill], record: StepRecord, policy: ExecutionPolicy, got: Attempt, found: Judgement
 ) -> list[Skill]:
     """Return those of `skills` that may be called after the latest attempt at a step, which nobody is at work on.
@@ -119,7 +126,7 @@ def callable_next(
     if not (is_harmless(action) or found.absent or vouched):
         return []
     calls = Counter([*record.failed, record.skill])
-    retries = _retries(action, policy, got) if _matches(policy, got) else -1
+    retries = _count_retries(action, policy, got) if _is_to_be_retried(policy, got) else -1
     return [each for each in skills if got.crashed or not calls[each.name] or calls[each.name] <= retries]
 
 
@@ -128,7 +135,7 @@ def _says_that_it_failed(got: Attempt) -> bool:
     return not (got.result.success or got.raised is not None or got.in_doubt)
 
 
-def _retries(action: Action, policy: ExecutionPolicy, got: Attempt) -> int:
+def _count_retries(action: Action, policy: ExecutionPolicy, got: Attempt) -> int:
     """Return how often a step is tried again; once, if it is not harmless and did not say itself that it failed."""
     if policy.retries is not None:
         return policy.retries
@@ -137,7 +144,7 @@ def _retries(action: Action, policy: ExecutionPolicy, got: Attempt) -> int:
     return int(got.result.success or got.raised is not None or bool(got.in_doubt))
 
 
-def _matches(policy: ExecutionPolicy, got: Attempt) -> bool:
+def _is_to_be_retried(policy: ExecutionPolicy, got: Attempt) -> bool:
     """Return whether the policy says that a failure like this is tried again."""
     if policy.retry_on is None:
         return True
@@ -153,7 +160,7 @@ def _matches(policy: ExecutionPolicy, got: Attempt) -> bool:
         return False
 
 
-def pause(policy: ExecutionPolicy, attempts: int, rng: random.Random) -> float:
+def compute_pause(policy: ExecutionPolicy, attempts: int, rng: random.Random) -> float:
     """Return how many seconds to wait after so many attempts: exponential backoff, with jitter."""
     from tenacity import RetryCallState, wait_exponential
 
@@ -163,7 +170,9 @@ def pause(policy: ExecutionPolicy, attempts: int, rng: random.Random) -> float:
     return float(waits(call)) + rng.uniform(0, policy.jitter)
 
 
-def chosen(skills: Sequence[Skill], policy: ExecutionPolicy, here: Sequence[str], ever: Mapping[str, int]) -> Skill:
+def choose_skill(
+    skills: Sequence[Skill], policy: ExecutionPolicy, here: Sequence[str], ever: Mapping[str, int]
+) -> Skill:
     """Return which of `skills` is called: those in `here` have failed at this step, all as often `ever` as is said.
 
     Raises `InputError` where a function of the policy chooses none of them.
@@ -187,7 +196,7 @@ UNTRIED: Final = "no other handler is called, as nobody knows that this one has 
 
 
 @dataclass(frozen=True, slots=True)
-class Another:
+class NextAttempt:
     """Another attempt is to be made, by one of `skills`; where none is after all, the step has ended as `otherwise`."""
 
     skills: Sequence[Skill]
@@ -204,33 +213,33 @@ class Aftermath:
     lookout: Lookout
     aborted: asyncio.Event
 
-    async def ended(
+    async def end_attempt(
         self, record: StepRecord, got: Attempt, wanted: Expected, policy: ExecutionPolicy, skills: Sequence[Skill] = ()
-    ) -> Another | None:
+    ) -> NextAttempt | None:
         """Look at what an attempt has done and say so; return whether one of `skills` is to be called instead."""
         action = self.state.domain.actions[record.step.action]
-        got = with_all_created(self.state, record, action, got)
+        got = check_created_objects(self.state, record, action, got)
         result = data_of(got.result, got.seconds)
         if action.creates:
-            self._returned(record, got, result)
-        ways = [wanted, *(alternatives(self.state.beliefs, record.step) if action.outcomes else ())]
+            self._keep_result(record, got, result)
+        ways = [wanted, *(expect_alternatives(self.state.beliefs, record.step) if action.outcomes else ())]
         visible = [fact for way in ways for fact in way.all if self.lookout.can_see(fact)]
         if visible:
-            self._returned(record, got, result)
-        looked = await self._looked(visible, ways) if visible else Looked()
-        got, told = self._told(record, got)
-        found = self._judged(action, got, looked, told, wanted)
+            self._keep_result(record, got, result)
+        looked = await self._look(visible, ways) if visible else LookResult()
+        got, told = self._read_report(record, got)
+        found = self._judge(action, got, looked, told, wanted)
         if len(ways) > 1:
-            judge, said = partial(self._judged, action, got, looked, told), got.result.observed
-            found = as_it_came_out(ways, judge, looked, self.state.beliefs, observed=said, doubt=got.in_doubt)
-        found = self._settled(record, action, _disputed(action, found, looked, ways))
+            judge, said = partial(self._judge, action, got, looked, told), got.result.observed
+            found = judge_outcomes(ways, judge, looked, self.state.beliefs, observed=said, doubt=got.in_doubt)
+        found = self._settle_judgement(record, action, _dispute_judgement(action, found, looked, ways))
         if found.status.is_done:
-            outcome = "" if found.way is None else labels(action)[found.way]
+            outcome = "" if found.way is None else label_outcomes(action)[found.way]
             self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, outcome=outcome))
             return None
         others: Sequence[Skill] = ()
         if skills and not self.aborted.is_set() and not self._is_at_work(record):
-            others = callable_next(skills, record, policy, got, found)
+            others = select_next_skills(skills, record, policy, got, found)
             if others and not can_try_again(self.state, record):
                 others, found = (), replace(found, reason=f"{found.reason}; {UNPAID}")
             left = [each for each in skills if each.name not in (*record.failed, record.skill)]
@@ -239,16 +248,16 @@ class Aftermath:
         in_doubt = found.status is StepStatus.IN_DOUBT
         nothing_lost = found.absent if "irreversible" in action.tags else found.known or is_harmless(action)
         repeatable = not in_doubt and (nothing_lost or not got.begun)
-        awaited = _awaited(wanted) if in_doubt else ()
+        awaited = _list_awaited(wanted) if in_doubt else ()
         denied = _says_that_it_failed(got)
         end = StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited, denied=denied)
         if others:
-            self._returned(record, got, result)
-            return Another(others, end)
+            self._keep_result(record, got, result)
+            return NextAttempt(others, end)
         self.emit(end)
         return None
 
-    def _returned(self, record: StepRecord, got: Attempt, result: Mapping[str, Any]) -> None:
+    def _keep_result(self, record: StepRecord, got: Attempt, result: Mapping[str, Any]) -> None:
         """Have what an attempt gave be kept, unless it is, or there is nothing that it gave."""
         if record.result is None and not got.crashed:
             raised = "" if got.raised is None else result["error"]
@@ -256,38 +265,38 @@ class Aftermath:
 
     def _is_at_work(self, record: StepRecord) -> bool:
         """Return whether a handler of the step that was given up has not come back, in this process."""
-        return at_work(call_of(self.state, record, self.world)) is not None
+        return find_given_up(call_of(self.state, record, self.world)) is not None
 
-    def _judged(
-        self, action: Action, got: Attempt, looked: Looked, told: Mapping[Atom, bool], wanted: Expected
+    def _judge(
+        self, action: Action, got: Attempt, looked: LookResult, told: Mapping[Atom, bool], wanted: Expected
     ) -> Judgement:
-        return judged(action, got.result, wanted, looked, self.state.beliefs, told=told, doubt=got.in_doubt)
+        return judge(action, got.result, wanted, looked, self.state.beliefs, told=told, doubt=got.in_doubt)
 
-    def _told(self, record: StepRecord, got: Attempt) -> tuple[Attempt, Mapping[Atom, bool]]:
+    def _read_report(self, record: StepRecord, got: Attempt) -> tuple[Attempt, Mapping[Atom, bool]]:
         """Return the facts that a handler reports, and `got`, which has failed where one of them is none."""
         try:
-            found = reported(got.result, self.state.beliefs, self.state.objects)
+            found = read_report(got.result, self.state.beliefs, self.state.objects)
         except InputError as error:
             return replace(got, result=replace(got.result, success=False, error=str(error)), raised=error), {}
         for fact, holds in found.strangers.items():
-            reason = f"{record.step} reports {fact}: {self.state.beliefs.stranger(fact)}"
+            reason = f"{record.step} reports {fact}: {self.state.beliefs.describe_stranger(fact)}"
             self.emit(Disagreement((fact,), reason, (Note(fact, holds, Provenance.REPORTED),)))
         return got, found.facts
 
-    async def _looked(self, visible: list[Atom], ways: Sequence[Expected]) -> Looked:
+    async def _look(self, visible: list[Atom], ways: Sequence[Expected]) -> LookResult:
         """Look until the first of `ways` is seen, or it is time to give up; believe what else is seen."""
         beliefs, wanted = self.state.beliefs, ways[0]
-        self.lookout.acted(visible)
+        self.lookout.note_act(visible)
         now, facts = asyncio.get_running_loop().time(), [fact for fact in wanted.all if fact in visible]
         looked = await self.lookout.confirm(facts, lambda looked: wanted.is_missed(looked, beliefs), beliefs, now)
         others = [fact for fact in visible if fact not in looked.seen]
         if len(ways) > 1 and others:
             looked = looked.with_more(await self.lookout.look(others, beliefs))
         leaving = {fact for way in ways for fact in (*way.facts, *way.items)}
-        believe(looked, beliefs, self.emit, "observed", leaving=leaving)
+        adopt_look(looked, beliefs, self.emit, "observed", leaving=leaving)
         return looked
 
-    def _settled(self, record: StepRecord, action: Action, found: Judgement) -> Judgement:
+    def _settle_judgement(self, record: StepRecord, action: Action, found: Judgement) -> Judgement:
         """Return what is to be said in the end about a step that may still be at work, or may be done twice."""
         if found.status.is_done:
             return found
@@ -299,7 +308,7 @@ class Aftermath:
         return found
 
 
-def _disputed(action: Action, found: Judgement, looked: Looked, ways: Sequence[Expected]) -> Judgement:
+def _dispute_judgement(action: Action, found: Judgement, looked: LookResult, ways: Sequence[Expected]) -> Judgement:
     """Return that an irreversible step is in doubt where observers contradict each other about its effects."""
     if "irreversible" not in action.tags:
         return found
@@ -308,7 +317,7 @@ def _disputed(action: Action, found: Judgement, looked: Looked, ways: Sequence[E
     return replace(found, status=StepStatus.IN_DOUBT, reason=reasons[0]) if reasons else found
 
 
-def _awaited(wanted: Expected) -> tuple[Note, ...]:
+def _list_awaited(wanted: Expected) -> tuple[Note, ...]:
     """Return what holds if a step happened of which nobody knows."""
     facts = {**wanted.facts, **dict.fromkeys(wanted.stale, False)}
     return tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in facts.items()])

@@ -19,8 +19,8 @@ from typing import Any, Final, NamedTuple
 
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.locks_and_rates import GRACE, RATED, HeldBack, Slots, Turns, came, is_over
-from executor.observe.reports import checked
+from executor.loop.locks_and_rates import GRACE, RATED, HeldBack, Slots, Turns, wait_for_handler, wait_unless_cancelled
+from executor.observe.reports import check_result
 from executor.tools.containment import (
     Escaped,
     attempt,
@@ -49,7 +49,7 @@ Changed = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
 
 
 @dataclass(slots=True, eq=False)
-class Hooked:
+class HookedCall:
     """One call of the handler of `skill`, by `call` with the arguments that it takes, through `hooks`.
 
     `arguments` are all that the action has; `begun` says whether the handler was called. A hook may hand `proceed` to a
@@ -77,25 +77,29 @@ class Hooked:
     async def answer(self) -> ActionResult | Wait:
         """Return what the outermost hook answers; raises what it, or the handler, raises."""
         try:
-            return await self._through(0, dict(self.arguments))
+            return await self._call_hook(0, dict(self.arguments))
         finally:
             self._is_over = True
 
-    async def _through(self, number: int, arguments: dict[str, Any]) -> ActionResult | Wait:
+    async def _call_hook(self, number: int, arguments: dict[str, Any]) -> ActionResult | Wait:
         if number == len(self.hooks):
-            return await self._called(arguments)
+            return await self._call_handler(arguments)
         hook, answers = self.hooks[number], list[ActionResult | Wait]()
         has_proceeded = is_over = False
 
         async def proceed(**changes: Any) -> ActionResult | Wait:
             nonlocal has_proceeded
             if is_over:
-                raise InputError(f"{name_of(hook)} proceeds after it has answered", hint="await proceed() in the hook")
+                raise InputError(
+                    f"{describe_hook(hook)} proceeds after it has answered", hint="await proceed() in the hook"
+                )
             if has_proceeded:
-                raise InputError(f"{name_of(hook)} proceeds twice", hint="a handler is called once for each attempt")
+                raise InputError(
+                    f"{describe_hook(hook)} proceeds twice", hint="a handler is called once for each attempt"
+                )
             has_proceeded = True
-            now = {**arguments, **self._checked(hook, changes)} if changes else arguments
-            answers.append(await self._through(number + 1, now))
+            now = {**arguments, **self._check_changes(hook, changes)} if changes else arguments
+            answers.append(await self._call_hook(number + 1, now))
             return answers[0]
 
         given = {name: own(each) for name, each in arguments.items()}
@@ -107,10 +111,10 @@ class Hooked:
         if returned is None and answers:
             return answers[0]
         if returned is None:
-            return ActionResult.failed(f"{name_of(hook)} neither proceeds nor returns a result")
-        return _answered(returned)
+            return ActionResult.failed(f"{describe_hook(hook)} neither proceeds nor returns a result")
+        return _read_answer(returned)
 
-    async def _called(self, arguments: Mapping[str, Any]) -> ActionResult | Wait:
+    async def _call_handler(self, arguments: Mapping[str, Any]) -> ActionResult | Wait:
         """Call the handler; raises `InputError` where the hooks have answered already."""
         if self._is_over:
             raise InputError("a hook proceeds after the call is over", hint="await proceed() in the hook")
@@ -119,34 +123,34 @@ class Hooked:
             raise HeldBack
         self.begun, self._loop = True, asyncio.get_running_loop()
         try:
-            return _answered(await self.call(arguments))
+            return _read_answer(await self.call(arguments))
         finally:
             self._loop = None
 
-    def _checked(self, hook: Hook, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _check_changes(self, hook: Hook, changes: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return `changes` as they may be, noted; raises `InputError` for what is no data parameter."""
         known = [each.name for each in self.skill.action.data]
         for name in changes:
             if name not in known:
                 near = did_you_mean(name, known) or "the objects of a step are those of the plan"
-                raise InputError(f"{name_of(hook)} changes {name!r}, which is no data parameter", hint=near)
-        return self.changed(changes, name_of(hook))
+                raise InputError(f"{describe_hook(hook)} changes {name!r}, which is no data parameter", hint=near)
+        return self.changed(changes, describe_hook(hook))
 
 
-def _answered(returned: Any) -> ActionResult | Wait:
+def _read_answer(returned: Any) -> ActionResult | Wait:
     if issubclass(type(returned), Wait):
         return returned  # type: ignore[no-any-return]  # it is one
     with containment():
-        return checked(returned)
+        return check_result(returned)
 
 
-def name_of(hook: Hook) -> str:
+def describe_hook(hook: Hook) -> str:
     """Return what a hook is called."""
     name = getattr(hook, "__qualname__", None)
     return f"the hook {name}" if isinstance(name, str) else f"the hook {shown(hook)}"
 
 
-def veto(reason: str) -> str:
+def describe_veto(reason: str) -> str:
     """Return why a step has not begun that a hook refused, or before which one failed."""
     return f"{VETOED}: {reason or 'it gives no reason'}"
 
@@ -193,7 +197,7 @@ def give_up(call: Call, works: Callable[[], bool]) -> None:
         _given_up.append((call, works))
 
 
-def at_work(call: Call) -> Callable[[], bool] | None:
+def find_given_up(call: Call) -> Callable[[], bool] | None:
     """Return what tells whether a handler that was given up is still at work on the like of `call`; None if none is."""
     if not _given_up:
         return None
@@ -241,7 +245,7 @@ class Performer:
     hooks: Sequence[Hook] = ()
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
 
-    async def attempt(
+    async def make_attempt(
         self,
         skill: Skill,
         call: Call,
@@ -261,11 +265,13 @@ class Performer:
         or where the step `is_held_back` when hooks would have its handler called.
         """
         made = context() if skill.takes_context or self.hooks else None
-        given = _taken(skill, arguments, made)
+        given = _select_arguments(skill, arguments, made)
         hooked = None
         if self.hooks and made is not None:
-            hooked = Hooked(self.hooks, skill, arguments, made, _handler(skill, call, made), changed, is_held_back)
-        served = self._served(call.step, given, policy)
+            hooked = HookedCall(
+                self.hooks, skill, arguments, made, _make_caller(skill, call, made), changed, is_held_back
+            )
+        served = self._find_cached_answer(call.step, given, policy)
         if served is not None:
             begin()
             return Attempt(served)
@@ -277,11 +283,11 @@ class Performer:
             if refused:
                 answer = Attempt(ActionResult.failed(refused), begun=refused == BUSY)
             else:
-                answer = await _answer(skill, call, given, policy.timeout, hooked)
+                answer = await _perform_call(skill, call, given, policy.timeout, hooked)
             answer.seconds = clock() - started
         if policy.cache_for and answer.wait is None and answer.result.success and "read_only" in skill.action.tags:
             until = asyncio.get_running_loop().time() + policy.cache_for
-            self._cache[_cache_key(call.step, given)] = until, answer.result
+            self._cache[_make_cache_key(call.step, given)] = until, answer.result
         return answer
 
     async def _wait_for_turn(
@@ -296,55 +302,55 @@ class Performer:
         action = call.step.action
         if policy.lock is not False:
             names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
-            key = self.domain, action, *[_lock_name(arguments.get(name)) for name in names]
-            lock = self.turns.lock(key, policy.timeout, partial(at_work, call))
+            key = self.domain, action, *[_name_lock_value(arguments.get(name)) for name in names]
+            lock = self.turns.lock(key, policy.timeout, partial(find_given_up, call))
             free = asyncio.ensure_future(turn.enter_async_context(lock))
-            if not await came(free, stopped):
+            if not await wait_unless_cancelled(free, stopped):
                 return CALLED_OFF
             if not free.result():
                 return KEPT
         if isinstance(policy.rate, Rate):
-            apart = tuple([_lock_name(arguments.get(name)) for name in policy.rate.by])
+            apart = tuple([_name_lock_value(arguments.get(name)) for name in policy.rate.by])
             rated = self.turns.rate((action, apart), policy.rate, policy.timeout)
             waits = asyncio.ensure_future(turn.enter_async_context(rated))
-            refused = waits.result() if await came(waits, stopped) else CALLED_OFF
+            refused = waits.result() if await wait_unless_cancelled(waits, stopped) else CALLED_OFF
             if refused:
                 return refused
-        return "" if await is_over(at_work(call), policy.timeout) else BUSY
+        return "" if await wait_for_handler(find_given_up(call), policy.timeout) else BUSY
 
-    def _served(self, step: Step, given: Mapping[str, Any], policy: ExecutionPolicy) -> ActionResult | None:
+    def _find_cached_answer(self, step: Step, given: Mapping[str, Any], policy: ExecutionPolicy) -> ActionResult | None:
         """Return an earlier answer that still serves."""
         if not policy.cache_for:
             return None
-        found = self._cache.get(_cache_key(step, given))
+        found = self._cache.get(_make_cache_key(step, given))
         if found is None or found[0] < asyncio.get_running_loop().time():
             return None
         return found[1]
 
 
-def _taken(skill: Skill, arguments: Mapping[str, Any], context: Context | None) -> dict[str, Any]:
+def _select_arguments(skill: Skill, arguments: Mapping[str, Any], context: Context | None) -> dict[str, Any]:
     """Return copies of those of `arguments` that a handler takes, and `context` if it takes one."""
     given = {name: own(each) for name, each in arguments.items() if skill.takes is None or name in skill.takes}
     return given | {"context": context} if skill.takes_context else given
 
 
-def _handler(skill: Skill, call: Call, context: Context) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
+def _make_caller(skill: Skill, call: Call, context: Context) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
     """Return what calls the handler of `skill` with those of given arguments that it takes."""
-    return lambda arguments: _returned(skill, call, _taken(skill, arguments, context), None)
+    return lambda arguments: _call_handler(skill, call, _select_arguments(skill, arguments, context), None)
 
 
-async def _answer(
+async def _perform_call(
     skill: Skill,
     call: Call,
     given: Mapping[str, Any],
     timeout: float | None,
-    hooked: Hooked | None,
+    hooked: HookedCall | None,
 ) -> Attempt:
     """Return what the handler of `skill` answers to what it is `given`, or what is `hooked` around it."""
     try:
         if hooked is None:
-            return _attempt_of(await _returned(skill, call, given, timeout))
-        got = _attempt_of(await _in_task(hooked.answer(), call, timeout))
+            return _attempt_of(await _call_handler(skill, call, given, timeout))
+        got = _attempt_of(await _await_in_task(hooked.answer(), call, timeout))
         if hooked.begun or (got.wait is None and got.result.success and not hooked.held_back):
             return got
     except _TookTooLong:
@@ -361,37 +367,37 @@ async def _answer(
             give_up(call, hooked.works)
     if hooked is not None and hooked.held_back:
         raise HeldBack
-    return got if hooked is None or hooked.begun else _vetoed(got)
+    return got if hooked is None or hooked.begun else _mark_as_vetoed(got)
 
 
 def _attempt_of(returned: Any) -> Attempt:
     if issubclass(type(returned), Wait):
         return Attempt(ActionResult(), returned)
     with containment():
-        return Attempt(checked(returned))
+        return Attempt(check_result(returned))
 
 
-def _vetoed(got: Attempt) -> Attempt:
+def _mark_as_vetoed(got: Attempt) -> Attempt:
     """Return `got`, which a hook answered in place of the handler, as a step that has not begun."""
     reason = "it waits in place of the handler" if got.wait is not None else got.result.error
-    return Attempt(replace(got.result, success=False, error=veto(reason)), raised=got.raised, begun=False)
+    return Attempt(replace(got.result, success=False, error=describe_veto(reason)), raised=got.raised, begun=False)
 
 
-async def _returned(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
+async def _call_handler(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
     if skill.is_async and timeout is None:
         with containment():
             return await skill.function(**given)
     if skill.is_async:
-        return await _in_task(skill.function(**given), call, timeout)
+        return await _await_in_task(skill.function(**given), call, timeout)
     began = time.perf_counter()
-    returned = await _in_thread(skill, call, given, timeout)
+    returned = await _call_in_thread(skill, call, given, timeout)
     if not is_awaitable(returned):
         return returned
     left = None if timeout is None else max(timeout - (time.perf_counter() - began), 0)
-    return await _in_task(returned, call, left)
+    return await _await_in_task(returned, call, left)
 
 
-async def _in_task(answer: Awaitable[Any], call: Call, timeout: float | None) -> Any:
+async def _await_in_task(answer: Awaitable[Any], call: Call, timeout: float | None) -> Any:
     task = asyncio.ensure_future(awaited(answer))
 
     def works() -> bool:
@@ -413,7 +419,7 @@ async def _in_task(answer: Awaitable[Any], call: Call, timeout: float | None) ->
     return task.result()
 
 
-async def _in_thread(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
+async def _call_in_thread(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
     future, thread = in_thread(skill.function, given)
     try:
         done, _ = await asyncio.wait([future], timeout=timeout)
@@ -426,19 +432,21 @@ async def _in_thread(skill: Skill, call: Call, given: Mapping[str, Any], timeout
     return future.result()
 
 
-def _cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
+def _make_cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what calls are alike by; one with a value that cannot be printed is like no other."""
     pairs = [(name, attempt(partial(repr, each), "")) for name, each in given.items() if name != "context"]
     unlike = () if all(text for _, text in pairs) else (object(),)
     return step.action, step.arguments, *sorted(pairs), *unlike
 
 
-def _lock_name(value: Any) -> str:
+def _name_lock_value(value: Any) -> str:
     """Return what a lock on `value` is known by."""
     return attempt(lambda: str.__str__(str(value)), shown(value))
 
 
-async def passes(check: Callable[..., Any], arguments: Mapping[str, Any], context: Any, timeout: float | None) -> str:
+async def run_check(
+    check: Callable[..., Any], arguments: Mapping[str, Any], context: Any, timeout: float | None
+) -> str:
     """Return why `check` does not let a step begin; nothing where it does. It gets the arguments that it takes."""
     try:
         taken = inspect.signature(check).parameters

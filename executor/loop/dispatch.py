@@ -48,7 +48,7 @@ class Agenda:
                     self._after.setdefault(each, []).append(id_)
         self._ready = [(place, id_) for id_, place in self._place.items() if not self._left[id_] and id_ not in begun]
 
-    def take(self, at_work: int, most: int | None, is_held: Callable[[str], bool]) -> list[str]:
+    def take_ready(self, at_work: int, most: int | None, is_held: Callable[[str], bool]) -> list[str]:
         """Return the steps to begin now, while `at_work` are at work and at most `most` may be.
 
         Those for which `is_held` stay ready.
@@ -64,14 +64,14 @@ class Agenda:
             heapq.heapify(self._ready)
         return [id_ for _, id_ in taken]
 
-    def begun(self, id_: str) -> None:
+    def note_begun(self, id_: str) -> None:
         """Note that a step has begun: it is not ready any more, also where the agenda was made before that."""
         self._ready = [each for each in self._ready if each[1] != id_]
         heapq.heapify(self._ready)
 
-    def done(self, id_: str) -> None:
+    def note_done(self, id_: str) -> None:
         """Note that a step is done: what waited for it alone may begin."""
-        self.begun(id_)
+        self.note_begun(id_)
         for each in self._after.get(id_, ()):
             self._left[each] -= 1
             if not self._left[each]:
@@ -86,13 +86,15 @@ Before = Mapping[str, Collection[str]]
 """The steps that each step waits for, by id."""
 
 
-def defer(order: Sequence[str], before: Before, irreversible: Collection[str]) -> dict[str, frozenset[str]]:
+def defer_irreversible(
+    order: Sequence[str], before: Before, irreversible: Collection[str]
+) -> dict[str, frozenset[str]]:
     """Return `before` in which irreversible steps also wait for the reversible ones that do not depend on them.
 
     `order` has the ids of all steps in the order of the plan. An irreversible step waits for every reversible step,
     unless that one waits for this irreversible step or for a later one. The result has a cycle only if `before` has.
     """
-    line, following = linearise(order, before), _following(order, before)
+    line, following = linearise(order, before), _find_successors(order, before)
     reversible = [id_ for id_ in line if id_ not in irreversible]
     found = {id_: frozenset(before.get(id_, ())) for id_ in order}
     dependent: set[str] = set()
@@ -110,7 +112,7 @@ def linearise(order: Sequence[str], before: Before) -> list[str]:
     """
     place = {id_: at for at, id_ in enumerate(order)}
     missing = {id_: sum(1 for each in before.get(id_, ()) if each in place) for id_ in order}
-    following = _following(order, before)
+    following = _find_successors(order, before)
     ready = [place[id_] for id_ in order if not missing[id_]]
     line: list[str] = []
     while ready:
@@ -122,7 +124,7 @@ def linearise(order: Sequence[str], before: Before) -> list[str]:
     return line
 
 
-def _following(order: Iterable[str], before: Before) -> dict[str, list[str]]:
+def _find_successors(order: Iterable[str], before: Before) -> dict[str, list[str]]:
     """Return the steps that wait for each step."""
     found: dict[str, list[str]] = {}
     for id_ in order:
@@ -165,24 +167,24 @@ class Inbox:
         """Have whoever waits for news look again at what is to be done."""
         self._news.set()
 
-    def keep(self, event: str, result: ActionResult) -> None:
+    def keep_early_result(self, event: str, result: ActionResult) -> None:
         """Keep what came with an event for the first step that comes to wait for it."""
         self._early[event] = result
 
-    def early(self, waiting: Iterable[StepRecord]) -> Iterable[tuple[StepRecord, ActionResult]]:
+    def take_early_results(self, waiting: Iterable[StepRecord]) -> Iterable[tuple[StepRecord, ActionResult]]:
         """Yield those of the steps `waiting` for which something came early, with that; it is kept no longer."""
         for record in waiting if self._early else ():
             event = (record.wait or {}).get("event")
             if event in self._early:
                 yield record, self._early.pop(event)
 
-    def expects(self, waiting: Iterable[StepRecord]) -> bool:
+    def is_expecting(self, waiting: Iterable[StepRecord]) -> bool:
         """Return whether news is there, a deadline has passed, or a timer runs: nobody outside has to act."""
         now = asyncio.get_running_loop().time()
         alarms = [alarm for record in waiting if (alarm := self._alarm(record)) is not None]
         return self._news.is_set() or any(not alarm.deadline or alarm.at <= now for alarm in alarms)
 
-    async def news(self, waiting: Iterable[StepRecord]) -> None:
+    async def wait_for_news(self, waiting: Iterable[StepRecord]) -> None:
         """Wait for news: somebody wakes, or the time of one of the steps `waiting` is over."""
         alarms = [alarm.at for record in waiting if (alarm := self._alarm(record)) is not None]
         with contextlib.suppress(TimeoutError):
@@ -190,7 +192,7 @@ class Inbox:
                 await self._news.wait()
         self._news.clear()
 
-    def over(self, waiting: Iterable[StepRecord]) -> list[tuple[StepRecord, Attempt]]:
+    def find_expired(self, waiting: Iterable[StepRecord]) -> list[tuple[StepRecord, Attempt]]:
         """Return those of the steps `waiting` whose time is over, with what came of them."""
         now = asyncio.get_running_loop().time()
         found = [(record, self._alarm(record)) for record in waiting]
@@ -199,11 +201,11 @@ class Inbox:
     def _alarm(self, record: StepRecord) -> _Alarm | None:
         key = record.id, record.since
         if key not in self._alarms:
-            self._alarms[key] = _alarm(record)
+            self._alarms[key] = _make_alarm(record)
         return self._alarms[key]
 
 
-def _alarm(record: StepRecord) -> _Alarm | None:
+def _make_alarm(record: StepRecord) -> _Alarm | None:
     """Return the end of a step's wait; None where only an answer ends it."""
     wait = record.wait or {}
     seconds, deadline = wait.get("seconds"), wait.get("deadline")

@@ -85,7 +85,7 @@ class _Locks:
                 while not self._hold(key):  # noqa: ASYNC110 - other processes tell nobody that they are done
                     await asyncio.sleep(PAUSE)
                 try:
-                    free = await is_over(lock.keeper, patience)
+                    free = await wait_for_handler(lock.keeper, patience)
                     lock.keeper = None if free else lock.keeper
                     try:
                         yield free
@@ -132,8 +132,8 @@ class Turns:
     def __init__(self, shared: Shared | None = None) -> None:
         locks = _Locks(shared) if shared is None else _of_journals.setdefault(shared, _Locks(shared))
         self.lock: Final = locks.lock
-        self._rates: dict[Hashable, _Beginnings] = {}
-        self._own: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _Beginnings]]
+        self._rates: dict[Hashable, _StartTimes] = {}
+        self._own: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _StartTimes]]
         """The rates of event loops whose clock is one of their own."""
         self._own = weakref.WeakKeyDictionary()
 
@@ -147,7 +147,7 @@ class Turns:
         now = loop.time()
         is_real = abs(now - time.monotonic()) < SAME
         rates = self._rates if is_real else self._own.setdefault(loop, {})
-        beginnings = rates.setdefault((key, rate), _Beginnings(rate))
+        beginnings = rates.setdefault((key, rate), _StartTimes(rate))
         patience = 0.0 if not rate.wait else timeout
         begin = beginnings.reserve(now, patience)
         if patience is not None and begin - now > patience:
@@ -165,7 +165,7 @@ class Turns:
             raise
 
 
-class _Beginnings:
+class _StartTimes:
     """The times at which the latest steps begin that share one rate, in ascending order."""
 
     def __init__(self, rate: Rate) -> None:
@@ -190,7 +190,7 @@ class _Beginnings:
                 self._times.remove(begin)
 
 
-async def is_over(works: Working | None, timeout: float | None) -> bool:
+async def wait_for_handler(works: Working | None, timeout: float | None) -> bool:
     """Wait for a handler that was given up, if there `works` one; return whether it has come back."""
     if works is None:
         return True
@@ -201,7 +201,7 @@ async def is_over(works: Working | None, timeout: float | None) -> bool:
     return not works()
 
 
-async def came(what: Awaitable[Any], aborted: asyncio.Event) -> bool:
+async def wait_unless_cancelled(what: Awaitable[Any], aborted: asyncio.Event) -> bool:
     """Wait for something until the run is `aborted`; return whether it came; raises what it raises.
 
     What has not come by then is cancelled.
@@ -249,7 +249,7 @@ class Slots:
     """Runs may be in several event loops."""
 
     @contextlib.asynccontextmanager
-    async def one(self, priority: int, aborted: asyncio.Event) -> AsyncIterator[bool]:
+    async def take_slot(self, priority: int, aborted: asyncio.Event) -> AsyncIterator[bool]:
         """Take a slot, and give it back at last; yield whether there is one: not if `aborted` is set before."""
         if self.most is None or self in _HELD.get():
             yield True
@@ -258,7 +258,7 @@ class Slots:
         try:
             self._stand_in_line(place)
             if not place.has_slot:
-                await came(place.turn.wait(), aborted)
+                await wait_unless_cancelled(place.turn.wait(), aborted)
             held = _HELD.set((*_HELD.get(), self))
             try:
                 yield place.has_slot

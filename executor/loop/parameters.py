@@ -72,7 +72,7 @@ class Fillings:
         return {**found, "calls": self.calls}
 
 
-def checked_fillings(given: Any) -> Fillings:
+def check_fillings(given: Any) -> Fillings:
     """Return what a `fill` has returned; raises `InputError` for what are no fillings."""
     if not isinstance(given, Fillings):
         raise InputError(f"fill returned {shown(given)}", hint="return Fillings({parameter: value})")
@@ -97,7 +97,7 @@ def question_of(request: FillRequest) -> str:
     return f"{FILL}{request.record.id}"
 
 
-def by_hand(request: FillRequest, answer: Any) -> Fillings:
+def read_filling_answer(request: FillRequest, answer: Any) -> Fillings:
     """Return what somebody answers: values by name, or the value of the only parameter."""
     if isinstance(answer, Mapping):
         return Fillings(dict(answer))
@@ -115,19 +115,19 @@ EARLIER: Final = "earlier run"
 """The source of what a step of an earlier run returned."""
 UNDONE: Final = ", which is undone"
 """How the source ends of what a step had that is undone."""
-RETURNED: Final = "returned"
+RETURNED_PARAMETERS: Final = "returned"
 """The entry of a waiting step that says which of its values tools returned."""
 _NO_TEXT: Final = (bool, int, float, complex, Decimal, Enum, date, time, timedelta, UUID, type(None))
 
 
-def is_allowed_by_itself(
+def needs_no_approval(
     state: RunState, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
 ) -> bool:
     """Return whether nobody has to allow the step with these `values`, which came from `sources`."""
-    return not (record.needs_approval(action) or returned(state, record, action, values, sources))
+    return not (record.needs_approval(action) or find_returned_text(state, record, action, values, sources))
 
 
-def returned(
+def find_returned_text(
     state: RunState, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return the data parameters of an irreversible step whose values have text that tools returned.
@@ -149,7 +149,7 @@ def _is_returned(state: RunState, record: StepRecord, parameter: DataParameter, 
     """Return whether a value that came from `source` is one that a tool returned, or may be."""
     name = parameter.name
     if source == APPROVAL:
-        return record.wait is None or name in record.wait.get(RETURNED, ())
+        return record.wait is None or name in record.wait.get(RETURNED_PARAMETERS, ())
     if source == PLAN:
         return any(True for _ in references(record.plan.parameters.get(name)))
     if source == MEMORY:
@@ -164,11 +164,11 @@ def _is_returned(state: RunState, record: StepRecord, parameter: DataParameter, 
 
 def has_text(annotation: Any, value: Any, objects: Collection[str] = ()) -> bool:
     """Return whether `value` has free text: any that is no choice of its type, and no name of one of `objects`."""
-    texts = {text for text in _texts(value) if text.strip()} - set(objects)
-    return bool(texts) and not texts <= _choices(annotation)
+    texts = {text for text in _iterate_texts(value) if text.strip()} - set(objects)
+    return bool(texts) and not texts <= _find_choices(annotation)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iterate_texts(value: Any) -> Iterator[str]:
     """Yield the texts inside `value`; what nobody can look into is one."""
     if isinstance(value, _NO_TEXT):
         return
@@ -176,43 +176,43 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, Mapping):
         for key, each in value.items():
-            yield from _texts(key)
-            yield from _texts(each)
+            yield from _iterate_texts(key)
+            yield from _iterate_texts(each)
     elif isinstance(value, list | tuple | set | frozenset):
         for each in value:
-            yield from _texts(each)
+            yield from _iterate_texts(each)
     elif isinstance(value, BaseModel):
         for each in (*vars(value).values(), *(value.model_extra or {}).values()):
-            yield from _texts(each)
+            yield from _iterate_texts(each)
     else:
         yield repr(value)
 
 
-def _choices(annotation: Any) -> set[str]:
+def _find_choices(annotation: Any) -> set[str]:
     """Return the texts that a type offers to choose from, as far as its JSON schema says so."""
     try:
         schema = TypeAdapter(annotation).json_schema()
     except Exception:  # noqa: BLE001 - types are others' code: what has no schema offers nothing to choose from
         return set()
-    return {each for each in _offered(schema) if isinstance(each, str)}
+    return {each for each in _iterate_choices(schema) if isinstance(each, str)}
 
 
-def _offered(schema: Any) -> Iterator[Any]:
+def _iterate_choices(schema: Any) -> Iterator[Any]:
     if isinstance(schema, list):
         for each in schema:
-            yield from _offered(each)
+            yield from _iterate_choices(each)
     elif isinstance(schema, dict):
         found = schema.get("enum")
         yield from found if isinstance(found, list) else ()
         yield schema.get("const")
         for each in schema.values():
-            yield from _offered(each)
+            yield from _iterate_choices(each)
 
 
 _LAST: Final = frozenset({FILLED, DEFAULT})
 
 
-def open_in(state: RunState, record: StepRecord, action: Action) -> tuple[DataParameter, ...]:
+def find_open_parameters(state: RunState, record: StepRecord, action: Action) -> tuple[DataParameter, ...]:
     """Return the data parameters of a step that only a default has a value for, or nothing, and that are not fixed."""
     return tuple([each for each in action.data if not each.fixed and _is_open(state, record, action, each)])
 
@@ -222,7 +222,7 @@ def _is_open(state: RunState, record: StepRecord, action: Action, parameter: Dat
         return False
     try:
         with containment():
-            return _value(state, record, action, parameter)[1] in _LAST
+            return _find_value(state, record, action, parameter)[1] in _LAST
     except Missing:
         return parameter.name not in record.plan.parameters
     except Exception:  # noqa: BLE001 - said when the value is asked for
@@ -233,7 +233,7 @@ class Missing(ForethoughtError):
     """A data parameter has no value, or one that does not fit."""
 
 
-def filled(state: RunState, record: StepRecord, action: Action) -> tuple[dict[str, Any], dict[str, str]]:
+def fill_parameters(state: RunState, record: StepRecord, action: Action) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the data parameters of a step, and where each came from; raises `Missing`, with all that is amiss."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
@@ -241,8 +241,8 @@ def filled(state: RunState, record: StepRecord, action: Action) -> tuple[dict[st
     for parameter in action.data:
         try:
             with containment():
-                value, sources[parameter.name] = _value(state, record, action, parameter)
-                values[parameter.name] = typed(parameter, value)
+                value, sources[parameter.name] = _find_value(state, record, action, parameter)
+                values[parameter.name] = convert_value(parameter, value)
         except Missing as error:
             amiss.append(str(error))
         except Exception as error:  # noqa: BLE001 - validators and properties are others' functions
@@ -252,14 +252,14 @@ def filled(state: RunState, record: StepRecord, action: Action) -> tuple[dict[st
     return values, sources
 
 
-def _value(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> tuple[Any, str]:
+def _find_value(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> tuple[Any, str]:
     name = parameter.name
-    approved = _approved(state, record, action)
+    approved = _find_approved_values(state, record, action)
     if name in approved:
         return approved[name], APPROVAL
     if name in record.plan.parameters:
-        return resolved(state, record.plan.parameters[name]), PLAN
-    declared = _declared(state, record, action, parameter)
+        return resolve_references(state, record.plan.parameters[name]), PLAN
+    declared = _find_declared_value(state, record, action, parameter)
     if declared is not None:
         return declared
     for id_ in record.plan.undoes:
@@ -275,7 +275,9 @@ def _value(state: RunState, record: StepRecord, action: Action, parameter: DataP
     raise Missing(f"the parameter {name!r} of {record.step} has no value: {where}, and it has no default")
 
 
-def _declared(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> tuple[Any, str] | None:
+def _find_declared_value(
+    state: RunState, record: StepRecord, action: Action, parameter: DataParameter
+) -> tuple[Any, str] | None:
     """Return what the result holds that `parameter` is declared to come from, and whose it is, if there is one."""
     if parameter.source is None:
         return None
@@ -284,37 +286,37 @@ def _declared(state: RunState, record: StepRecord, action: Action, parameter: Da
     if provider is not None:
         return field_of(state.steps[provider], path), f"step {provider}"
     if str(fact) in state.plan.results:
-        return _field(state.plan.results[str(fact)], path, f"of {fact}"), EARLIER
+        return _follow_path(state.plan.results[str(fact)], path, f"of {fact}"), EARLIER
     return None
 
 
-def _approved(state: RunState, record: StepRecord, action: Action) -> Mapping[str, Any]:
+def _find_approved_values(state: RunState, record: StepRecord, action: Action) -> Mapping[str, Any]:
     """Return the values with which the step is to be approved, or has been begun since it was."""
     if record.wait and "parameters" in record.wait:
         found: Mapping[str, Any] = record.wait["parameters"]
         return found
-    if not record.attempts or is_allowed_by_itself(state, record, action, record.parameters, record.sources):
+    if not record.attempts or needs_no_approval(state, record, action, record.parameters, record.sources):
         return {}
     return record.parameters
 
 
-def resolved(state: RunState, value: Any) -> Any:
+def resolve_references(state: RunState, value: Any) -> Any:
     """Return `value` with references to results of earlier steps replaced by what they refer to."""
     match value:
         case str():
             whole = REFERENCE.fullmatch(value.strip())
             if whole:
-                return _referred(state, whole[1], whole[2] or "")
-            return REFERENCE.sub(lambda found: str(_referred(state, found[1], found[2] or "")), value)
+                return _follow_reference(state, whole[1], whole[2] or "")
+            return REFERENCE.sub(lambda found: str(_follow_reference(state, found[1], found[2] or "")), value)
         case dict():
-            return {key: resolved(state, each) for key, each in value.items()}
+            return {key: resolve_references(state, each) for key, each in value.items()}
         case list() | tuple():
-            return [resolved(state, each) for each in value]
+            return [resolve_references(state, each) for each in value]
         case _:
             return value
 
 
-def _referred(state: RunState, step: str, path: str) -> Any:
+def _follow_reference(state: RunState, step: str, path: str) -> Any:
     record = state.steps.get(step)
     if record is None:
         raise Missing(f"{{{{{step}.{path}}}}} refers to the step {step!r}, which does not exist")
@@ -325,10 +327,10 @@ def field_of(record: StepRecord, path: str) -> Any:
     """Return the field of the result of a step that `path` (`data.tasks.0.title`) leads to; raises `Missing`."""
     if record.result is None:
         raise Missing(f"the step {record.id!r} ({record.step}) has no result yet")
-    return _field(record.result, path, f"of step {record.id!r} ({record.step})")
+    return _follow_path(record.result, path, f"of step {record.id!r} ({record.step})")
 
 
-def _field(found: Any, path: str, whose: str) -> Any:
+def _follow_path(found: Any, path: str, whose: str) -> Any:
     """Return the field of a result that `path` leads to; raises `Missing`, which says `whose` result it is."""
     for part in filter(None, path.split(".")):
         match found:
@@ -345,7 +347,7 @@ def _field(found: Any, path: str, whose: str) -> Any:
     return found
 
 
-def typed(parameter: DataParameter, value: Any) -> Any:
+def convert_value(parameter: DataParameter, value: Any) -> Any:
     """Return `value` as the annotation of `parameter` has it; raises `Missing` where it does not fit."""
     if value is parameter.default:
         return value

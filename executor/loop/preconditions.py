@@ -9,9 +9,9 @@ from typing import Final
 from executor.events.events import Event, FactsSeen, Note, Provenance, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.observe.observe import Looked, Lookout, believe
+from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import literal_of
-from executor.observe.step_verdict import Expected, expected
+from executor.observe.step_verdict import Expected, expect_effects
 from executor.plans.suppositions import sensed_by, supposed
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
@@ -23,14 +23,14 @@ CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
 
 
 @dataclass(slots=True, eq=False)
-class Conditions:
+class StepConditions:
     """Compares the steps of one run with what is believed, and looks where that is not good enough."""
 
     state: RunState
     emit: Callable[[Event], None]
     lookout: Lookout
 
-    async def unmet(self, record: StepRecord, action: Action) -> str:
+    async def find_unmet(self, record: StepRecord, action: Action) -> str:
         """Return which condition of the step does not hold, as far as is known; looks where it must be seen to hold.
 
         All that is unknown is looked at, in the conditions of the step and in those of its conditional effects; for a
@@ -41,8 +41,8 @@ class Conditions:
         waited = record.status is not StepStatus.PENDING
         afresh = careful or (self.state.model == "reactive" and (waited or not self.state.has_goal))
         if beliefs.is_sure and not afresh:
-            return self.objection(record)
-        condition = self._condition(record)
+            return self.find_objection(record)
+        condition = self._combine_conditions(record)
         unknown = [fact for fact in beliefs.facts_of_effects(record.step) if beliefs.holds(fact) is None]
         if afresh:
             await self._look_afresh(condition, unknown, careful=careful)
@@ -50,14 +50,14 @@ class Conditions:
             unknown += [fact for fact in beliefs.facts_of(condition, {}) if beliefs.holds(fact) is None]
             await self._look([*unknown, *(beliefs.derived_of(condition) if unknown else ())])
         unseen = beliefs.doubtful(condition, careful=careful)
-        if unseen and not careful and self._suppose(record):
+        if unseen and not careful and self._adopt_suppositions(record):
             unseen = beliefs.doubtful(condition, careful=careful)
-        reason = self.objection(record)
+        reason = self.find_objection(record)
         if reason or not unseen:
             return reason
         return f"it rests on {unseen[0]}, which is {beliefs.note(unseen[0]).provenance.name.lower()}"
 
-    def _suppose(self, record: StepRecord) -> bool:
+    def _adopt_suppositions(self, record: StepRecord) -> bool:
         """Take to hold what the plan supposes and nobody knows; return whether there was anything."""
         notes = self.state.beliefs.supposing(supposed(record.plan.supposes))
         if notes:
@@ -67,7 +67,7 @@ class Conditions:
     async def look_ahead(self, record: StepRecord) -> None:
         """Look at what the next step rests on and would bring about: that may have come about by itself."""
         beliefs = self.state.beliefs
-        facts = beliefs.facts_of(self._condition(record), {})
+        facts = beliefs.facts_of(self._combine_conditions(record), {})
         changes = beliefs.simulation.changes(record.step)
         await self._look(dict.fromkeys([*facts, *changes.provided, *changes.removed]))
 
@@ -84,15 +84,15 @@ class Conditions:
             notes = [Note(fact, None, Provenance.UNKNOWN, failed[fact]) for fact in unsure]
             self.emit(FactsSeen(tuple(notes), "observed"))
 
-    def _condition(self, record: StepRecord) -> Formula:
+    def _combine_conditions(self, record: StepRecord) -> Formula:
         """Return what the action requires here, and the step itself beyond that."""
         required = self.state.beliefs.required(record.step)
-        return conjunction([required, self._stated(record)]) if record.plan.requires else required
+        return conjunction([required, self._read_stated_condition(record)]) if record.plan.requires else required
 
-    def _stated(self, record: StepRecord) -> Formula:
+    def _read_stated_condition(self, record: StepRecord) -> Formula:
         return self.state.reader.condition(record.plan.requires, CodePlace(f"step {record.id!r}"))
 
-    def objection(self, record: StepRecord) -> str:
+    def find_objection(self, record: StepRecord) -> str:
         """Return why the step cannot be done, as far as is known; nothing where it can."""
         beliefs = self.state.beliefs
         found = beliefs.simulation.objection(record.step)
@@ -102,18 +102,20 @@ class Conditions:
                 return f"it requires {parts[0]}, which was not seen to hold"
             found = None
         if found is None:
-            return self._stated_objection(record) if record.plan.requires else ""
+            return self._find_stated_objection(record) if record.plan.requires else ""
         return found.misfit or f"it requires {found.condition}, which does not hold"
 
-    def _stated_objection(self, record: StepRecord) -> str:
+    def _find_stated_objection(self, record: StepRecord) -> str:
         """Return what the step itself requires, beyond its action, and does not hold."""
-        lacking = [str(part) for part in conjuncts(self._stated(record)) if not self.state.beliefs.is_true(part)]
+        lacking = [
+            str(part) for part in conjuncts(self._read_stated_condition(record)) if not self.state.beliefs.is_true(part)
+        ]
         return f"the step requires {lacking[0]}, which does not hold" if lacking else ""
 
-    def wanted(self, record: StepRecord) -> Expected:
+    def expect_now(self, record: StepRecord) -> Expected:
         """Return what the step, which can be applied, should change, as far as its action and its plan say."""
-        found = expected(self.state.beliefs, record.step)
-        asked = self._asked(record)
+        found = expect_effects(self.state.beliefs, record.step)
+        asked = self._find_sensed_facts(record)
         found = replace(found, asked=asked) if asked else found
         if not record.plan.expects:
             return found
@@ -124,24 +126,24 @@ class Conditions:
         looks = tuple([fact for each in others for fact in beliefs.facts_of(each, {})])
         return replace(found, facts=facts, changed=changed, conditions=tuple(others), looks=looks)
 
-    def _asked(self, record: StepRecord) -> tuple[Atom, ...]:
+    def _find_sensed_facts(self, record: StepRecord) -> tuple[Atom, ...]:
         """Return the facts that are unknown and of which the step says whether they hold."""
         patterns = sensed_by(self.state.domain, record.step)
         unknown = self.state.beliefs.unknown if patterns else ()
         return tuple([fact for fact in unknown if any(pattern.matches(fact) for pattern in patterns)])
 
-    async def expected(self, record: StepRecord) -> Expected:
+    async def expect_after_look(self, record: StepRecord) -> Expected:
         """Return the same; items that are changed in place are looked at before."""
-        wanted = self.wanted(record)
+        wanted = self.expect_now(record)
         blank = [item for item, version in wanted.items.items() if version is None and self.lookout.can_see(item)]
         if blank:
             await self._look(blank)
-            wanted = self.wanted(record)
+            wanted = self.expect_now(record)
         return wanted
 
-    async def _look(self, facts: Iterable[Atom]) -> Looked:
+    async def _look(self, facts: Iterable[Atom]) -> LookResult:
         """Look at those of `facts` that somebody can see."""
         visible = [fact for fact in facts if self.lookout.can_see(fact)]
-        looked = await self.lookout.look(visible, self.state.beliefs) if visible else Looked()
-        believe(looked, self.state.beliefs, self.emit, "observed")
+        looked = await self.lookout.look(visible, self.state.beliefs) if visible else LookResult()
+        adopt_look(looked, self.state.beliefs, self.emit, "observed")
         return looked

@@ -10,12 +10,12 @@ from typing import Final
 from executor.events.events import Event, RunEnded, RunStatus, StepReturned, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.aftermath import Another, with_all_created
+from executor.loop.aftermath import NextAttempt, check_created_objects
 from executor.loop.attempt import Attempt
-from executor.loop.dispatch import SINGLE, Agenda, Inbox, defer, linearise
-from executor.loop.run_ending import ended, reached, waiting
+from executor.loop.dispatch import SINGLE, Agenda, Inbox, defer_irreversible, linearise
+from executor.loop.run_ending import end_at_goal, end_run, end_waiting
 from executor.loop.step import Stepper
-from executor.observe.goal import Verdict, looked_at
+from executor.observe.goal import Verdict, look_at_goal
 from executor.observe.step_verdict import Expected
 from executor.plans.partial_order import edges
 from executor.recovery.hierarchy import permits, task_order
@@ -27,7 +27,7 @@ from executor.tools.results import ActionResult
 from executor.tools.returned_values import result_from
 
 INTERRUPTED: Final = "interrupted"
-NEVER: Final = (-1, -1, -1)
+OUTDATED: Final = (-1, -1, -1)
 NOTHING = Expected({}, frozenset(), frozenset(), {})
 
 
@@ -48,11 +48,11 @@ class Loop:
     inbox: Inbox = field(init=False, default_factory=Inbox)
     supervisor: Supervisor = field(init=False)
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
-    _back: list[str] = field(init=False, default_factory=list)
+    _tasks_over: list[str] = field(init=False, default_factory=list)
     """Those of the steps in tasks that are over."""
-    _arranged: tuple[int, int, int] = field(init=False, default=NEVER)
+    _agenda_version: tuple[int, int, int] = field(init=False, default=OUTDATED)
     """How often the plan had changed, steps in doubt been settled, and others passed over, when the agenda was made."""
-    _surprised: int = field(init=False, default=-1)
+    _surprises_seen: int = field(init=False, default=-1)
 
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
@@ -65,59 +65,59 @@ class Loop:
         When it is broken off, so are the steps at work.
         """
         try:
-            return await self._driven()
+            return await self._run_until_end()
         finally:
             for task in self._tasks.values():
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def _driven(self) -> RunEnded:
+    async def _run_until_end(self) -> RunEnded:
         self.supervisor.take_up()
-        self._answered()
-        await self._settle()
+        self._resume_answered()
+        await self._settle_returned()
         while True:
-            await self._react()
-            self._arrange()
-            await self._begin()
+            await self._skip_ahead()
+            self._update_agenda()
+            await self._begin_ready_steps()
             if self._tasks:
                 if not await self.supervisor.patched_meanwhile():
-                    await self._next()
+                    await self._wait_for_step()
                 continue
-            if self._arranged == NEVER:
+            if self._agenda_version == OUTDATED:
                 continue
-            end = await self._idle()
+            end = await self._act_while_idle()
             if end is not None:
                 return end
 
-    async def _settle(self) -> bool:
+    async def _settle_returned(self) -> bool:
         """Look at what came of steps on which nobody is at work here any more; return whether there are any.
 
         Their handlers have answered, or somebody has outside, or the process that drove the run before stopped.
         """
-        found = [record for record in self._records(StepStatus.RUNNING) if record.id not in self._tasks]
+        found = [record for record in self._steps_with_status(StepStatus.RUNNING) if record.id not in self._tasks]
         for record in found:
-            await self._look_after(record, _what_came(record))
+            await self._look_after(record, _recover_attempt(record))
         return bool(found)
 
     async def _look_after(self, record: StepRecord, got: Attempt) -> None:
         """Say what came of a step, or do it again."""
         action = self.state.domain.actions[record.step.action]
-        if got.crashed and "read_only" in action.tags and self._wanted(record) is not NOTHING:
-            self._start(record)  # what it returned is lost, and somebody may take it
+        if got.crashed and "read_only" in action.tags and self._expect_effects(record) is not NOTHING:
+            self._start_task(record)  # what it returned is lost, and somebody may take it
             return
         skills = () if record.wait is not None else self.stepper.world.skills.get(action.name, ())
         policy = self.stepper.policy_of(record)
-        another = await self.stepper.aftermath.ended(record, got, self._wanted(record), policy, skills)
+        another = await self.stepper.aftermath.end_attempt(record, got, self._expect_effects(record), policy, skills)
         if another is None:
-            self._ended(record.id)
+            self._note_step_over(record.id)
         else:
-            self._start(record, another)
+            self._start_task(record, another)
 
-    def _wanted(self, record: StepRecord) -> Expected:
+    def _expect_effects(self, record: StepRecord) -> Expected:
         simulation = self.state.beliefs.simulation
-        return NOTHING if simulation.objection(record.step) else self.stepper.conditions.wanted(record)
+        return NOTHING if simulation.objection(record.step) else self.stepper.conditions.expect_now(record)
 
-    async def _react(self) -> None:
+    async def _skip_ahead(self) -> None:
         """In a reactive run, go on from the furthest point of the plan that works as things are, after a look."""
         state = self.state
         if state.model != "reactive" or state.is_undoing or self.supervisor.passed or not state.has_goal:
@@ -125,30 +125,30 @@ class Loop:
         pending = state.pending()
         if pending and not (self._tasks or self._must_pause):
             await self.stepper.conditions.look_ahead(pending[0])
-        if self._surprised == state.surprises:
+        if self._surprises_seen == state.surprises:
             return
-        self._surprised = state.surprises
+        self._surprises_seen = state.surprises
         start = self.ladder.options.furthest()
         if start:
             self.ladder.replanning.skip(start)
         elif start is None and not self.supervisor.is_called:
-            why = self.stepper.conditions.objection(pending[0]) if pending else ""
-            self.stepper.replanning.append("nothing of the plan works any more" + (f": {why}" if why else ""))
+            why = self.stepper.conditions.find_objection(pending[0]) if pending else ""
+            self.stepper.replanning_requests.append("nothing of the plan works any more" + (f": {why}" if why else ""))
 
-    def _arrange(self) -> None:
+    def _update_agenda(self) -> None:
         """Make the agenda anew where the plan has changed, a doubt was settled, or a failed step is passed over."""
         now = self.state.changes, self.state.settled, len(self.supervisor.passed)
-        if self._arranged == now:
+        if self._agenda_version == now:
             return
-        self._arranged = now
-        left = self._records(StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+        self._agenda_version = now
+        left = self._steps_with_status(StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
         if self.supervisor.passed:
             possible = {record.id for record in self.ladder.options.possible()}
             left = [record for record in left if record.status is not StepStatus.PENDING or record.id in possible]
         begun = {record.id for record in left if record.status is not StepStatus.PENDING}
-        self.agenda = Agenda(self.state.model, *self._ordered(left), begun)
+        self.agenda = Agenda(self.state.model, *self._order_steps(left), begun)
 
-    def _ordered(self, left: Sequence[StepRecord]) -> tuple[list[str], Mapping[str, Collection[str]]]:
+    def _order_steps(self, left: Sequence[StepRecord]) -> tuple[list[str], Mapping[str, Collection[str]]]:
         """Return the ids of the steps that are `left` in their order, and what each waits for.
 
         In a model that takes one step at a time, that is nothing: the order says it all.
@@ -161,10 +161,10 @@ class Loop:
             return order, {}
         before: Mapping[str, Collection[str]] = edges(state.beliefs.problem, [record.plan for record in left])
         if can_defer:
-            return self._deferred(order, before, late)
+            return self._defer_irreversible(order, before, late)
         return order, before
 
-    def _deferred(
+    def _defer_irreversible(
         self, order: list[str], before: Mapping[str, Collection[str]], late: set[str]
     ) -> tuple[list[str], Mapping[str, Collection[str]]]:
         """Return the same with the irreversible steps, those in `late`, as late as can be."""
@@ -172,27 +172,27 @@ class Loop:
         tasks = {} if state.hierarchy is None else task_order(state, order)
         nodes = [*(each for each in tasks if each not in set(order)), *order]
         waiting = {each: {*before.get(each, ()), *tasks.get(each, ())} for each in nodes}
-        deferred = defer(nodes, waiting, late)
+        deferred = defer_irreversible(nodes, waiting, late)
         if state.model not in SINGLE:
             return order, deferred
         line = [each for each in linearise(nodes, deferred) if each in set(order)]
         fits = len(line) == len(order) and (state.hierarchy is None or (bool(tasks) and permits(state, line)))
         return line if fits else order, {}
 
-    async def _begin(self) -> None:
+    async def _begin_ready_steps(self) -> None:
         """Begin the steps that may begin now; alone, a step is done right here."""
         if self._must_pause:
             return
-        while ids := self.agenda.take(len(self._tasks), self.most, self._is_barred):
-            if len(ids) == 1 and not self._tasks and not self._records(StepStatus.WAITING):
+        while ids := self.agenda.take_ready(len(self._tasks), self.most, self._is_barred):
+            if len(ids) == 1 and not self._tasks and not self._steps_with_status(StepStatus.WAITING):
                 await self.stepper.carry_out(self.state.steps[ids[0]])
-                self._ended(ids[0])
+                self._note_step_over(ids[0])
                 await asyncio.sleep(0)  # handlers that never wait would hold up the event loop for the whole plan
                 if self._must_pause or self.state.model == "reactive":
                     return
                 continue
             for id_ in ids:
-                self._start(self.state.steps[id_])
+                self._start_task(self.state.steps[id_])
 
     def _is_barred(self, id_: str) -> bool:
         """Return whether a step is held, or was put back and its task has yet to be seen to be over."""
@@ -210,119 +210,119 @@ class Loop:
             return True
         return self.supervisor.is_called or bool(self.supervisor.limits.passed())
 
-    def _start(self, record: StepRecord, another: Another | None = None) -> None:
+    def _start_task(self, record: StepRecord, another: NextAttempt | None = None) -> None:
         task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record, another))
-        task.add_done_callback(lambda _: self._came_back(record.id))
+        task.add_done_callback(lambda _: self._note_task_over(record.id))
 
-    def _came_back(self, id_: str) -> None:
-        self._back.append(id_)
+    def _note_task_over(self, id_: str) -> None:
+        self._tasks_over.append(id_)
         self.inbox.wake()
 
-    def _ended(self, id_: str) -> None:
+    def _note_step_over(self, id_: str) -> None:
         status = self.state.steps[id_].status
         if status.is_done:
-            self.agenda.done(id_)
+            self.agenda.note_done(id_)
         elif status is StepStatus.PENDING:
-            self._arranged = NEVER  # it was not begun after all, and stands in the agenda again
+            self._agenda_version = OUTDATED  # it was not begun after all, and stands in the agenda again
         else:
-            self.agenda.begun(id_)
+            self.agenda.note_begun(id_)
 
-    async def _next(self) -> None:
+    async def _wait_for_step(self) -> None:
         """Wait until a step ends, something comes from outside, or the time of a waiting step is over."""
         self._hand_over()
-        await self.inbox.news(self._records(StepStatus.WAITING))
-        back, self._back = self._back, []
+        await self.inbox.wait_for_news(self._steps_with_status(StepStatus.WAITING))
+        back, self._tasks_over = self._tasks_over, []
         for id_ in back:
             self._tasks.pop(id_).result()
-            self._ended(id_)
-        await self._go_on()
+            self._note_step_over(id_)
+        await self._look_after_news()
 
-    async def _go_on(self) -> None:
+    async def _look_after_news(self) -> None:
         """Go on with the steps for which something has come, or whose time is over."""
-        self._answered()
-        for record, got in self.inbox.over(self._records(StepStatus.WAITING)):
+        self._resume_answered()
+        for record, got in self.inbox.find_expired(self._steps_with_status(StepStatus.WAITING)):
             if record.id not in self._tasks:
                 await self._look_after(record, got)
-        await self._settle()
+        await self._settle_returned()
 
-    async def _idle(self) -> RunEnded | None:
+    async def _act_while_idle(self) -> RunEnded | None:
         """Do what is to be done while no step is at work; return the end of the run, if it is that."""
-        if await self._settle():
+        if await self._settle_returned():
             return None
-        stopped = self._stopped()
+        stopped = self._end_if_stopped()
         if stopped is not None:
             return stopped
         if self.supervisor.is_needed:
             return await self.supervisor.recover()
         if self.agenda.has_ready(self._is_held):
             return await self.supervisor.overspent()
-        if self._records(StepStatus.WAITING) or self.agenda.has_ready(lambda _: False):
-            return None if await self._wait() else waiting(self.state)
-        return None if self._follow() else await self._finish()
+        if self._steps_with_status(StepStatus.WAITING) or self.agenda.has_ready(lambda _: False):
+            return None if await self._wait_for_answer() else end_waiting(self.state)
+        return None if self._follow_policy() else await self._check_goal()
 
-    def _stopped(self) -> RunEnded | None:
+    def _end_if_stopped(self) -> RunEnded | None:
         """Return the end of a run that somebody has called off, or interrupted."""
         if self.stepper.aborted.is_set():
-            return ended(self.state, RunStatus.CANCELLED, "called off")
-        return ended(self.state, RunStatus.WAITING, INTERRUPTED) if self.interrupted else None
+            return end_run(self.state, RunStatus.CANCELLED, "called off")
+        return end_run(self.state, RunStatus.WAITING, INTERRUPTED) if self.interrupted else None
 
-    def _follow(self) -> bool:
+    def _follow_policy(self) -> bool:
         """Take the next step of the policy that is followed, if one is; return whether there is one, or is to be."""
         following = self.ladder.following
         if not following.is_due:
             return False
         if not following.go_on() and following.is_lost():
-            self.stepper.replanning.append(UNFORESEEN)
-        return not following.is_due or bool(self.stepper.replanning)
+            self.stepper.replanning_requests.append(UNFORESEEN)
+        return not following.is_due or bool(self.stepper.replanning_requests)
 
-    async def _wait(self) -> bool:
+    async def _wait_for_answer(self) -> bool:
         """Wait for a timer or, where the run stays, for an answer from outside; return whether to go on."""
-        if self._answered() or self._hand_over():
+        if self._resume_answered() or self._hand_over():
             return True
-        records = self._records(StepStatus.WAITING)
-        if not self.stay and not self.inbox.expects(records):
+        records = self._steps_with_status(StepStatus.WAITING)
+        if not self.stay and not self.inbox.is_expecting(records):
             return False
-        await self.inbox.news(records)
-        await self._go_on()
+        await self.inbox.wait_for_news(records)
+        await self._look_after_news()
         return True
 
-    def _answered(self) -> bool:
+    def _resume_answered(self) -> bool:
         """Begin again with steps whose question was answered meanwhile, or that were held; return whether any does."""
         found = [
             record
-            for record in self._records(StepStatus.WAITING)
-            if self._is_answered(record) and record.id not in self._tasks and not self._is_held(record.id)
+            for record in self._steps_with_status(StepStatus.WAITING)
+            if self._has_answer(record) and record.id not in self._tasks and not self._is_held(record.id)
         ]
         for record in found:
-            self._start(record)
+            self._start_task(record)
         return bool(found)
 
-    def _is_answered(self, record: StepRecord) -> bool:
+    def _has_answer(self, record: StepRecord) -> bool:
         wait = record.wait or {}
         return bool(wait.get("held")) or wait.get("question") in self.state.answers
 
     def _hand_over(self) -> bool:
         """Give waiting steps what came for them early; return whether there are any."""
-        found = list(self.inbox.early(self._records(StepStatus.WAITING)))
+        found = list(self.inbox.take_early_results(self._steps_with_status(StepStatus.WAITING)))
         for record, result in found:
             self.complete(record.id, result)
         return bool(found)
 
-    async def _finish(self) -> RunEnded | None:
+    async def _check_goal(self) -> RunEnded | None:
         """Look whether the goal holds; None where the run goes on to reach it."""
         if self.state.is_undoing:
             return await self.supervisor.undone()
-        look = await looked_at(self.state, self.stepper.lookout, self.emit)
+        look = await look_at_goal(self.state, self.stepper.lookout, self.emit)
         if self.state.wants_plan:
             return None
         is_for_its_steps = not (self.state.has_aim or self.state.dropped)
         if look.verdict is Verdict.UNEXPLAINED:
-            return ended(self.state, RunStatus.FAILED, look.reason)
+            return end_run(self.state, RunStatus.FAILED, look.reason)
         if look.verdict is Verdict.MISSING or (is_for_its_steps and self.state.pending()):
             return await self.supervisor.missed()
-        return reached(self.state, look)
+        return end_at_goal(self.state, look)
 
-    def _records(self, *wanted: StepStatus) -> list[StepRecord]:
+    def _steps_with_status(self, *wanted: StepStatus) -> list[StepRecord]:
         return self.state.with_status(*wanted)
 
     def wake(self) -> None:
@@ -339,21 +339,23 @@ class Loop:
         """Take the answer that a waiting step has got from outside: it is kept at once."""
         record = self.state.steps[step]
         action = self.state.domain.actions[record.step.action]
-        got = with_all_created(self.state, record, action, Attempt(result))
+        got = check_created_objects(self.state, record, action, Attempt(result))
         self.emit(StepReturned(step, data_of(got.result), raised=got.result.error if got.raised else ""))
         self.inbox.wake()
 
     def announce(self, event: str, result: ActionResult) -> int:
         """Give `result` to the steps that wait for `event`, or else to the first that will; return how many wait."""
-        found = [each.id for each in self._records(StepStatus.WAITING) if (each.wait or {}).get("event") == event]
+        found = [
+            each.id for each in self._steps_with_status(StepStatus.WAITING) if (each.wait or {}).get("event") == event
+        ]
         for id_ in found:
             self.complete(id_, result)
         if not found:
-            self.inbox.keep(event, result)
+            self.inbox.keep_early_result(event, result)
         return len(found)
 
 
-def _what_came(record: StepRecord) -> Attempt:
+def _recover_attempt(record: StepRecord) -> Attempt:
     """Return what came of the latest attempt at a step, as far as that was kept."""
     if record.result is None:
         reason = "the process stopped while it was being done"

@@ -25,26 +25,26 @@ from executor.events.events import (
     StepStatus,
     StepWaiting,
 )
-from executor.events.plan_outline import outline_of
+from executor.events.plan_outline import outline_plan
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.aftermath import Aftermath, Another, chosen, pause
-from executor.loop.attempt import HELD_BACK, Attempt, Performer, call_of, passes
-from executor.loop.locks_and_rates import HeldBack, came
+from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
+from executor.loop.attempt import HELD_BACK, Attempt, Performer, call_of, run_check
+from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.parameters import (
     Fill,
     Fillings,
     FillRequest,
     Missing,
-    by_hand,
-    checked_fillings,
-    filled,
-    is_allowed_by_itself,
-    open_in,
+    check_fillings,
+    convert_value,
+    fill_parameters,
+    find_open_parameters,
+    needs_no_approval,
     question_of,
-    typed,
+    read_filling_answer,
 )
-from executor.loop.preconditions import Conditions
+from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
 from executor.observe.step_verdict import Expected
 from executor.tools.containment import OutOfTime, containment, said, within
@@ -62,7 +62,7 @@ Filled = tuple[dict[str, Any], dict[str, str]]
 """Values of data parameters, and where each came from."""
 
 
-class _Unchosen(Exception):
+class _NoSkillChosen(Exception):
     """The policy of a step does not say which of its handlers is called."""
 
 
@@ -102,7 +102,7 @@ class Stepper:
     asker: Asker
     aborted: asyncio.Event
     """Set when the run is called off."""
-    replanning: list[str]
+    replanning_requests: list[str]
     """Why handlers asked for another plan."""
     rng: random.Random
     client: Client | None = None
@@ -111,12 +111,12 @@ class Stepper:
     """Says whether a step is irreversible, and not to be begun now."""
     paused: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     """Set when no step is to be begun any more: who is asked whether one may be, or how, is not waited for."""
-    conditions: Conditions = field(init=False)
+    conditions: StepConditions = field(init=False)
     aftermath: Aftermath = field(init=False)
     _contexts: dict[str, Context] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.conditions = Conditions(self.state, self.emit, self.lookout)
+        self.conditions = StepConditions(self.state, self.emit, self.lookout)
         self.aftermath = Aftermath(self.world, self.state, self.emit, self.lookout, self.aborted)
 
     def abort(self) -> None:
@@ -131,7 +131,7 @@ class Stepper:
         policy = self.world.policy_of(record.step.action)
         return policy if record.plan.policy is None else record.plan.policy.over(policy)
 
-    async def carry_out(self, record: StepRecord, another: Another | None = None) -> None:
+    async def carry_out(self, record: StepRecord, another: NextAttempt | None = None) -> None:
         """Do the step of `record`, as often as its policy allows: it ends or waits, or the run is called off.
 
         With `another`, an attempt was made before that failed. Nothing is done where the run is called off before it is
@@ -139,59 +139,59 @@ class Stepper:
         """
         slots, priority, plan = self.performer.slots, self.state.plan.metadata.priority, self.state.changes
         if slots.most is None:
-            await self._carry_out(record, another, plan)
+            await self._carry_out_in_turn(record, another, plan)
             return
-        async with slots.one(priority, self.aborted) as may_begin:
+        async with slots.take_slot(priority, self.aborted) as may_begin:
             if may_begin:
-                await self._carry_out(record, another, plan)
+                await self._carry_out_in_turn(record, another, plan)
             elif another is not None:
                 self.emit(another.otherwise)
 
-    async def _carry_out(self, record: StepRecord, another: Another | None, plan: int) -> None:
+    async def _carry_out_in_turn(self, record: StepRecord, another: NextAttempt | None, plan: int) -> None:
         action = self.world.model.actions[record.step.action]
-        reason = await self._not_now(record, action)
+        reason = await self._find_obstacle(record, action)
         if not (reason or self.asker.fill is None or self._is_overtaken(another, plan)):
-            answer = await self._filled_in(record, action, self.asker.fill)
+            answer = await self._fill_open_parameters(record, action, self.asker.fill)
             if answer is None or (another is None and self.paused.is_set()):
                 return
             reason = answer
         if self._is_overtaken(another, plan):
             return
         try:
-            values, sources = ({}, {}) if reason else filled(self.state, record, action)
+            values, sources = ({}, {}) if reason else fill_parameters(self.state, record, action)
         except Missing as error:
             reason = str(error)
         if reason:
-            self._failed(record, reason, another)
+            self._end_as_failed(record, reason, another)
             return
-        refused = await self._refusal(
+        refused = await self._ask_for_approval(
             record, action, (values, sources), self.paused if another is None else self.aborted
         )
         if refused is None or self._is_overtaken(another, plan):
             return
         if refused:
-            self._failed(record, refused, another, repeatable=False)
+            self._end_as_failed(record, refused, another, repeatable=False)
             return
         if another is None and self.state.is_irreversible(record) and self.state.is_asking_beside(record):
             # an approval that was given stays given: it is asked for once, with these values
             question = (record.wait or {}).get("question") or f"approve:{record.id}"
             self.emit(StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
             return
-        await self._tried(record, action, (values, sources), another, plan)
+        await self._try_step(record, action, (values, sources), another, plan)
 
-    async def _filled_in(self, record: StepRecord, action: Action, fill: Fill) -> str | None:
+    async def _fill_open_parameters(self, record: StepRecord, action: Action, fill: Fill) -> str | None:
         """Have the open parameters filled; return why they cannot be, None where somebody has yet to say."""
-        parameters = open_in(self.state, record, action)
+        parameters = find_open_parameters(self.state, record, action)
         if not parameters:
             return ""
         names = {each.name for each in parameters}
         try:
             rest = replace(action, data=tuple([each for each in action.data if each.name not in names]))
-            values, _ = filled(self.state, record, rest)
+            values, _ = fill_parameters(self.state, record, rest)
             asked = asyncio.ensure_future(
-                self._fillings(FillRequest(record, action, parameters, values, self.state), fill)
+                self._ask_for_fillings(FillRequest(record, action, parameters, values, self.state), fill)
             )
-            got = asked.result() if await came(asked, self.aborted) else None
+            got = asked.result() if await wait_unless_cancelled(asked, self.aborted) else None
             if got is None:
                 return None
             with containment():
@@ -201,13 +201,13 @@ class Stepper:
         self.emit(ParametersFilled(record.id, values, got.thought, got.marked, got.spent))
         return ""
 
-    async def _fillings(self, request: FillRequest, fill: Fill) -> Fillings | None:
+    async def _ask_for_fillings(self, request: FillRequest, fill: Fill) -> Fillings | None:
         """Return what `fill` or, where it asks, somebody else fills in; None while nobody has answered."""
         question = question_of(request)
         answer = self.state.answers.get(question)
         if answer is None:
             with containment():
-                got = checked_fillings(await fill(request))
+                got = check_fillings(await fill(request))
             if not got.question:
                 return got
             if any(got.spent.values()):
@@ -215,29 +215,29 @@ class Stepper:
             asked = asyncio.ensure_future(
                 self.asker.answer(Asked(question, request.record.id, got.question, (), got.known))
             )
-            if not await came(asked, self.paused):
+            if not await wait_unless_cancelled(asked, self.paused):
                 return None
             answer = asked.result()
         if answer is None:
             if request.record.status is not StepStatus.SKIPPED:
                 self.emit(StepWaiting(request.record.id, {"question": question}, 0.0))
             return None
-        return by_hand(request, answer)
+        return read_filling_answer(request, answer)
 
-    def _is_overtaken(self, another: Another | None, plan: int) -> bool:
+    def _is_overtaken(self, another: NextAttempt | None, plan: int) -> bool:
         """Return whether the plan has changed since it had changed so many times, and no attempt was made yet."""
         return another is None and self.state.changes != plan
 
-    async def _tried(
-        self, record: StepRecord, action: Action, filled_in: Filled, another: Another | None, plan: int
+    async def _try_step(
+        self, record: StepRecord, action: Action, filled_in: Filled, another: NextAttempt | None, plan: int
     ) -> None:
         """Make attempts at the step until one is the last."""
         policy, skills, reason = self.policy_of(record), self.world.skills[action.name], ""
         try:
-            skill = self._chosen(record, another.skills if another else skills, policy)
+            skill = self._choose_skill(record, another.skills if another else skills, policy)
             while not reason:
-                wanted = await self.conditions.expected(record)
-                reason = await self._checked(record, action, filled_in[0], policy)
+                wanted = await self.conditions.expect_after_look(record)
+                reason = await self._run_check(record, action, filled_in[0], policy)
                 if self._is_overtaken(another, plan):
                     return
                 if reason or self.aborted.is_set():
@@ -246,21 +246,21 @@ class Stepper:
                 if another is None:
                     return
                 self._check_held_back(record, another, plan)
-                skill = await self._again(record, another.skills, policy)
+                skill = await self._prepare_next_attempt(record, another.skills, policy)
                 self._check_held_back(record, another, plan)
-                reason = await self.conditions.unmet(record, action)
-        except _Unchosen as error:
+                reason = await self.conditions.find_unmet(record, action)
+        except _NoSkillChosen as error:
             reason = str(error)
         except HeldBack:
             if another is not None and not self.aborted.is_set():
                 self.emit(replace(another.otherwise, status=StepStatus.PENDING))
                 return
         if reason:
-            self._failed(record, reason, another)
+            self._end_as_failed(record, reason, another)
         elif another is not None:
             self.emit(another.otherwise)
 
-    def _is_held_back(self, record: StepRecord, another: Another | None, plan: int) -> bool:
+    def _is_held_back(self, record: StepRecord, another: NextAttempt | None, plan: int) -> bool:
         """Return whether an irreversible step must not begin now, nor be tried again.
 
         It waits for steps that a patch has brought, for answers to questions about other steps, and until failures are
@@ -271,28 +271,30 @@ class Stepper:
         stopped = self.paused if another is None else self.aborted
         return stopped.is_set() or self.state.changes != plan or self.is_held(record.id)
 
-    def _check_held_back(self, record: StepRecord, another: Another | None, plan: int) -> None:
+    def _check_held_back(self, record: StepRecord, another: NextAttempt | None, plan: int) -> None:
         """Raise `HeldBack` where an irreversible step must not begin now."""
         if self._is_held_back(record, another, plan):
             raise HeldBack
 
-    def _failed(self, record: StepRecord, reason: str, another: Another | None, *, repeatable: bool = True) -> None:
+    def _end_as_failed(
+        self, record: StepRecord, reason: str, another: NextAttempt | None, *, repeatable: bool = True
+    ) -> None:
         """Say that a step has failed before an attempt; `another` says what came of the one before, if any."""
         if another is None:
             self.emit(StepEnded(record.id, StepStatus.FAILED, reason, repeatable=repeatable))
         else:
             self.emit(replace(another.otherwise, reason=f"{another.otherwise.reason}; {reason}"))
 
-    async def _refusal(
+    async def _ask_for_approval(
         self, record: StepRecord, action: Action, filled_in: Filled, stopped: asyncio.Event
     ) -> str | None:
         """Return why the step is not allowed; None where nobody has said yet, or the run was `stopped` meanwhile."""
-        if self.asker.permit is None and is_allowed_by_itself(self.state, record, action, *filled_in):
+        if self.asker.permit is None and needs_no_approval(self.state, record, action, *filled_in):
             return ""
         asked = asyncio.ensure_future(self.asker.approval(record, action, *filled_in))
-        return asked.result() if await came(asked, stopped) else None
+        return asked.result() if await wait_unless_cancelled(asked, stopped) else None
 
-    async def _checked(
+    async def _run_check(
         self, record: StepRecord, action: Action, values: Mapping[str, Any], policy: ExecutionPolicy
     ) -> str:
         """Return why the check of the action does not let the step begin; nothing where it does, or there is none."""
@@ -300,20 +302,20 @@ class Stepper:
         if check is None:
             return ""
         try:
-            context = self._context(record, record.attempts + 1)
-            arguments = await self._objects(record, action, check, policy)
-            return await passes(check, arguments | {**values}, context, policy.timeout)
+            context = self._make_context(record, record.attempts + 1)
+            arguments = await self._load_objects(record, action, check, policy)
+            return await run_check(check, arguments | {**values}, context, policy.timeout)
         except InputError as error:
             return str(error)
         finally:
             self._contexts.pop(record.id, None)
 
-    async def _not_now(self, record: StepRecord, action: Action) -> str:
+    async def _find_obstacle(self, record: StepRecord, action: Action) -> str:
         """Return why the step cannot be done; nothing where it can."""
-        reason = await self.conditions.unmet(record, action)
+        reason = await self.conditions.find_unmet(record, action)
         if not reason and self.state.has_failed_here(record.step):
             reason = "it has failed before in this very state"
-        reason = reason or self.state.why_not_again(record)
+        reason = reason or self.state.find_bar(record)
         if not reason and not self.world.skills.get(action.name):
             reason = f"{action.name} has no handler"
         return reason
@@ -326,9 +328,9 @@ class Stepper:
         wanted: Expected,
         filled_in: Filled,
         *,
-        another: Another | None,
+        another: NextAttempt | None,
         plan: int,
-    ) -> Another | None:
+    ) -> NextAttempt | None:
         """Call the handler once, and look; return whether another attempt is to be made.
 
         A reversible step begins before its objects are loaded, and before it waits for its lock and its rate. An
@@ -338,7 +340,9 @@ class Stepper:
         is_irreversible, number = self.state.is_irreversible(record), record.attempts + 1
 
         def start() -> None:
-            if is_irreversible and (self._is_held_back(record, another, plan) or self.conditions.objection(record)):
+            if is_irreversible and (
+                self._is_held_back(record, another, plan) or self.conditions.find_objection(record)
+            ):
                 raise HeldBack
             self.emit(StepStarted(record.id, number, skill.name, self.state.key_of(record), *filled_in))
 
@@ -348,18 +352,18 @@ class Stepper:
         begin = start if is_irreversible else lambda: None
         try:
             try:
-                arguments = await self._objects(record, skill.action, skill.function, policy) | filled_in[0]
+                arguments = await self._load_objects(record, skill.action, skill.function, policy) | filled_in[0]
             except InputError as error:
                 begin()
                 got = Attempt(ActionResult.failed(str(error)), begun=False)
             else:
-                got = await self.performer.attempt(
+                got = await self.performer.make_attempt(
                     skill,
                     call_of(self.state, record, self.world)._replace(data=filled_in[0]),
                     arguments,
                     policy,
-                    context=lambda: self._context(record, number),
-                    changed=partial(self._changed, record, skill.action),
+                    context=lambda: self._make_context(record, number),
+                    changed=partial(self._change_parameters, record, skill.action),
                     stopped=self.paused if is_irreversible and another is None else self.aborted,
                     begin=begin,
                     is_held_back=partial(self._is_held_back, record, another, plan),
@@ -375,25 +379,29 @@ class Stepper:
             self.emit(StepWaiting(record.id, data_of(got.wait), time.time()))
             return None
         skills = self.world.skills.get(record.step.action, ())
-        return await self.aftermath.ended(record, got, wanted, policy, skills)
+        return await self.aftermath.end_attempt(record, got, wanted, policy, skills)
 
-    def _changed(self, record: StepRecord, action: Action, changes: Mapping[str, Any], by: str) -> Mapping[str, Any]:
+    def _change_parameters(
+        self, record: StepRecord, action: Action, changes: Mapping[str, Any], by: str
+    ) -> Mapping[str, Any]:
         """Note other values that a hook gives for data parameters; raises `Missing` for those that do not fit."""
-        values = {each.name: typed(each, changes[each.name]) for each in action.data if each.name in changes}
+        values = {each.name: convert_value(each, changes[each.name]) for each in action.data if each.name in changes}
         self.emit(ParametersChanged(record.id, values, by))
         return values
 
-    async def _again(self, record: StepRecord, skills: Sequence[Skill], policy: ExecutionPolicy) -> Skill:
+    async def _prepare_next_attempt(
+        self, record: StepRecord, skills: Sequence[Skill], policy: ExecutionPolicy
+    ) -> Skill:
         """Return which of `skills` is called next, after a pause if it is the same again."""
-        skill = self._chosen(record, skills, policy)
+        skill = self._choose_skill(record, skills, policy)
         rung = Rung.RETRY if skill.name == record.skill else Rung.SKILL
-        seconds = pause(policy, record.attempts, self.rng) if rung is Rung.RETRY else 0.0
+        seconds = compute_pause(policy, record.attempts, self.rng) if rung is Rung.RETRY else 0.0
         self.emit(RungTaken(rung, record.id, f"attempt {record.attempts} failed", seconds=seconds))
         if seconds:
-            await came(asyncio.sleep(seconds), self.aborted)
+            await wait_unless_cancelled(asyncio.sleep(seconds), self.aborted)
         return skill
 
-    def _chosen(self, record: StepRecord, skills: Sequence[Skill], policy: ExecutionPolicy) -> Skill:
+    def _choose_skill(self, record: StepRecord, skills: Sequence[Skill], policy: ExecutionPolicy) -> Skill:
         """Return which of `skills` is called; raises `_Unchosen`."""
         if len(skills) == 1:
             return skills[0]
@@ -402,11 +410,11 @@ class Stepper:
             here, ever = (*here, record.skill), ever + Counter([record.skill])
         try:
             with containment():
-                return chosen(skills, policy, here, ever)
+                return choose_skill(skills, policy, here, ever)
         except Exception as error:
-            raise _Unchosen(f"no handler was chosen: {said(error)}") from error
+            raise _NoSkillChosen(f"no handler was chosen: {said(error)}") from error
 
-    async def _objects(
+    async def _load_objects(
         self, record: StepRecord, action: Action, function: Callable[..., Any], policy: ExecutionPolicy
     ) -> dict[str, Any]:
         """Return the planning arguments of `function`, as objects; raises `InputError` where one cannot be had."""
@@ -419,10 +427,10 @@ class Stepper:
         except OutOfTime:
             raise InputError(f"objects of {record.step} were not loaded within {policy.timeout} s") from None
 
-    def _asked(self, step: str, metrics: Mapping[str, Any]) -> None:
+    def _note_model_call(self, step: str, metrics: Mapping[str, Any]) -> None:
         self.emit(ModelAsked(step, metrics))
 
-    def _context(self, record: StepRecord, attempt: int) -> Context:
+    def _make_context(self, record: StepRecord, attempt: int) -> Context:
         def progress(text: str, fraction: float | None = None) -> None:
             self.emit(StepProgress(record.id, text, fraction))
 
@@ -437,9 +445,9 @@ class Stepper:
             results=self.state.results,
             undoes=tuple([own(self.state.steps[id_].result or {}) for id_ in record.plan.undoes]),
             aborted=asyncio.Event(),
-            model=None if self.client is None else self.client.for_step(partial(self._asked, record.id)),
-            _outline=partial(outline_of, self.state, record),
+            model=None if self.client is None else self.client.for_step(partial(self._note_model_call, record.id)),
+            _outline=partial(outline_plan, self.state, record),
             _on_progress=progress,
-            _on_replanning=self.replanning.append,
+            _on_replanning=self.replanning_requests.append,
         )
         return context

@@ -86,7 +86,7 @@ def facts_of(
     derived = domain.derived
     return [
         fact
-        for fact in _traced(formula, domain, universe, binding, known=known)
+        for fact in _trace_atoms(formula, domain, universe, binding, known=known)
         if fact.predicate not in derived and fact not in known
     ]
 
@@ -94,7 +94,9 @@ def facts_of(
 def derived_of(formula: Formula, domain: DomainModel, universe: Universe) -> list[Atom]:
     """Return the ground derived facts whose truth the ground `formula` may depend on; each once."""
     derived = domain.derived
-    return [fact for fact in _traced(formula, domain, universe, {}) if fact.predicate in derived] if derived else []
+    return (
+        [fact for fact in _trace_atoms(formula, domain, universe, {}) if fact.predicate in derived] if derived else []
+    )
 
 
 def patterns_of(formula: Formula, domain: DomainModel) -> list[Atom]:
@@ -109,11 +111,11 @@ def patterns_of(formula: Formula, domain: DomainModel) -> list[Atom]:
             pattern = Atom(atom.predicate, tuple([OPEN if is_variable(arg) else arg for arg in atom.args]))
             if pattern not in found:
                 found[pattern] = None
-                stack += _explained(pattern, domain)
+                stack += _find_explanations(pattern, domain)
     return [pattern for pattern in found if OPEN in pattern.args]
 
 
-def _explained(fact: Atom, domain: DomainModel) -> list[Formula]:
+def _find_explanations(fact: Atom, domain: DomainModel) -> list[Formula]:
     """Return the conditions from which a derived fact, or a pattern of such facts, follows."""
     return [
         substitute(axiom.condition, dict(zip([each.name for each in axiom.parameters], fact.args, strict=True)))
@@ -122,7 +124,7 @@ def _explained(fact: Atom, domain: DomainModel) -> list[Formula]:
     ]
 
 
-def _traced(
+def _trace_atoms(
     formula: Formula,
     domain: DomainModel,
     universe: Universe,
@@ -140,7 +142,7 @@ def _traced(
                 continue
             found[fact] = None
             if fact.predicate in derived and fact not in known:
-                stack += _explained(fact, domain)
+                stack += _find_explanations(fact, domain)
     return found
 
 
@@ -223,7 +225,7 @@ class Beliefs:
         free = self.unknown if literals and self._unknown else ()
         return [Note(fact, literals[fact], Provenance.ASSUMED, SUPPOSED) for fact in free if fact in literals]
 
-    def refuted(self, literals: Mapping[Atom, bool]) -> list[Note]:
+    def refute(self, literals: Mapping[Atom, bool]) -> list[Note]:
         """Return what is to be believed of `literals` after a step has failed that was done because they are supposed.
 
         If it rested on one, that is wrong; of several, nobody knows which.
@@ -233,7 +235,7 @@ class Beliefs:
             return [Note(rested[0].fact, not rested[0].holds, Provenance.ASSUMED, "a step that rested on it failed")]
         return [Note(note.fact, None, Provenance.UNKNOWN, DECLARED) for note in rested]
 
-    def belied(self, literals: Mapping[Atom, bool]) -> list[Atom]:
+    def find_belied(self, literals: Mapping[Atom, bool]) -> list[Atom]:
         """Return the facts of `literals` that are known to be otherwise."""
         return [fact for fact, holds in literals.items() if self.holds(fact) is (not holds)]
 
@@ -276,13 +278,13 @@ class Beliefs:
 
         A stale fact stays false for observers that know no version: they cannot tell what it was made from.
         """
-        news = [note for note in notes if not self.stranger(note.fact) and self._is_news(note)]
+        news = [note for note in notes if not self.describe_stranger(note.fact) and self._is_news(note)]
         written = [note.fact for note in news if note.holds is not None and note.holds is not self.holds(note.fact)]
         seen = {note.fact for note in news}
-        stale = [fact for fact in self._stale_after(written) if fact not in seen]
+        stale = [fact for fact in self._find_stale_after(written) if fact not in seen]
         return [*news, *(Note(fact, False, Provenance.STALE) for fact in stale)]
 
-    def stranger(self, fact: Atom) -> str:
+    def describe_stranger(self, fact: Atom) -> str:
         """Return what is wrong with `fact`, which the domain knows: it may be about objects that the problem lacks."""
         universe, predicate = (
             self._simulation.rules.universe,
@@ -310,11 +312,11 @@ class Beliefs:
             return False
         return (known.holds, known.provenance, known.version) != (note.holds, note.provenance, note.version)
 
-    def _stale_after(self, written: Iterable[Atom]) -> list[Atom]:
+    def _find_stale_after(self, written: Iterable[Atom]) -> list[Atom]:
         state = self._simulation.world.state
         return [fact for pattern in self._staleness.of(written) for fact in state.matching(pattern)]
 
-    def stale_by(self, changes: Changes) -> frozenset[Atom]:
+    def find_stale(self, changes: Changes) -> frozenset[Atom]:
         """Return the facts among those that `changes` end which go stale, and are not undone by the step itself."""
         if not self._staleness:
             return frozenset()
@@ -340,11 +342,11 @@ class Beliefs:
                 self._unknown.discard(fact)
         self._simulation.world.update(removed, added)
         if self._items and self._unknown:
-            follows = list(self._following(latest))
+            follows = list(self._infer(latest))
             if follows:
                 self.take(follows)
 
-    def _following(self, known: Iterable[Atom]) -> Iterator[Note]:
+    def _infer(self, known: Iterable[Atom]) -> Iterator[Note]:
         """Yield what follows for other facts of the same items from what is `known` by now, and not only supposed."""
         for item in self._items:
             if not any(fact in item.facts for fact in known):
@@ -407,7 +409,7 @@ class Beliefs:
         conditions = [
             Forall(each.variables, each.requires) if each.variables else each.requires
             for each in action.when
-            if not on or on in _changed_by(each)
+            if not on or on in _find_changed_predicates(each)
         ]
         return [fact for each in conditions for fact in self.facts_of(each, binding)]
 
@@ -425,9 +427,11 @@ class Beliefs:
 
         Those are unknown facts, and for who is `careful` all that nobody has seen.
         """
-        return self.resting(condition, lambda fact: self.holds(fact) is None or (careful and not self.is_seen(fact)))
+        return self.find_decisive(
+            condition, lambda fact: self.holds(fact) is None or (careful and not self.is_seen(fact))
+        )
 
-    def resting(self, condition: Formula, unsure: Callable[[Atom], bool]) -> list[Atom]:
+    def find_decisive(self, condition: Formula, unsure: Callable[[Atom], bool]) -> list[Atom]:
         """Return the facts of which one is `unsure` and on which it rests that the ground `condition` holds, or not.
 
         What nothing but other facts can change is no concern of them: nothing rests on a fact where the condition does
@@ -437,13 +441,13 @@ class Beliefs:
         for part in conjuncts(condition):
             holds = self.is_true(part)
             facts = [fact for fact in self.facts_of(part, {}) if unsure(fact)]
-            decisive = self._decisive(facts, part, holds=holds) if facts else []
+            decisive = self._narrow_to_decisive(facts, part, holds=holds) if facts else []
             if not (holds or decisive):
                 return []
             found[holds].update(dict.fromkeys(decisive))
         return list(found[False] or found[True])
 
-    def _decisive(self, facts: list[Atom], part: Formula, *, holds: bool) -> list[Atom]:
+    def _narrow_to_decisive(self, facts: list[Atom], part: Formula, *, holds: bool) -> list[Atom]:
         """Return those of the uncertain `facts` that would alone make `part` come out otherwise.
 
         All of them where none does alone, and it is still not certain that `part` holds, or not, as is believed.
@@ -466,9 +470,9 @@ class Beliefs:
 
     def _flips(self, twin: Simulation, part: Formula, facts: Iterable[Atom]) -> bool:
         """Return whether `part` comes out otherwise if no fact of `facts` is as is believed; `twin` has that state."""
-        _toggle(twin, facts)
+        _toggle_facts(twin, facts)
         holds = self._holds_in(twin, part)
-        _toggle(twin, facts)
+        _toggle_facts(twin, facts)
         return holds is not self.is_true(part)
 
     def is_true(self, formula: Formula) -> bool:
@@ -486,7 +490,7 @@ class Beliefs:
 
         return is_certain(formula, truth, simulation.rules.universe, positive=True)
 
-    def unexplained(self, formula: Formula) -> list[Atom]:
+    def find_unexplained(self, formula: Formula) -> list[Atom]:
         """Return the derived facts in the ground `formula` that were seen to be false, and follow from other facts."""
         facts = self.derived_of(formula) if self._derived else ()
         return [
@@ -495,7 +499,7 @@ class Beliefs:
             if fact in self._derived and self.holds(fact) is False and self._simulation.holds(fact)
         ]
 
-    def doubted(self, derived: Atom) -> list[Note]:
+    def doubt_causes(self, derived: Atom) -> list[Note]:
         """Return that nobody knows the facts that nobody has seen, and from which `derived` follows.
 
         It was seen to be false, so that one of them is otherwise than is believed.
@@ -503,19 +507,19 @@ class Beliefs:
         twin = copy(self)
         twin._detach()  # noqa: SLF001 - one of its own
         twin._derived = {}  # noqa: SLF001 - as above
-        facts = twin.resting(derived, lambda fact: not self.is_seen(fact))
+        facts = twin.find_decisive(derived, lambda fact: not self.is_seen(fact))
         reason = f"{self._derived[derived].source} saw that {derived} does not hold"
         return [Note(fact, None, Provenance.UNKNOWN, reason) for fact in facts]
 
 
-def _changed_by(effect: When) -> set[str]:
+def _find_changed_predicates(effect: When) -> set[str]:
     """Return the predicates of what `effect` changes."""
     return {
         each.predicate for each in (*positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies)
     }
 
 
-def _toggle(simulation: Simulation, facts: Iterable[Atom]) -> None:
+def _toggle_facts(simulation: Simulation, facts: Iterable[Atom]) -> None:
     """Make those of `facts` hold that did not, and the others not."""
     state = simulation.world.state
     held = [fact for fact in facts if fact in state]

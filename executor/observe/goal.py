@@ -14,7 +14,7 @@ from executor.events.events import Event, FactsSeen, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs, patterns_of
-from executor.observe.observe import Looked, Lookout, believe
+from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.plans.suppositions import supposed
 from executor.tools.results import SURE
 from planner.lightweight import replace
@@ -24,18 +24,18 @@ from planner.plan import Step
 from planner.semantics.simulation import Simulation, bind_parameters
 
 
-def goal_beyond(state: RunState) -> bool | None:
+def check_goal_with_strangers(state: RunState) -> bool | None:
     """Return whether the goal holds with the objects that were told of; None where it does not range over any of them.
 
     Of such an object only those facts hold that were told.
     """
     if not state.strangers:
         return None
-    wider = _wider_world(state)
+    wider = _add_strangers(state)
     return wider.holds(state.goal) if _ranges_over(state, wider) else None
 
 
-def _wider_world(state: RunState) -> Simulation:
+def _add_strangers(state: RunState) -> Simulation:
     """Return the state of the world with the objects that were told of and the problem does not have."""
     problem, universe = state.beliefs.problem, state.beliefs.simulation.rules.universe
     facts = [fact for fact, note in state.strangers.items() if note.holds]
@@ -79,7 +79,7 @@ SEEN: Final = GoalLook(Verdict.SEEN)
 MISSING: Final = GoalLook(Verdict.MISSING)
 
 
-async def looked_at(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
+async def look_at_goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
     """Return whether the goal of `state` holds; tasks, and a run without a goal, are as sure as their steps.
 
     It does not where something has not happened that was to happen on the way.
@@ -88,47 +88,47 @@ async def looked_at(state: RunState, lookout: Lookout, emit: Callable[[Event], N
         return MISSING
     if state.hierarchy is None:
         had_goal = state.has_goal or bool(state.dropped)
-        return await _goal(state, lookout, emit) if had_goal else _steps(state, state.order)
+        return await _judge_goal(state, lookout, emit) if had_goal else _judge_steps(state, state.order)
     if not all(state.steps[id_].status.is_done for id_ in state.hierarchy.steps):
         return MISSING
-    tasks = _steps(state, state.hierarchy.steps)
+    tasks = _judge_steps(state, state.hierarchy.steps)
     if not state.has_goal:
         return tasks
-    goal = await _goal(state, lookout, emit)
+    goal = await _judge_goal(state, lookout, emit)
     return tasks if goal.verdict is Verdict.SEEN else goal
 
 
-def _steps(state: RunState, ids: Iterable[str]) -> GoalLook:
+def _judge_steps(state: RunState, ids: Iterable[str]) -> GoalLook:
     """Return what the statuses of steps say."""
     records = [state.steps[id_] for id_ in ids]
     if any(each.status in {StepStatus.FAILED, StepStatus.PARTIAL} for each in records):
         return MISSING
     unverified = [f"{each.step}: {each.reason}" for each in records if each.status is StepStatus.UNVERIFIED]
-    return GoalLook(Verdict.ASSUMED, _listed(unverified)) if unverified else SEEN
+    return GoalLook(Verdict.ASSUMED, _join_reasons(unverified)) if unverified else SEEN
 
 
-async def _goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
+async def _judge_goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
     beliefs = state.beliefs
     looked = await _look(state, lookout, emit)
     if not beliefs.is_true(state.goal):
         contradicted = beliefs.simulation.holds(state.goal)
-        return GoalLook(Verdict.UNEXPLAINED, _contradiction(state)) if contradicted else MISSING
-    beyond = goal_beyond(state)
+        return GoalLook(Verdict.UNEXPLAINED, _describe_contradiction(state)) if contradicted else MISSING
+    beyond = check_goal_with_strangers(state)
     if beyond is not None:
-        return GoalLook(Verdict.ASSUMED if beyond else Verdict.UNEXPLAINED, _strangers(state))
-    rests = beliefs.resting(state.goal, lambda fact: not confirmed(fact, looked, beliefs))
-    unsure = [_why_unseen(fact, looked) for fact in rests] or list(_unsure_steps(state))
-    return GoalLook(Verdict.ASSUMED, _listed(unsure)) if unsure else SEEN
+        return GoalLook(Verdict.ASSUMED if beyond else Verdict.UNEXPLAINED, _describe_strangers(state))
+    rests = beliefs.find_decisive(state.goal, lambda fact: not is_confirmed(fact, looked, beliefs))
+    unsure = [_explain_unseen(fact, looked) for fact in rests] or list(_find_unsure_steps(state))
+    return GoalLook(Verdict.ASSUMED, _join_reasons(unsure)) if unsure else SEEN
 
 
-async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> Looked:
+async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> LookResult:
     """Look at all that the goal rests on; what an observer of a derived fact belies is unknown from then on."""
     beliefs = state.beliefs
     facts = [*beliefs.facts_of(state.goal, {}), *beliefs.derived_of(state.goal)]
     over = patterns_of(state.goal, state.problem.domain)
     looked = await lookout.look([fact for fact in facts if lookout.can_see(fact)], beliefs, over)
-    believe(looked, beliefs, emit, "the goal")
-    doubted = [note for fact in beliefs.unexplained(state.goal) for note in beliefs.doubted(fact)]
+    adopt_look(looked, beliefs, emit, "the goal")
+    doubted = [note for fact in beliefs.find_unexplained(state.goal) for note in beliefs.doubt_causes(fact)]
     if doubted:
         emit(FactsSeen(tuple(doubted), "the goal"))
     supposing = beliefs.supposing(supposed(state.supposes))
@@ -137,29 +137,29 @@ async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
     return looked
 
 
-def _unsure_steps(state: RunState) -> Iterator[str]:
+def _find_unsure_steps(state: RunState) -> Iterator[str]:
     """Yield the steps through which the goal was reached and of whose success their handlers are not sure.
 
     A fact rests on the step that changed it last before it was needed, whether the step has made it hold or end. A step
     that may come only after certain others rests on these.
     """
     beliefs, seen = state.beliefs, set[tuple[int, str]]()
-    waiting = list(_changing(state, beliefs.facts_of(state.goal, {}), len(state.finished)))
+    waiting = list(_find_last_changes(state, beliefs.facts_of(state.goal, {}), len(state.finished)))
     while waiting:
         place, on = waiting.pop()
         if (place, on) in seen:
             continue
         seen.add((place, on))
         record = state.steps[state.finished[place]]
-        waiting += _changing(state, beliefs.needs(record.step), place)
+        waiting += _find_last_changes(state, beliefs.needs(record.step), place)
         if on:
-            waiting += _changing(state, beliefs.facts_of_effects(record.step, on=on), place)
-        waiting += [(earlier, "") for earlier in _ran_before(state, record.step, place)]
-        if _confidence(record) < SURE:
-            yield f"{record.step}: the handler is sure only to {_confidence(record):g}"
+            waiting += _find_last_changes(state, beliefs.facts_of_effects(record.step, on=on), place)
+        waiting += [(earlier, "") for earlier in _find_earlier_runs(state, record.step, place)]
+        if _confidence_of(record) < SURE:
+            yield f"{record.step}: the handler is sure only to {_confidence_of(record):g}"
 
 
-def _changing(state: RunState, facts: Iterable[Atom], until: int) -> Iterator[tuple[int, str]]:
+def _find_last_changes(state: RunState, facts: Iterable[Atom], until: int) -> Iterator[tuple[int, str]]:
     """Yield the place of the step that changed each of `facts` last before the place `until`, and the predicate."""
     for fact in facts:
         place = state.steps.changed_last(fact, until)
@@ -167,14 +167,14 @@ def _changing(state: RunState, facts: Iterable[Atom], until: int) -> Iterator[tu
             yield place, fact.predicate
 
 
-def _ran_before(state: RunState, step: Step, until: int) -> Iterator[int]:
+def _find_earlier_runs(state: RunState, step: Step, until: int) -> Iterator[int]:
     """Yield the place of the step that is surest among those that each pattern in `after` of the action asks for."""
     action = state.problem.domain.actions[step.action]
     binding = dict(bind_parameters(action, step)) if action.after else {}
     for pattern in action.after:
         wanted = [binding.get(each, each) for each in pattern.args]
         places = [
-            (_confidence(record), place)
+            (_confidence_of(record), place)
             for place, record in enumerate(state.steps[id_] for id_ in state.finished[:until])
             if record.status.is_done and _is_like(record.step, pattern.predicate, wanted)
         ]
@@ -187,33 +187,34 @@ def _is_like(step: Step, action: str, wanted: Sequence[str]) -> bool:
     return step.action == action and all(each in (OPEN, argument) for each, argument in given)
 
 
-def _confidence(record: StepRecord) -> float:
+def _confidence_of(record: StepRecord) -> float:
     found: float = (record.result or {}).get("confidence", SURE)
     return found
 
 
-def _why_unseen(fact: Atom, looked: Looked) -> str:
+def _explain_unseen(fact: Atom, looked: LookResult) -> str:
     reasons = [each.reason for each in looked.disagreements if fact in each.facts]
     return reasons[0] if reasons else f"nobody has seen that {fact} is as the goal wants it"
 
 
-def _listed(reasons: Sequence[str]) -> str:
+def _join_reasons(reasons: Sequence[str]) -> str:
     return "; ".join(dict.fromkeys(reasons))
 
 
-def confirmed(fact: Atom, looked: Looked, beliefs: Beliefs) -> bool:
+def is_confirmed(fact: Atom, looked: LookResult, beliefs: Beliefs) -> bool:
     """Return whether a look bears out what is believed; it may not, as what is stale stays false for a while."""
     return looked.seen[fact] is beliefs.holds(fact) if fact in looked.seen else beliefs.is_trusted(fact)
 
 
-def _contradiction(state: RunState) -> str:
+def _describe_contradiction(state: RunState) -> str:
     beliefs = state.beliefs
     seen = [
-        f"{beliefs.seen_derived(fact).source} saw that {fact} does not hold" for fact in beliefs.unexplained(state.goal)
+        f"{beliefs.seen_derived(fact).source} saw that {fact} does not hold"
+        for fact in beliefs.find_unexplained(state.goal)
     ]
-    return f"{_listed(seen)}, though it follows from facts that hold"
+    return f"{_join_reasons(seen)}, though it follows from facts that hold"
 
 
-def _strangers(state: RunState) -> str:
+def _describe_strangers(state: RunState) -> str:
     told = ", ".join([str(fact) for fact in state.strangers])
     return f"the goal speaks of all objects, and {told} tells of an object that the problem does not have"

@@ -22,7 +22,7 @@ LONGEST: Final = 1.0
 
 
 @dataclass(slots=True)
-class Looked:
+class LookResult:
     """What a round of looking told.
 
     `seen` says of each fact that was asked about whether it holds, if that is known; `notes` are all facts that became
@@ -36,9 +36,9 @@ class Looked:
     versions: dict[Atom, Any] = field(default_factory=dict)
     disagreements: list[Disagreement] = field(default_factory=list)
 
-    def with_more(self, other: Looked) -> Looked:
+    def with_more(self, other: LookResult) -> LookResult:
         """Return what this and another look told together."""
-        return Looked(
+        return LookResult(
             self.seen | other.seen,
             [*self.notes, *(note for note in other.notes if note.fact not in self.seen)],
             self.conclusive | other.conclusive,
@@ -60,7 +60,7 @@ class Lookout:
         self._due: dict[Atom, float] = {}
         """When all observers must have seen what was done to a fact last, in the time of the loop."""
 
-    def acted(self, facts: Iterable[Atom]) -> None:
+    def note_act(self, facts: Iterable[Atom]) -> None:
         """Note that something was just done that should change `facts`."""
         now = asyncio.get_running_loop().time()
         for fact in facts:
@@ -76,7 +76,7 @@ class Lookout:
         """Return whether some observer looks at facts of `predicate`."""
         return self._world.is_watched(predicate)
 
-    async def look(self, facts: Iterable[Atom], beliefs: Beliefs, over: Collection[Atom] = ()) -> Looked:
+    async def look(self, facts: Iterable[Atom], beliefs: Beliefs, over: Collection[Atom] = ()) -> LookResult:
         """Return what observers say about `facts`, after those that may be late have had their time.
 
         Whoever finds out the objects for the open arguments of a pattern in `over` is asked, too: there may be some
@@ -92,11 +92,11 @@ class Lookout:
                 if self._due.get(fact, now) > now and holds is not beliefs.holds(fact)
             ]
             if not late:
-                return self._told(looked)
+                return self._add_untold(looked)
             await asyncio.sleep(min(pause, max(late) - now))
             pause = min(2 * pause, LONGEST)
 
-    async def _look(self, facts: Iterable[Atom], beliefs: Beliefs, over: Collection[Atom] = ()) -> Looked:
+    async def _look(self, facts: Iterable[Atom], beliefs: Beliefs, over: Collection[Atom] = ()) -> LookResult:
         """Return what observers say about `facts` and patterns; each look is made once, all at the same time.
 
         A function that observes several patterns is called once for all of them that give it the same arguments.
@@ -106,9 +106,9 @@ class Lookout:
         looks |= dict.fromkeys([each for pattern in over for each in self._world.observers_over(pattern)])
         calls = {look: (look[0].function, look[0].bound(look[1])) for look in looks}
         firsts = {call: look for look, call in reversed(calls.items())}
-        given = dict(zip(firsts, await _all([self._answer(*look) for look in firsts.values()]), strict=True))
-        answers = {look: self._sighting(*look, given[call]) for look, call in calls.items()}
-        looked = Looked()
+        given = dict(zip(firsts, await _gather([self._ask_observer(*look) for look in firsts.values()]), strict=True))
+        answers = {look: self._read_sighting(*look, given[call]) for look, call in calls.items()}
+        looked = LookResult()
         wanted = dict.fromkeys(asked)
         for (observer, look), answer in answers.items():
             if isinstance(answer, str):
@@ -128,7 +128,7 @@ class Lookout:
         """Note what `observer` saw of objects that the problem does not have, where it is news."""
         gone = [fact for fact in self._strangers if fact not in sighting.facts and sighting.about(fact) is False]
         for fact, holds in {**sighting.facts, **dict.fromkeys(gone, False)}.items():
-            why = beliefs.stranger(fact)
+            why = beliefs.describe_stranger(fact)
             if why and self._strangers.get(fact) is not holds:
                 self._strangers[fact] = holds
                 reason = f"the observer {observer.name} told of {fact}: {why}"
@@ -136,15 +136,15 @@ class Lookout:
                     Disagreement((fact,), reason, (Note(fact, holds, Provenance.OBSERVED, observer.name),))
                 )
 
-    def _told(self, looked: Looked) -> Looked:
+    def _add_untold(self, looked: LookResult) -> LookResult:
         """Return `looked` with what nobody was told yet."""
         looked.disagreements += self._untold
         self._untold = []
         return looked
 
     async def confirm(
-        self, facts: Sequence[Atom], is_missed: Callable[[Looked], bool], beliefs: Beliefs, since: float
-    ) -> Looked:
+        self, facts: Sequence[Atom], is_missed: Callable[[LookResult], bool], beliefs: Beliefs, since: float
+    ) -> LookResult:
         """Look at `facts` until nothing of what is waited for `is_missed`, or it is time to give up.
 
         That is when every observer's `settle_within`, counted from `since` (in the time of the loop), is over.
@@ -155,7 +155,7 @@ class Lookout:
             now = asyncio.get_running_loop().time()
             looked = await self._look(facts, beliefs)
             if now >= since + settle or not is_missed(looked):
-                return self._told(looked)
+                return self._add_untold(looked)
             await asyncio.sleep(min(pause, since + settle - now))
             pause = min(2 * pause, LONGEST)
 
@@ -164,14 +164,14 @@ class Lookout:
         found = [observer.settle_within for fact in facts for observer, _ in self._world.observers_of(fact)]
         return max(found, default=0.0)
 
-    def _renamed(self, sighting: Sighting) -> Sighting:
+    def _rename_objects(self, sighting: Sighting) -> Sighting:
         """Return `sighting` with the names that plans have for objects."""
         facts = {self._objects.renamed(fact): holds for fact, holds in sighting.facts.items()}
         return Sighting(facts, sighting.others_false, sighting.version)
 
-    async def _answer(self, observer: Observer, look: Atom) -> Any:
+    async def _ask_observer(self, observer: Observer, look: Atom) -> Any:
         """Return what `observer` answers, or a `_Failure` that says why it does not."""
-        asked = self._called(observer, look)
+        asked = self._call_observer(observer, look)
         try:
             return await (asked if observer.timeout is None else within(asked, observer.timeout))
         except OutOfTime:
@@ -179,17 +179,17 @@ class Lookout:
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
             return _Failure(f"failed: {said(error)}")
 
-    async def _called(self, observer: Observer, look: Atom) -> Any:
+    async def _call_observer(self, observer: Observer, look: Atom) -> Any:
         """Return what the function of `observer` returns, which gets objects of the classes that it asks for."""
         arguments = await self._world.entities.of(observer.function, dict(observer.bound(look)), self._objects)
         return await called(observer.function, arguments)
 
-    def _sighting(self, observer: Observer, look: Atom, answer: Any) -> Sighting | str:
+    def _read_sighting(self, observer: Observer, look: Atom, answer: Any) -> Sighting | str:
         """Return what `answer` says of `look`, or why it says nothing."""
         if type(answer) is not _Failure:  # its class may be a property that raises
             try:
                 with containment():
-                    return self._renamed(observer.read(look, answer))
+                    return self._rename_objects(observer.read(look, answer))
             except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
                 answer = _Failure(f"failed: {said(error)}")
         return f"the observer {observer.name} of {look} {answer.reason}"
@@ -202,8 +202,8 @@ class _Failure:
     reason: str
 
 
-def believe(
-    looked: Looked, beliefs: Beliefs, emit: Callable[[Event], None], cause: str, *, leaving: Collection[Atom] = ()
+def adopt_look(
+    looked: LookResult, beliefs: Beliefs, emit: Callable[[Event], None], cause: str, *, leaving: Collection[Atom] = ()
 ) -> bool:
     """Take in what was seen, but for the facts in `leaving`; return whether a fact is otherwise than was believed."""
     for each in looked.disagreements:
@@ -215,7 +215,7 @@ def believe(
     return changed
 
 
-async def _all(awaitables: list[Awaitable[Any]]) -> list[Any]:
+async def _gather(awaitables: list[Awaitable[Any]]) -> list[Any]:
     if len(awaitables) == 1:
         return [await awaitables[0]]
     return list(await asyncio.gather(*awaitables))
@@ -247,7 +247,7 @@ class _Sightings:
                     yield observer.name, False, sighting, observer
 
 
-def _settle(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, Observer]], looked: Looked) -> None:
+def _settle(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, Observer]], looked: LookResult) -> None:
     """Note what `sayings` together say about `fact`."""
     said: dict[bool, list[str]] = {}
     version = None

@@ -23,7 +23,7 @@ class Report:
     strangers: Mapping[Atom, bool] = field(default_factory=dict)
 
 
-def reported(result: ActionResult, beliefs: Beliefs, objects: Bindings) -> Report:
+def read_report(result: ActionResult, beliefs: Beliefs, objects: Bindings) -> Report:
     """Return what `result` reports, with the names that plans have for objects; of one fact the last word.
 
     Raises `InputError` for what is no fact that can be reported in this domain.
@@ -35,16 +35,16 @@ def reported(result: ActionResult, beliefs: Beliefs, objects: Bindings) -> Repor
     strangers: dict[Atom, bool] = {}
     for literal in result.observed:
         named, holds = literal_of(literal)
-        _check(named, domain)
+        _check_fact(named, domain)
         fact = objects.renamed(named)
-        if beliefs.stranger(fact):
+        if beliefs.describe_stranger(fact):
             strangers[named] = holds
         else:
             facts[fact] = holds
     return Report(facts, strangers)
 
 
-def _check(fact: Atom, domain: DomainModel) -> None:
+def _check_fact(fact: Atom, domain: DomainModel) -> None:
     predicate = domain.predicates.get(fact.predicate)
     if predicate is None:
         hint = did_you_mean(fact.predicate, domain.predicates)
@@ -78,7 +78,7 @@ def literal_of(literal: Any) -> tuple[Atom, bool]:
 NOTHING = Report()
 
 
-def checked(returned: Any) -> ActionResult:
+def check_result(returned: Any) -> ActionResult:
     """Return what a handler returned as a result; raises `InputError` where it, or a fact that it reports, is none."""
     result = result_of(returned)
     for literal in result.observed:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from executor.events.events import TRUSTED, Note, Provenance, StepStatus
 from executor.observe.beliefs import Beliefs, is_in_place
-from executor.observe.observe import Looked
+from executor.observe.observe import LookResult
 from executor.observe.reports import literal_of
 from executor.tools.results import SURE, ActionResult
 from planner.lightweight import dataclass, replace
@@ -45,7 +45,7 @@ class Expected:
             return list(self.facts)
         return list(dict.fromkeys([*self.facts, *self.items, *self.looks, *self.asked]))
 
-    def is_missed(self, looked: Looked, beliefs: Beliefs) -> bool:
+    def is_missed(self, looked: LookResult, beliefs: Beliefs) -> bool:
         """Return whether something was seen to be otherwise, or observers disagree about it: it may take its time."""
         if any(note.holds is None and (note.fact in self.facts or note.fact in self.items) for note in looked.notes):
             return True
@@ -61,14 +61,14 @@ class Expected:
         return not all(after.is_true(each) for each in self.conditions)
 
 
-def expected(beliefs: Beliefs, step: Step) -> Expected:
+def expect_effects(beliefs: Beliefs, step: Step) -> Expected:
     """Return what `step`, which can be applied, should change now."""
-    return expected_by(beliefs, beliefs.simulation.changes(step))
+    return expect_changes(beliefs, beliefs.simulation.changes(step))
 
 
-def expected_by(beliefs: Beliefs, changes: Changes) -> Expected:
+def expect_changes(beliefs: Beliefs, changes: Changes) -> Expected:
     """Return what a step with these effects should change now."""
-    stale = beliefs.stale_by(changes)
+    stale = beliefs.find_stale(changes)
     ended = [fact for fact in changes.removed if fact not in stale] if stale else changes.removed
     unsure = [fact for fact in beliefs.unknown if any(pattern.matches(fact) for pattern in changes.retracted)]
     facts = {**dict.fromkeys([*unsure, *ended], False), **dict.fromkeys(changes.provided, True)}
@@ -93,11 +93,11 @@ class Judgement:
     way: int | None = None
 
 
-def judged(
+def judge(
     action: Action,
     result: ActionResult,
     wanted: Expected,
-    looked: Looked,
+    looked: LookResult,
     beliefs: Beliefs,
     *,
     told: Mapping[Atom, bool] | None = None,
@@ -124,33 +124,33 @@ def judged(
     if result.success and not doubt:
         unseen += [fact for fact in wanted.asked if fact not in looked.seen and fact not in told]
     if wanted.conditions:
-        notes = _notes(action, result, wanted, looked, told, beliefs=beliefs, done=True, doubt=doubt)
+        notes = _note_effects(action, result, wanted, looked, told, beliefs=beliefs, done=True, doubt=doubt)
         _judge_conditions(wanted, looked, beliefs.after([*looked.notes, *notes]), (seen, missing, unseen))
-    status, reason = _status(result, wanted, (seen, missing, unseen), doubt, looked)
+    status, reason = _decide_status(result, wanted, (seen, missing, unseen), doubt, looked)
     effects = [*wanted.changed, *wanted.items]
     known = bool(effects) and looked.conclusive.issuperset(effects) and set(unseen).isdisjoint(effects)
     absent = known and set(missing).issuperset(effects)
     if status is StepStatus.IN_DOUBT and absent:
         status, reason = StepStatus.FAILED, f"{doubt}, and it did not happen"
     done = status.is_done or status is StepStatus.PARTIAL
-    notes = _notes(action, result, wanted, looked, told, beliefs=beliefs, done=done, doubt=doubt)
-    more = _more_told(action, result, told, wanted, looked, beliefs=beliefs) if told else ()
+    notes = _note_effects(action, result, wanted, looked, told, beliefs=beliefs, done=done, doubt=doubt)
+    more = _note_further_reports(action, result, told, wanted, looked, beliefs=beliefs) if told else ()
     return Judgement(status, reason, (*notes, *more), absent, known)
 
 
-def _judge_conditions(wanted: Expected, looked: Looked, after: Beliefs, lists: tuple[list[Formula], ...]) -> None:
+def _judge_conditions(wanted: Expected, looked: LookResult, after: Beliefs, lists: tuple[list[Formula], ...]) -> None:
     """Sort in what must hold besides, where `after` is what would be believed."""
     seen, missing, unseen = lists
     for condition in wanted.conditions:
         if not after.is_true(condition):
             missing.append(condition)
-        elif after.resting(condition, lambda fact: fact not in looked.seen and not after.is_trusted(fact)):
+        elif after.find_decisive(condition, lambda fact: fact not in looked.seen and not after.is_trusted(fact)):
             unseen.append(condition)
         else:
             seen.append(condition)
 
 
-def _judge_item(item: Atom, old: Any, looked: Looked, lists: tuple[list[Formula], ...], *, trusts: bool) -> None:
+def _judge_item(item: Atom, old: Any, looked: LookResult, lists: tuple[list[Formula], ...], *, trusts: bool) -> None:
     seen, missing, unseen = lists
     version = looked.versions.get(item)
     if version is None or old is None:
@@ -160,12 +160,12 @@ def _judge_item(item: Atom, old: Any, looked: Looked, lists: tuple[list[Formula]
         (missing if version == old else seen).append(item)
 
 
-def _status(
+def _decide_status(
     result: ActionResult,
     wanted: Expected,
     lists: tuple[list[Formula], list[Formula], list[Formula]],
     doubt: str,
-    looked: Looked,
+    looked: LookResult,
 ) -> tuple[StepStatus, str]:
     seen, missing, unseen = lists
     came = [fact for fact in seen if fact in wanted.changed or fact in wanted.items]
@@ -174,38 +174,38 @@ def _status(
         if came and not missing and not unseen:
             return StepStatus.SUCCEEDED, f"{said}, but all its effects were seen"
         if came:
-            return StepStatus.PARTIAL, f"{said}; of its effects, {_listed(came)} came about"
+            return StepStatus.PARTIAL, f"{said}; of its effects, {_join_facts(came)} came about"
         return (StepStatus.IN_DOUBT if doubt else StepStatus.FAILED), said
     if missing:
         if came:
-            return StepStatus.PARTIAL, f"its effect {_listed(missing, wanted)} did not come about"
-        return StepStatus.FAILED, f"the handler reports success, but {_listed(missing, wanted)} was not seen"
+            return StepStatus.PARTIAL, f"its effect {_join_facts(missing, wanted)} did not come about"
+        return StepStatus.FAILED, f"the handler reports success, but {_join_facts(missing, wanted)} was not seen"
     if unseen:
-        return StepStatus.UNVERIFIED, _why_unseen(unseen, wanted, looked)
+        return StepStatus.UNVERIFIED, _explain_unseen(unseen, wanted, looked)
     if result.confidence < SURE:
         return StepStatus.UNVERIFIED, f"the handler is sure only to {result.confidence:g}"
     return StepStatus.SUCCEEDED, ""
 
 
-def _why_unseen(unseen: Sequence[Formula], wanted: Expected, looked: Looked) -> str:
+def _explain_unseen(unseen: Sequence[Formula], wanted: Expected, looked: LookResult) -> str:
     """Return why effects were not seen: what observers failed at or contradict each other about, and the others."""
     told = {fact: each.reason for each in looked.disagreements for fact in each.facts}
     reasons = dict.fromkeys([told[fact] for fact in unseen if isinstance(fact, Atom) and fact in told])
     others = [fact for fact in unseen if fact not in told]
-    return "; ".join([*reasons, *([f"nobody looked at {_listed(others, wanted)}"] if others else [])])
+    return "; ".join([*reasons, *([f"nobody looked at {_join_facts(others, wanted)}"] if others else [])])
 
 
-def _listed(facts: Iterable[Formula], wanted: Expected | None = None) -> str:
+def _join_facts(facts: Iterable[Formula], wanted: Expected | None = None) -> str:
     denied = {fact for fact, holds in wanted.facts.items() if not holds} if wanted else ()
     named = [f"not {fact}" if fact in denied else str(fact) for fact in facts]
     return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
 
 
-def _notes(
+def _note_effects(
     action: Action,
     result: ActionResult,
     wanted: Expected,
-    looked: Looked,
+    looked: LookResult,
     told: Mapping[Atom, bool],
     *,
     beliefs: Beliefs,
@@ -235,12 +235,12 @@ def _notes(
                 yield observed[item]
 
 
-def _more_told(
+def _note_further_reports(
     action: Action,
     result: ActionResult,
     told: Mapping[Atom, bool],
     wanted: Expected,
-    looked: Looked,
+    looked: LookResult,
     *,
     beliefs: Beliefs,
 ) -> Iterator[Note]:
@@ -259,44 +259,49 @@ def _more_told(
 OTHERWISE: Final = "it came out in another way that its action declares"
 
 
-def alternatives(beliefs: Beliefs, step: Step) -> list[Expected]:
+def expect_alternatives(beliefs: Beliefs, step: Step) -> list[Expected]:
     """Return what `step`, which can be applied, may change now by its outcomes; nothing where it has but one."""
     action = beliefs.simulation.problem.domain.actions[step.action]
-    return [expected_by(beliefs, _as_if(beliefs, replaced).changes(step)) for replaced in _variants(action)]
+    return [
+        expect_changes(beliefs, _simulate_with(beliefs, replaced).changes(step)) for replaced in _make_variants(action)
+    ]
 
 
-def _variants(action: Action) -> list[Action]:
-    return [replace(action, provides=each.provides, modifies=each.modifies) for each in _others(action)]
+def _make_variants(action: Action) -> list[Action]:
+    return [replace(action, provides=each.provides, modifies=each.modifies) for each in _find_other_outcomes(action)]
 
 
-def _others(action: Action) -> list[Outcome]:
+def _find_other_outcomes(action: Action) -> list[Outcome]:
     intended = action.provides, action.modifies
     return [each for each in action.outcomes if (each.provides, each.modifies) != intended]
 
 
-def labels(action: Action) -> list[str]:
+def label_outcomes(action: Action) -> list[str]:
     """Return what the outcomes of `action` are called: the intended one first, then those of `alternatives`."""
     intended = action.provides, action.modifies
     first = [each for each in action.outcomes if (each.provides, each.modifies) == intended]
-    return [label(each) for each in (*(first[:1] or [Outcome(Decimal(1), *intended)]), *_others(action))]
+    return [
+        label_outcome(each)
+        for each in (*(first[:1] or [Outcome(Decimal(1), *intended)]), *_find_other_outcomes(action))
+    ]
 
 
-def label(outcome: Outcome) -> str:
+def label_outcome(outcome: Outcome) -> str:
     """Return what `outcome` is called where runs are remembered: its name, or else its effects."""
     effects = [*map(str, outcome.provides), *(f"modifies {each}" for each in outcome.modifies)]
     return outcome.name or ", ".join(effects) or "nothing"
 
 
-def _as_if(beliefs: Beliefs, action: Action) -> Simulation:
+def _simulate_with(beliefs: Beliefs, action: Action) -> Simulation:
     """Return the state in which `action` is another."""
     now = beliefs.problem
     return Simulation(replace(now, domain=replace(now.domain, actions={**now.domain.actions, action.name: action})))
 
 
-def as_it_came_out(
+def judge_outcomes(
     ways: Sequence[Expected],
     judge: Callable[[Expected], Judgement],
-    looked: Looked,
+    looked: LookResult,
     beliefs: Beliefs,
     *,
     observed: Iterable[str | Literal],
@@ -313,14 +318,14 @@ def as_it_came_out(
     changed = frozenset(fact for way in ways for fact in way.changed)
     fitting = [way for way in ways if _fits(way, known, about, beliefs)]
     certain = looked.conclusive.issuperset(changed) and looked.seen.keys() >= changed
-    if ways[0] in fitting and (_supported(ways[0], known) or not any(_supported(way, known) for way in fitting)):
-        is_known = intended.status is StepStatus.SUCCEEDED or _supported(ways[0], known)
+    if ways[0] in fitting and (_is_supported(ways[0], known) or not any(_is_supported(way, known) for way in fitting)):
+        is_known = intended.status is StepStatus.SUCCEEDED or _is_supported(ways[0], known)
         return replace(intended, way=0) if is_known and intended.status.is_done else intended
     for number, way in enumerate(ways):
         if way not in fitting:
             continue
         found = judge(way)
-        if found.status.is_done and (certain or _supported(way, known)):
+        if found.status.is_done and (certain or _is_supported(way, known)):
             others = tuple([note for note in looked.notes if note.fact in about and note.fact not in way.facts])
             news = tuple([note for note in others if note.holds is not beliefs.holds(note.fact)])
             return replace(found, reason=found.reason or OTHERWISE, notes=(*found.notes, *news), way=number)
@@ -335,6 +340,6 @@ def _fits(way: Expected, known: Mapping[Atom, bool], about: Iterable[Atom], beli
     return all(known[fact] is way.facts.get(fact, beliefs.holds(fact)) for fact in about if fact in known)
 
 
-def _supported(way: Expected, known: Mapping[Atom, bool]) -> bool:
+def _is_supported(way: Expected, known: Mapping[Atom, bool]) -> bool:
     """Return whether some effect of `way` is known to have come about."""
     return any(known.get(fact) is way.facts[fact] for fact in way.changed)

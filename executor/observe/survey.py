@@ -10,7 +10,7 @@ from typing import Final
 from executor.events.events import Event
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.observe.observe import Lookout, believe
+from executor.observe.observe import Lookout, adopt_look
 from planner.model import Atom
 
 NEAR: Final = 200
@@ -38,27 +38,27 @@ class Survey:
             needs = [fact for fact in self.state.beliefs.needs(record.step) if self.lookout.can_see(fact)]
             facts.update(dict.fromkeys(needs))
             facts.update(dict.fromkeys([note.fact for note in record.facts if self.lookout.can_see(note.fact)]))
-        like = (other for fact in list(facts) for other in self._like(fact))
+        like = (other for fact in list(facts) for other in self._find_similar(fact))
         facts.update(dict.fromkeys(islice(like, NEAR)))
         return await self._look(facts)
 
-    async def everywhere(self) -> bool:
+    async def look_everywhere(self) -> bool:
         """Look at all that can be seen, up to a limit; return whether anything was news."""
-        facts = (fact for name in self.state.domain.predicates for fact in self._instances(name))
+        facts = (fact for name in self.state.domain.predicates for fact in self._find_instances(name))
         return await self._look(islice(facts, MOST))
 
     async def _look(self, facts: Iterable[Atom]) -> bool:
         beliefs = self.state.beliefs
         looked = await self.lookout.look(facts, beliefs)
-        return believe(looked, beliefs, self.emit, "looking around")
+        return adopt_look(looked, beliefs, self.emit, "looking around")
 
-    def _like(self, fact: Atom) -> Iterator[Atom]:
+    def _find_similar(self, fact: Atom) -> Iterator[Atom]:
         """Yield the facts of the same predicate that share an argument with `fact`, or that have none to share."""
-        for other in self._instances(fact.predicate):
+        for other in self._find_instances(fact.predicate):
             if len(fact.args) < 2 or not set(fact.args).isdisjoint(other.args):
                 yield other
 
-    def _instances(self, predicate: str) -> Iterator[Atom]:
+    def _find_instances(self, predicate: str) -> Iterator[Atom]:
         """Yield the facts of `predicate` that somebody can look at."""
         if not self.lookout.watches(predicate):
             return

@@ -15,7 +15,19 @@ from functools import partial
 from itertools import count
 from typing import Any, Final, Literal
 
-from executor.events.answers import DOUBT, GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, kept, meant, refusal, told
+from executor.events.answers import (
+    DOUBT,
+    GIVE_UP,
+    HAPPENED,
+    NO,
+    NOTHING,
+    RETRY,
+    YES,
+    as_journal_data,
+    describe_refusal,
+    interpret_answer,
+    read_told_result,
+)
 from executor.events.events import (
     ANSWER,
     Answered,
@@ -30,9 +42,9 @@ from executor.events.events import (
 )
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.aftermath import with_all_created
+from executor.loop.aftermath import check_created_objects
 from executor.loop.attempt import Attempt
-from executor.loop.parameters import RETURNED, Fill, returned
+from executor.loop.parameters import RETURNED_PARAMETERS, Fill, find_returned_text
 from executor.recovery.options import MOST_TRIES
 from executor.tools.containment import called, containment, log_failure, said, text_from
 from executor.tools.json_data import data_of, text_of
@@ -91,7 +103,7 @@ class Asking:
         answer = await _asked(self.ask, question) if callable(self.ask) else None
         if answer is None:
             return None
-        self.emit(Answered(question.question, kept(answer)))
+        self.emit(Answered(question.question, as_journal_data(answer)))
         return answer
 
     async def approval(
@@ -101,7 +113,7 @@ class Asking:
 
         `sources` say where they came from. None where nobody has decided: then it waits.
         """
-        told = returned(self.state, record, action, values, sources)
+        told = find_returned_text(self.state, record, action, values, sources)
         needed = record.needs_approval(action) or bool(told)
         if self.permit is None and not needed:
             return ""
@@ -109,7 +121,7 @@ class Asking:
         arguments = dict(record.plan.arguments)
         request = Request(self.state.run, record.id, action.name, arguments, values, told, purpose, undoes)
         if self.permit is not None:
-            refused = refusal(await _decided(self.permit, request), "permission")
+            refused = describe_refusal(await _decided(self.permit, request), "permission")
             if refused:
                 return refused
         if not needed:
@@ -119,10 +131,10 @@ class Asking:
         if given is None and record.status is StepStatus.SKIPPED:
             return None
         if given is None:
-            wait = {"question": question.question, "parameters": values, RETURNED: told}
+            wait = {"question": question.question, "parameters": values, RETURNED_PARAMETERS: told}
             self.emit(StepWaiting(record.id, wait, 0.0))
             return None
-        return refusal(given, "approval")
+        return describe_refusal(given, "approval")
 
     def _may(self, record: StepRecord, action: Action, request: Request) -> Asked:
         """Return the question whether the step may be done; it says what the step is for and all that it is about."""
@@ -184,7 +196,7 @@ async def _asked(function: Callable[..., Any], question: Asked) -> Any:
         answer = await called(partial(function, question), {})
         with containment():
             answer = text_from(answer) if issubclass(type(answer), str) else answer
-            return None if meant(question, answer) is None else answer
+            return None if interpret_answer(question, answer) is None else answer
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, the question stays open
         log_failure(_LOG, "nobody answered %s", question.question, error=error)
         return None
@@ -210,7 +222,9 @@ class Questions:
         answer = await self.asking.answer(question)
         if answer is None:
             return False
-        self.emit(self._settled(record, told(answer), happened=meant(question, answer) == HAPPENED))
+        self.emit(
+            self._settled(record, read_told_result(answer), happened=interpret_answer(question, answer) == HAPPENED)
+        )
         return True
 
     def _settled(self, record: StepRecord, result: ActionResult | None, *, happened: bool) -> StepEnded:
@@ -238,14 +252,14 @@ class Questions:
             question = f"stuck:{about or 'goal'}:{number}"
             if question not in self.state.answers:
                 break
-            if meant(self.state.answered[question], self.state.answers[question]) == GIVE_UP:
+            if interpret_answer(self.state.answered[question], self.state.answers[question]) == GIVE_UP:
                 return GIVE_UP
         text = f"The run cannot go on: {'; '.join(reasons) or 'the plan does not work'}. What now?"
         record = self.state.steps.get(about)
         known = self._known(record) if record else ()
         asked = Asked(question, about, text, (RETRY, GIVE_UP), known)
         answer = await self.asking.answer(asked)
-        return None if answer is None else meant(asked, answer)
+        return None if answer is None else interpret_answer(asked, answer)
 
     def _known(self, record: StepRecord) -> tuple[str, ...]:
         """Return what is known about a step, in words."""
@@ -256,7 +270,7 @@ class Questions:
 def objection(state: RunState, record: StepRecord, result: ActionResult) -> str:
     """Return why `result` cannot be that of a step: it creates what it cannot; nothing where it can be."""
     action = state.domain.actions[record.step.action]
-    return with_all_created(state, record, action, Attempt(result)).result.error
+    return check_created_objects(state, record, action, Attempt(result)).result.error
 
 
 def _asking_for(creates: tuple[str, ...]) -> str:
@@ -266,4 +280,4 @@ def _asking_for(creates: tuple[str, ...]) -> str:
     return f' If so, say what it created: {{"created": {{{names}}}}}'
 
 
-__all__ = ["GIVE_UP", "HAPPENED", "LATER", "NO", "NOTHING", "RETRY", "YES", "Asking", "Callback", "Request", "meant"]
+__all__ = ["GIVE_UP", "HAPPENED", "LATER", "NO", "NOTHING", "RETRY", "YES", "Asking", "Callback", "Request"]

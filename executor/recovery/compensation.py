@@ -17,8 +17,8 @@ from executor.events.events import Event, PlanChanged, Rung, RungTaken, StepEnde
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import is_in_place
-from executor.observe.goal import confirmed
-from executor.observe.observe import Looked, Lookout, believe
+from executor.observe.goal import is_confirmed
+from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.plans.action_plan import PlanStep
 from planner.model import Atom, Problem
 from planner.plan import Step, exact_sum
@@ -41,15 +41,15 @@ async def looked_back(state: RunState, lookout: Lookout, emit: Callable[[Event],
     beliefs = state.beliefs
     written = {fact: id_ for record in state.steps.values() for fact, id_ in _written(state, record)}
     visible = [fact for fact in written if lookout.can_see(fact)]
-    looked = await lookout.look(visible, beliefs) if visible else Looked()
-    believe(looked, beliefs, emit, "what is undone")
+    looked = await lookout.look(visible, beliefs) if visible else LookResult()
+    adopt_look(looked, beliefs, emit, "what is undone")
     before, listed = frozenset(state.problem.initial), "; ".join(state.left)
     found = {}
     for fact, id_ in written.items():
         holds = beliefs.holds(fact)
         if holds is not (fact in before):
             found[fact] = f"{fact} {_NOW[holds]}, since {id_}"
-        elif not confirmed(fact, looked, beliefs):
+        elif not is_confirmed(fact, looked, beliefs):
             found[fact] = f"nobody has seen that {fact} {_NOW[holds]} after {id_}"
     reasons = [why for fact, why in found.items() if str(fact) not in listed]
     reasons += [why for record in state.steps.values() for why in _in_place(state, record)]

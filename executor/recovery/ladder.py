@@ -130,7 +130,7 @@ class Ladder:
                 return False
             if await self._follow(about):
                 return True
-            if await self.survey.everywhere() and (self.reopen_doubt() or await self._follow(about)):
+            if await self.survey.look_everywhere() and (self.reopen_doubt() or await self._follow(about)):
                 return True
         elif self.state.hierarchy is None and self.options.still_works(self.options.left()):
             if is_asked_by is None or self._is_spent or not await self.replanning.improve(about):
@@ -166,7 +166,7 @@ class Ladder:
     def reopen_doubt(self) -> bool:
         """Put irreversible steps in doubt about whose effects nobody can say anything by now; return whether any is."""
         beliefs, found = self.state.beliefs, False
-        for begun in self.state.irreversible.done():
+        for begun in self.state.irreversible.find_done():
             unknown = next((fact for fact in begun.effects if beliefs.holds(fact) is None), None)
             if unknown is None:
                 continue

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from executor.events.events import StepStatus
 from executor.events.failures import Tried
-from executor.events.remaining_budget import can_be_paid, left_of
+from executor.events.remaining_budget import can_be_paid, subtract_spent
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.plans.suppositions import looks, supposed
@@ -163,7 +163,7 @@ class Options:
         limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
         problem = replace(problem, goal=Goal(self.state.goal), constraints=now, **limits)
         if problem.is_limited:
-            problem = left_of(problem, self.state, self.fixed())
+            problem = subtract_spent(problem, self.state, self.fixed())
         return seal(without_actions(problem, self.without_handler))
 
     def barred(self) -> set[Step]:

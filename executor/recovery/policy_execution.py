@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from executor.background_searches import search_in_turn
 from executor.events.events import Event, GoalDropped, PlanChanged, Rung, RungTaken, StepStatus
 from executor.events.failures import Key
-from executor.events.remaining_budget import left_of
+from executor.events.remaining_budget import subtract_spent
 from executor.events.run_state import RunState
 from executor.learning.experience import Pricing
 from executor.plans.action_plan import steps_of
@@ -113,7 +113,7 @@ class Following:
 
     def _is_circle(self, step: Step) -> bool:
         """Return whether `step` was taken from this state as often as a run may be changed."""
-        return self.state.times_taken([step]) >= self.recovery.most_patches
+        return self.state.count_times_taken([step]) >= self.recovery.most_patches
 
     def _take(self, node: Node, policy: Mapping[str, Any] | None = None, reason: str = "as the policy says") -> None:
         assert node.step is not None
@@ -131,7 +131,7 @@ class Following:
     def _spent(self) -> dict[str, Number]:
         """Return what the steps so far took of each budget, as declared, failed attempts included."""
         problem = self.state.problem
-        left = left_of(problem, self.state, ()).budgets if problem.budgets else {}
+        left = subtract_spent(problem, self.state, ()).budgets if problem.budgets else {}
         return {name: exact(budget - left[name]) for name, budget in problem.budgets.items()}
 
     async def decide_again(self, about: str) -> bool:

@@ -321,7 +321,7 @@ class Replanning:
             return lost
         if self.options.repeats(found.steps):
             return "nothing else would be tried than what has failed already"
-        times = self.state.times_taken(found.steps)
+        times = self.state.count_times_taken(found.steps)
         if times < self.recovery.most_repeats or self.options.is_chancy(found.steps):
             return ""
         return f"the run goes in circles: {times} times the same steps were taken from the same state"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from executor.events.answers import NO, YES, meant
+from executor.events.answers import NO, YES, interpret_answer
 from executor.events.events import (
     TROUBLE,
     Asked,
@@ -24,7 +24,7 @@ from executor.events.failures import NOT_REPEATED
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.dispatch import SINGLE
-from executor.loop.run_ending import ended
+from executor.loop.run_ending import end_run
 from executor.loop.step import Stepper
 from executor.plan_check.check_means import TOKENS
 from executor.plans.suppositions import supposed
@@ -66,7 +66,7 @@ class Limits:
                 does = "cost" if name == "cost" else "taken"
                 text = f"the run has {does} {value:,g}{unit}, and no more than {most:,g}{unit} is allowed"
                 asked = Asked(f"limit:{name}", "", f"{text}. May it go on?", (YES, NO), (text,))
-                if meant(asked, self.state.answers.get(asked.question)) != YES:
+                if interpret_answer(asked, self.state.answers.get(asked.question)) != YES:
                     yield asked
 
     def _tokens(self) -> Number:
@@ -132,14 +132,14 @@ class Supervisor:
     @property
     def _is_asked(self) -> bool:
         """Whether a step asks for another plan, or something else is wanted than what the plan is for."""
-        return bool(self.stepper.replanning) or self.state.wants_plan
+        return bool(self.stepper.replanning_requests) or self.state.wants_plan
 
     def _belied(self) -> list[str]:
         """Return what steps that are left suppose and is known to be otherwise."""
         if not self.state.is_supposing:
             return []
         plans = [record.plan.supposes for record in self.state.pending() if record.plan.supposes]
-        facts = [fact for texts in plans for fact in self.state.beliefs.belied(supposed(texts))]
+        facts = [fact for texts in plans for fact in self.state.beliefs.find_belied(supposed(texts))]
         return [f"{fact} is otherwise than the plan supposes" for fact in dict.fromkeys(facts)]
 
     def _unattended(self) -> list[StepRecord]:
@@ -177,15 +177,15 @@ class Supervisor:
     async def recover(self) -> RunEnded | None:
         """Settle what is in doubt, and climb the ladder; return the end of the run where nothing helps."""
         trouble = self._unattended()
-        self._asked = list(dict.fromkeys([*self.stepper.replanning, *self._belied()]))
+        self._asked = list(dict.fromkeys([*self.stepper.replanning_requests, *self._belied()]))
         last = self.state.finished[-1] if self.state.finished else None
-        asker = "" if self.state.wants_plan else last if self.stepper.replanning else None
-        self.stepper.replanning.clear()
+        asker = "" if self.state.wants_plan else last if self.stepper.replanning_requests else None
+        self.stepper.replanning_requests.clear()
         self._seen |= {record.id for record in trouble}
         for record in trouble:
             if record.status is StepStatus.IN_DOUBT and not await self.ladder.questions.settle(record):
                 self._seen.discard(record.id)
-                return ended(self.state, RunStatus.IN_DOUBT, f"{record.step}: {record.reason}")
+                return end_run(self.state, RunStatus.IN_DOUBT, f"{record.step}: {record.reason}")
         again = {record.id for record in trouble if record.status is StepStatus.PENDING}
         self._seen -= again
         self._postponed -= again
@@ -195,7 +195,7 @@ class Supervisor:
     async def _climb(self, trouble: Sequence[StepRecord], asker: str | None) -> RunEnded | None:
         policies = [self.stepper.policy_of(record).on_error for record in trouble]
         if "abort" in policies:
-            return ended(self.state, RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
+            return end_run(self.state, RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
         if trouble and all(each == "continue" for each in policies):
             self._pass(trouble)
             return None
@@ -250,9 +250,9 @@ class Supervisor:
         for question in self.limits.passed():
             asking = self.ladder.asking
             answer = None if asking.ask is None else await asking.answer(question)
-            if answer is None or meant(question, answer) != YES:
+            if answer is None or interpret_answer(question, answer) != YES:
                 is_open = question.question in self.state.questions
-                return ended(self.state, RunStatus.WAITING if is_open else RunStatus.FAILED, question.known[0])
+                return end_run(self.state, RunStatus.WAITING if is_open else RunStatus.FAILED, question.known[0])
         return None
 
     async def _give_up(self, trouble: Sequence[StepRecord]) -> RunEnded:
@@ -260,24 +260,24 @@ class Supervisor:
             return await self.undone(trouble)
         state = self.state
         bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
-        causes = [*bars, *(state.causes(trouble) or self._asked or [state.lacking()])]
+        causes = [*bars, *(state.describe_causes(trouble) or self._asked or [state.describe_lacking()])]
         if state.open_questions:
-            return ended(state, RunStatus.WAITING, _told(causes, self.ladder.reasons))
+            return end_run(state, RunStatus.WAITING, _told(causes, self.ladder.reasons))
         await self.ladder.prove_impossible()
         status = RunStatus.FAILED if state.missing is None else RunStatus.IMPOSSIBLE
-        return ended(state, status, _told(causes, self.ladder.reasons))
+        return end_run(state, status, _told(causes, self.ladder.reasons))
 
     async def undone(self, trouble: Sequence[StepRecord] = ()) -> RunEnded:
         """Return the end of a run that was given up: what it did is undone, as far as that was seen."""
         state, left = self.state, await self.ladder.compensation.end()
         tried = [each.reason for each in state.rungs if not each.found and each.reason]
         bars = [each for each in dict.fromkeys(tried) if each.endswith(NOT_REPEATED)]
-        causes = [*bars, *(state.given_up or [state.lacking()])]
-        reason = _told(causes, [*tried, *state.causes(trouble), *left])
+        causes = [*bars, *(state.given_up or [state.describe_lacking()])]
+        reason = _told(causes, [*tried, *state.describe_causes(trouble), *left])
         if left and state.open_questions:
-            return ended(state, RunStatus.WAITING, reason)
+            return end_run(state, RunStatus.WAITING, reason)
         done = RunStatus.FAILED if left else RunStatus.COMPENSATED
-        return ended(state, done if state.missing is None else RunStatus.IMPOSSIBLE, reason)
+        return end_run(state, done if state.missing is None else RunStatus.IMPOSSIBLE, reason)
 
 
 def _told(causes: Sequence[str], tried: Sequence[str]) -> str:

@@ -31,8 +31,7 @@ from planner.model import Atom, Variable, is_variable
 from planner.plan import Plan, Step, StoppedBy
 from planner.semantics.axioms import World
 from planner.semantics.condition_solver import Binding, Condition, Domains, State, Table
-from planner.validation.validate import Replay
-from planner.validation.validate import check_steps
+from planner.validation.validate import Replay, check_steps
 from planner.validation.verdict import Verdict
 
 

@@ -121,7 +121,7 @@ class KnowledgeState:
     def __init__(self, prospect: KnowledgeModel) -> None:
         self.prospect = prospect
         self.open = dict.fromkeys(prospect.rivals)
-        self.doubted: set[Atom] = set()
+        self.doubt_causes: set[Atom] = set()
         self.decided: dict[Atom, Atom] = {}
         stated = prospect.problem.initial
         self._world = World(State([*stated, *map(possibility_of, chain(stated, self.open))]), prospect.axioms)
@@ -130,7 +130,7 @@ class KnowledgeState:
     def copy(self) -> KnowledgeState:
         """Return an independent copy."""
         twin = KnowledgeState.__new__(KnowledgeState)
-        twin.prospect, twin.open, twin.doubted = self.prospect, {**self.open}, {*self.doubted}
+        twin.prospect, twin.open, twin.doubt_causes = self.prospect, {**self.open}, {*self.doubt_causes}
         twin.decided = {**self.decided}
         twin._world, twin._ran = self._world.copy(), self._ran.copy()  # noqa: SLF001 - of its own
         return twin
@@ -200,7 +200,7 @@ class KnowledgeState:
         state = self._world.state
         certain, possible = self._changes(step, unknown)
         if certain != possible:
-            self.doubted.update(self.prospect.read_by(step.action, self.open))
+            self.doubt_causes.update(self.prospect.read_by(step.action, self.open))
         lost = [fact for each in possible.retracted for fact in state.matching(each)]
         excluded = [fact for each in certain.retracted for fact in state.matching(possibility_of(each))]
         self._world.update([*lost, *excluded], [*certain.provided, *map(possibility_of, possible.provided)])

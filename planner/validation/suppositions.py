@@ -122,12 +122,12 @@ class SuppositionSearch:
         guesses = self.guesses(outlook.open, place)
         options = self.prospect.about(part, [fact for fact in outlook.open if fact not in guesses])
         if not options:
-            for fact in [fact for fact in outlook.doubted if fact not in supposed]:
+            for fact in [fact for fact in outlook.doubt_causes if fact not in supposed]:
                 raise _Doubt(fact)
             self._failed(place, f"requires {part}, which holds in some cases, and no supposition makes it sure", part)
             return
         fact, wanted = min(options, key=lambda option: option[0] not in self.expected)
-        if fact in outlook.doubted:
+        if fact in outlook.doubt_causes:
             raise _Doubt(fact)
         for holds in self._ways(fact, wanted=wanted):
             self.tries += 1

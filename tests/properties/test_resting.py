@@ -59,7 +59,7 @@ def test_where_a_condition_rests_on_nothing_uncertain_it_is_so_in_all_worlds(blo
         unsure = dice.sample(FACTS, dice.randint(1, 4))
         depth = dice.randint(0, 3)
         formula = random_formula(dice, depth)
-        found = beliefs.resting(formula, unsure.__contains__)
+        found = beliefs.find_decisive(formula, unsure.__contains__)
         verdicts = {twin.is_true(formula) for twin in worlds(beliefs, unsure)}
         counts[bool(found)] += 1
         if not found:
@@ -87,4 +87,4 @@ def test_what_a_condition_rests_on(condition, rests):
     domain, objects = problem()
     stated = domain.problem(objects=objects, initial=["p(x)", "p(y)", "q(x)"], goal=[condition])
     unsure = {Atom("p", ("x",)), Atom("p", ("y",)), Atom("q", ("y",))}
-    assert sorted(map(str, Beliefs(stated).resting(stated.goal.hard, unsure.__contains__))) == rests
+    assert sorted(map(str, Beliefs(stated).find_decisive(stated.goal.hard, unsure.__contains__))) == rests

@@ -17,7 +17,7 @@ from domains.travel.instances import board, couple, trips
 from executor import ActionPlan, Executor, RunStatus, StepStatus, World
 from executor.events.events import PlanChanged, Provenance, Rung, RungTaken, StepStarted
 from executor.events.run_state import RunState
-from executor.observe.goal import Verdict, looked_at
+from executor.observe.goal import Verdict, look_at_goal
 from executor.observe.observe import Lookout
 from executor.recovery.recovery_policy import Recovery
 from executor.testing import NOBODY, Crash, Fault, FaultKind, Observe, SimulatedWorld, run_virtual
@@ -337,4 +337,4 @@ def test_tasks_of_which_steps_are_left_are_not_done_whatever_holds():
     state = RunState(world.model, plan, problem.classical, world.hierarchy)
     assert state.beliefs.is_true(state.goal)
     events = []
-    assert run_virtual(looked_at(state, Lookout(world, state.objects), events.append)).verdict is Verdict.MISSING
+    assert run_virtual(look_at_goal(state, Lookout(world, state.objects), events.append)).verdict is Verdict.MISSING

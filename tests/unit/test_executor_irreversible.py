@@ -10,7 +10,7 @@ import pytest
 
 from executor import CANNOT_SAY, ActionPlan, ActionResult, Executor, Recovery, RunStatus, StepStatus, World
 from executor.events.events import Asked, Rung, StepStarted
-from executor.loop.dispatch import defer, linearise
+from executor.loop.dispatch import defer_irreversible, linearise
 from executor.testing import run_virtual
 from executor.tools.step_policy import ExecutionPolicy, Rate
 from planner import Domain
@@ -126,7 +126,7 @@ def ancestors(id_, before):
 @pytest.mark.parametrize("seed", range(200))
 def test_deferral_keeps_the_order_and_puts_nothing_irreversible_before_what_does_not_need_it(seed):
     order, before, irreversible = random_order(seed)
-    deferred = defer(order, before, irreversible)
+    deferred = defer_irreversible(order, before, irreversible)
     line = linearise(order, deferred)
     assert sorted(line) == sorted(order), "there is no cycle"
     assert all(before[id_] <= deferred[id_] for id_ in order)

@@ -208,7 +208,7 @@ def test_what_is_only_supposed_says_nothing_of_the_rest_of_an_item() -> None:
     lab, loft = (parse_atom(f"in({room})") for room in ("lab", "loft"))
     beliefs.take(beliefs.supposing({lab: True}))
     assert (beliefs.holds(lab), beliefs.holds(loft), beliefs.unknown) == (True, None, [loft])
-    beliefs.take(beliefs.refuted({lab: True}))
+    beliefs.take(beliefs.refute({lab: True}))
     assert (beliefs.holds(lab), beliefs.holds(loft)) == (False, True)
 
 

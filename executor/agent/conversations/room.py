@@ -39,7 +39,7 @@ from executor.events.events import Asked
 from executor.events.run_state import RunState
 from executor.language_model.checked_answers import answered
 from executor.language_model.protocol import LanguageModel, Meter, Origin, Part, Purpose, Request
-from executor.loop.parameters import FillRequest, open_in
+from executor.loop.parameters import FillRequest, find_open_parameters
 from executor.run import RunOutcome
 from planner.errors import InputError
 from planner.lightweight import dataclass, replace
@@ -61,7 +61,7 @@ async def values_in(text: str, asked: Asked, state: RunState, model: LanguageMod
     """
     record = state.steps[asked.step]
     action = state.domain.actions[record.step.action]
-    parameters = open_in(state, record, action)
+    parameters = find_open_parameters(state, record, action)
     request = FillRequest(record, action, parameters, {}, state)
     wanted = required(request)
     if model is None or not wanted or (len(wanted) == 1 and _fits(wanted[0].annotation, text)):

@@ -12,4 +12,4 @@ async def take(ladder: Ladder, about: str) -> bool:
     """Patch the plan; where that fails, look at everything and try again."""
     if await ladder.replanning.patch(about):
         return True
-    return await ladder.survey.everywhere() and (ladder.reopen_doubt() or await ladder.replanning.patch(about))
+    return await ladder.survey.look_everywhere() and (ladder.reopen_doubt() or await ladder.replanning.patch(about))
