@@ -3,251 +3,206 @@
 Forwards (Haslum and Geffner, 2000): a pair is reached if an action makes both values true, or one of them while the
 other may hold and stay. Backwards (Alcázar and Torralba, 2015): the same for reversed actions, from the goal. Each
 direction leaves out what the other has ruled out. Where all values of a variable but one are ruled out by what must
-hold, that one must hold, too (disambiguation). Sets of values are integers, one bit each.
-
-    values    the task as assignments to finite-domain variables
-    pairs     h² over them: the reference tier
-    pruning   both directions by turns
-    smaller   the task without the actions that no plan needs, and the facts that nothing makes true then
+hold, that one must hold, too (disambiguation). Kernels do the work, in plain Python where there is no machine code.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from operator import itemgetter
 
-from planner.lightweight import TYPE_CHECKING, Final, Protocol, dataclass, replace
+from planner.grounding.joins import batches
+from planner.jit.arrays import Entries, empty_index, flatten, index, lengthen, words, zeros
+from planner.jit.common_kernel import ENTRIES
+from planner.jit.containers_kernel import Lists
+from planner.lightweight import Final, dataclass, replace
 from planner.limits import never
+from planner.pruning import h2_kernel as kernel
+from planner.pruning.disambiguation_kernel import Margin, Margins
+from planner.pruning.disambiguation_kernel import Rows as PossibleRows
 from planner.search.search_run import Pauses
-from planner.task.finite_domain import TRUE, Assignments, Operator, merge_variables, translate_task
+from planner.task.finite_domain import BATCH, TRUE, Assignments, Operator, merge_variables, translate_task
 from planner.task.ground_task import AxiomLayer, ConditionalEffect, GroundAction, Rule, State, Task, bits, facts_of
 
-if TYPE_CHECKING:
-    from planner.jit.arrays import Entries
-
 Rows = Callable[[int], State]
-"""From a value to those that may hold together with it."""
+"""From a value to those that may hold together with it, as bits."""
 Sharpened = Generator[None, None, bool]
 """Work that may be given up wherever it pauses."""
+Gain = tuple[int, Sequence[int], Sequence[int]]
+"""A value that an operator may gain, and the values that this needs before and after the operator."""
 
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """`value` may be gained where `here` can hold, in the direction of travel, and `there` can, where it leads to."""
-
-    value: int
-    here: State
-    there: State
-
-
-@dataclass(slots=True)
-class Arrow:
-    """An operator in the direction of travel: from states with `here` to states with `there`.
-
-    Values that are not `gone` may stay; `seen` is when it was last looked at.
-    """
-
-    here: State
-    there: State
-    gone: State
-    gains: list[Gain]
-    seen: int = -1
+WORD: Final = 63
+"""Bits of a word that are used."""
+WORK: Final = 8_000_000
+"""Steps of inner loops between two pauses: about 10 ms in machine code."""
+PLAIN_WORK: Final = 50_000
+"""The same where kernels run in plain Python."""
+MOST_KNOWN: Final = 1 << 26
+"""Values that must hold around operators, from which on no more of them are found: they take 4 bytes each."""
+ENDS: Final = 2
+"""The initial state and the goal, after the operators."""
+MOST_CONFLICTS: Final = 4_000
+"""Conflicts that search looks for in each state, at most."""
 
 
 class Pairs:
-    """What is known of pairs: `possible[w]` has the values that may hold together with w, and w itself if it may hold.
+    """The pairs of values of `task` that may hold together; `check` raises when a limit is reached meanwhile.
 
-    `before` and `after` are what must hold where each action is applied, and then; None where it need not be applied.
+    The kernels are `entries`, or run as they stand.
     """
 
-    def __init__(self, task: Assignments) -> None:
-        self._task = task
-        self._masks = [bits(values) for values in task.variables]
-        everything = (1 << task.size) - 1
-        self.possible = [everything & ~self._masks[task.variable_of[w]] | 1 << w for w in range(task.size)]
-        for group in task.groups:
-            for value in facts_of(group):
-                self.possible[value] &= ~group | 1 << value
-        self._initial, self._goal = bits((TRUE, *task.initial)), bits((TRUE, *task.goal))
-        self.before = [None if each is None else bits(each.before) for each in task.operators]
-        self.after = [None if each is None else bits(each.after) for each in task.operators]
+    def __init__(
+        self,
+        task: Assignments,
+        entries: Entries | None,
+        check: Callable[[], None] = never,
+        *,
+        work: int | None = None,
+    ) -> None:
+        self._entries = entries = ENTRIES if entries is None else entries
+        self._work = work or (PLAIN_WORK if entries is ENTRIES else WORK)
+        self._actions = len(task.operators)
+        size = self._size = task.size
+        width = self._width = -(-size // WORD)
+        self._domains = kernel.Domains(
+            index([value // WORD for value in range(size)]),
+            words([1 << value % WORD for value in range(size)]),
+            index(task.variable_of),
+            index([*[values.start for values in task.variables], size]),
+        )
+        self._gains, self._back = _pack_gains(task, _gain_forwards, check), _pack_gains(task, _gain_backwards, check)
+        most = max([_count_most_gains(self._gains), _count_most_gains(self._back)])
+        variables = len(task.variables)
+        self._room = kernel.Room(zeros(width), zeros(width), zeros(width), index([0] * (most + 1)))
+        here, there = (Margin(zeros(width), empty_index(variables)) for _ in range(2))
+        self._margins = Margins(here, there, empty_index(variables))
+        rows = [zeros(size * width) for _ in range(2)]
+        self._table = kernel.Table(rows[0], rows[1], zeros(size), zeros(self._actions + ENDS))
+        ends = [(TRUE, *task.initial), (TRUE, *task.goal)]
+        self._around = kernel.Around(
+            _pack_lists([*[() if each is None else each.before for each in task.operators], *ends]),
+            _pack_lists([*[() if each is None else each.after for each in task.operators], *ends]),
+        )
+        self._number = zeros(kernel.HOW_MANY)
+        entries["init_pairs"](self._domains, _pack_lists([facts_of(group) for group in task.groups]), self._table)
+        self._number[kernel.COUNT] = sum([word.bit_count() for word in self._table.possible])
 
     def sharpen(self) -> Sharpened:
-        """Find what else must hold where each action is applied, and which actions cannot be.
-
-        Returns whether the initial state and the goal may be parts of a plan.
-        """
-        for number, operator in enumerate(self._task.operators):
-            if operator is not None and self.before[number] is not None:
-                yield
-                self.before[number], self.after[number] = self._around(operator, number)
-        initial, goal = self.closed(self._initial), self.closed(self._goal)
-        if initial is None or goal is None:
-            return False
-        self._initial, self._goal = initial, goal
-        return True
-
-    def _around(self, operator: Operator, number: int) -> tuple[State | None, State | None]:
-        """Return what must hold before and after an action; None where it cannot be applied."""
-        stays = ~0
-        for change in operator.changes:
-            stays &= ~self._masks[self._task.variable_of[change.after]]
-        before, after = self.before[number], self.after[number]
-        known = None
-        while before is not None and after is not None and known != (before, after):
-            known = before, after
-            before = self.closed(before | after & stays)
-            after = None if before is None else self.closed(after | before & stays)
-        return (None, None) if after is None else (before, after)
-
-    def closed(self, known: State) -> State | None:
-        """Return all values that must hold where `known` ones do; None where these cannot hold together."""
-        while True:
-            fitting = self._fitting(self.possible, known)
-            if known & ~fitting:
-                return None
-            more = known
-            for mask in self._masks:
-                if not known & mask:
-                    left = fitting & mask
-                    if not left:
-                        return None
-                    if not left & (left - 1):
-                        more |= left
-            if more == known:
-                return known
-            known = more
+        """Find what else must hold where each action is applied; return whether there may be a plan."""
+        old, number = self._around, self._number
+        new = kernel.Around(*[Lists(index([0]) * len(lists.start), lists.item[:]) for lists in old])
+        number[kernel.POSITION] = 0
+        outcome = kernel.BUSY
+        while outcome != kernel.DONE:
+            if outcome == kernel.FULL and sum([len(lists.item) for lists in new]) > MOST_KNOWN:
+                return True
+            if outcome == kernel.FULL:
+                needed = [lists.start[number[kernel.POSITION]] + len(self._domains.first) for lists in new]
+                new = kernel.Around(
+                    *[Lists(lists.start, lengthen(lists.item, most)) for lists, most in zip(new, needed, strict=True)]
+                )
+            outcome = self._entries["sharpen_pairs"](
+                self._work,
+                number,
+                self._domains,
+                old,
+                new,
+                self._gains,
+                PossibleRows(self._table.possible),
+                self._margins,
+            )
+            yield
+        self._around = new
+        return all(new.here.start[end] < new.here.start[end + 1] for end in (self._actions, self._actions + 1))
 
     def forwards(self) -> Pauses:
         """Rule out the pairs that are not reached from the initial state."""
-        return self._travel(self._initial, self._forward_arrows())
+        return self._travel(self._actions, self._around, self._gains)
 
     def backwards(self) -> Pauses:
         """Rule out the pairs from which the goal is not reached."""
-        return self._travel(self._goal, self._backward_arrows())
+        around = kernel.Around(self._around.there, self._around.here)
+        return self._travel(self._actions + 1, around, self._back)
 
-    def _travel(self, start: State, arrows: list[Arrow]) -> Pauses:
-        """Rule out the pairs that are not reached from states where `start` holds."""
-        first = self._fitting(self.possible, start)
-        reached = [self.possible[w] & first if first >> w & 1 else 0 for w in range(self._task.size)]
-        yield from _Spread(self.possible, reached, arrows).run()
-        self.possible[:] = reached
-
-    @staticmethod
-    def _fitting(rows: Sequence[State], values: State) -> State:
-        """Return what may hold together with each of `values`."""
-        fitting = ~0
-        for value in facts_of(values):
-            fitting &= rows[value]
-        return fitting
+    def _travel(self, start: int, around: kernel.Around, gains: kernel.Gains) -> Pauses:
+        """Rule out the pairs that are not reached from the states that are on list `start` of what is `around`."""
+        number, domains, table, room = self._number, self._domains, self._table, self._room
+        self._entries["begin_spread"](start, number, domains, around, table, room)
+        yield
+        while self._entries["spread_pairs"](self._work, number, domains, around, gains, table, room) != kernel.DONE:
+            yield
+        self._entries["finish_spread"](number, table)
 
     def copy(self) -> Rows:
         """Return the rows as they are now."""
-        return self.possible[:].__getitem__
+        rows, width = self._table.possible[:], self._width
+
+        def row(value: int) -> State:
+            found = 0
+            for word in reversed(rows[value * width : (value + 1) * width]):
+                found = found << WORD | word
+            return found
+
+        return row
 
     def actions(self) -> list[int]:
         """Return the actions that a plan may need."""
-        return [number for number, before in enumerate(self.before) if before is not None]
+        start = self._around.here.start
+        return [number for number in range(self._actions) if start[number] < start[number + 1]]
 
     def needed(self, action: int) -> tuple[int, ...]:
         """Return what must hold where an action is applied, if a plan may need it; else nothing."""
-        return tuple(facts_of(self.before[action] or 0))
+        start, item = self._around.here
+        return tuple(item[start[action] : start[action + 1]])
 
     def count(self) -> int:
         """Return a number that is another one whenever more is known."""
-        known = [each.bit_count() for each in (*self.before, *self.after) if each is not None]
-        return sum([row.bit_count() for row in self.possible]) + 4 * self._task.size * len(self.actions()) - sum(known)
-
-    def _used(self) -> Iterator[tuple[Operator, State, State]]:
-        for operator, before, after in zip(self._task.operators, self.before, self.after, strict=True):
-            if operator is not None and before is not None and after is not None:
-                yield operator, before, after
-
-    def _forward_arrows(self) -> list[Arrow]:
-        return [
-            Arrow(
-                before,
-                after,
-                bits(operator.gone),
-                [Gain(change.after, bits(change.condition), 0) for change in operator.changes],
-            )
-            for operator, before, after in self._used()
-        ]
-
-    def _backward_arrows(self) -> list[Arrow]:
-        return [
-            Arrow(
-                after,
-                before,
-                bits(operator.gone),
-                [
-                    Gain(value, 1 << change.after, bits(change.condition))
-                    for change in operator.changes
-                    for value in self._task.befores(change)
-                ],
-            )
-            for operator, before, after in self._used()
-        ]
+        known = sum([lists.start[-1] for lists in self._around])
+        return self._number[kernel.COUNT] + 4 * self._size * len(self.actions()) - known
 
 
-class _Spread:
-    """Adds to `reached` all pairs that `arrows` lead to, none of which is not `possible`."""
+def _gain_forwards(_task: Assignments, operator: Operator) -> Iterator[Gain]:
+    for change in operator.changes:
+        yield change.after, [value for value in change.condition if value not in operator.before], ()
 
-    def __init__(self, possible: list[State], reached: list[State], arrows: list[Arrow]) -> None:
-        self._possible, self._reached, self._arrows = possible, reached, arrows
-        self._clock = 0
-        self._grown = [0] * len(reached)
-        """When each row last grew."""
 
-    def run(self) -> Pauses:
-        """Go on until nothing is new."""
-        before = -1
-        while before < self._clock:
-            before = self._clock
-            for arrow in self._arrows:
-                if self._is_due(arrow):
-                    yield
-                    arrow.seen = self._clock
-                    self._follow(arrow)
+def _gain_backwards(task: Assignments, operator: Operator) -> Iterator[Gain]:
+    for change in operator.changes:
+        here = () if change.after in operator.after else (change.after,)
+        for value in task.befores(change):
+            yield value, here, change.condition
 
-    def _is_due(self, arrow: Arrow) -> bool:
-        """Return whether anything has changed that the arrow may start from."""
-        read = arrow.here
-        for gain in arrow.gains:
-            read |= gain.here
-        return any(self._grown[value] > arrow.seen for value in facts_of(read))
 
-    def _follow(self, arrow: Arrow) -> None:
-        gains = [found for gain in arrow.gains if (found := self._gained(arrow, gain)) is not None]
-        for gain, here, there in gains:
-            together = here & there & ~arrow.gone | 1 << gain.value
-            for other, _, _ in gains:
-                if not ((arrow.here | other.here) & ~here or (arrow.there | other.there | 1 << other.value) & ~there):
-                    together |= 1 << other.value
-            self._reach(gain.value, together)
+def _pack_gains(
+    task: Assignments, of: Callable[[Assignments, Operator], Iterable[Gain]], check: Callable[[], None]
+) -> kernel.Gains:
+    """Return what operators gain; the initial state and the goal gain nothing."""
+    start, gains = index([0]), list[Gain]()
+    for batch in batches(task.operators, BATCH):
+        check()
+        for operator in batch:
+            if operator is not None:
+                gains += of(task, operator)
+            start.append(len(gains))
+    start.extend([len(gains)] * ENDS)
+    return kernel.Gains(
+        start,
+        index([value for value, _, _ in gains]),
+        _pack_lists([here for _, here, _ in gains]),
+        _pack_lists([there for _, _, there in gains]),
+        _pack_lists([*[() if operator is None else operator.gone for operator in task.operators], *[()] * ENDS]),
+    )
 
-    def _gained(self, arrow: Arrow, gain: Gain) -> tuple[Gain, State, State] | None:
-        """Return `gain` with what may hold in the states it comes from and in those it leads to; None if it may not."""
-        needed, made = arrow.here | gain.here, arrow.there | gain.there | 1 << gain.value
-        here, there = ~0, ~0
-        for value in facts_of(needed):
-            here &= self._reached[value]
-        for value in facts_of(made):
-            there &= self._possible[value]
-        return None if needed & ~here or made & ~there else (gain, here, there)
 
-    def _reach(self, value: int, together: State) -> None:
-        new = together & ~self._reached[value]
-        if not new:
-            return
-        self._clock += 1
-        self._reached[value] |= new
-        self._grown[value] = self._clock
-        for other in facts_of(new):
-            self._reached[other] |= 1 << value
-            self._grown[other] = self._clock
+def _pack_lists(lists: Sequence[Sequence[int]]) -> Lists:
+    return Lists(*flatten(lists))
+
+
+def _count_most_gains(gains: kernel.Gains) -> int:
+    """Return how many gains an operator has at most."""
+    return max([end - first for first, end in pairwise(gains.start)])
 
 
 def restrict_task(task: Task, actions: Sequence[int]) -> tuple[Task, list[int], list[int]]:
@@ -334,35 +289,6 @@ class _Numbering:
         return AxiomLayer(tuple(rules), tuple(negated))
 
 
-MOST: Final = 4_000
-"""Conflicts that search looks for in each state, at most."""
-
-
-class Knowledge(Protocol):
-    """Either tier's knowledge of pairs; see `planner.pruning.h2.Pairs`."""
-
-    def sharpen(self) -> Sharpened:
-        """Find what else must hold where each action is applied; return whether there may be a plan."""
-
-    def forwards(self) -> Pauses:
-        """Rule out the pairs that are not reached from the initial state."""
-
-    def backwards(self) -> Pauses:
-        """Rule out the pairs from which the goal is not reached."""
-
-    def copy(self) -> Rows:
-        """Return the rows as they are now."""
-
-    def actions(self) -> list[int]:
-        """Return the actions that a plan may need."""
-
-    def needed(self, action: int) -> tuple[int, ...]:
-        """Return what must hold where an action is applied, if a plan may need it; else nothing."""
-
-    def count(self) -> int:
-        """Return a number that is another one whenever more is known."""
-
-
 class Mutexes:
     """By fact, the facts that do not hold together with it, as bits; with itself, if it does not hold at all.
 
@@ -411,7 +337,7 @@ class Pruning:
     def __init__(self, task: Task, check: Callable[[], None] = never, entries: Entries | None = None) -> None:
         self._task = task
         self.values = translate_task(task, check)
-        self.pairs = _knowledge(self.values, entries, check)
+        self.pairs = Pairs(self.values, entries, check)
         self._unreachable = self._excluded = self.pairs.copy()
         self._first = True
         self._solvable = True
@@ -438,7 +364,7 @@ class Pruning:
         )
         task = replace(
             merge_variables(task, unreachable),
-            conflicts=tuple(islice(_find_conflicts(task, unreachable, excluded), MOST)),
+            conflicts=tuple(islice(_find_conflicts(task, unreachable, excluded), MOST_CONFLICTS)),
         )
         return Pruned(task, actions, facts, self._solvable, unreachable, excluded)
 
@@ -450,15 +376,6 @@ def _find_conflicts(task: Task, unreachable: Mutexes, excluded: Mutexes) -> Iter
         if fact not in task.derived:
             others = excluded[fact] & ~unreachable[fact] & base
             yield from [(fact, other) for other in facts_of(others >> fact << fact)]
-
-
-def _knowledge(task: Assignments, entries: Entries | None, check: Callable[[], None]) -> Knowledge:
-    """Return the tier that has the kernels."""
-    if entries is None:
-        return Pairs(task)
-    from planner.pruning.h2_compiled import CompiledPairs
-
-    return CompiledPairs(task, entries, check)
 
 
 def prune(

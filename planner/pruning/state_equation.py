@@ -22,7 +22,7 @@ from planner.jit.arrays import Entries, flatten, index, reals
 from planner.jit.common_kernel import ENTRIES
 from planner.lightweight import Final, dataclass
 from planner.pruning import simplex_kernel as kernel
-from planner.pruning.h2 import Knowledge
+from planner.pruning.h2 import PLAIN_WORK, Pairs
 from planner.task.finite_domain import BATCH, Assignments, Operator
 
 Column = tuple[tuple[int, int], ...]
@@ -234,12 +234,10 @@ def _reduce(bits: int, leading: dict[int, int]) -> int:
 
 SECONDS: Final = 0.3
 """Seconds of processor time for weights: where there are some, they are mostly found in a few milliseconds."""
-PLAIN_WORK: Final = 50_000
-"""Steps between two pauses where kernels run in plain Python."""
 
 
 def disprove(
-    task: Assignments, pairs: Knowledge, entries: Entries | None, seconds: float = SECONDS
+    task: Assignments, pairs: Pairs, entries: Entries | None, seconds: float = SECONDS
 ) -> Generator[None, None, str]:
     """Return what shows that no numbers of actions solve the state equation, "parity" or "weights"; else "".
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import h2_twin
 import pytest
 from search_twins import action, fact_names, random_task
 
 from planner.heuristics import REGISTRY
 from planner.jit import library
 from planner.pruning.h2 import Pairs, prune
-from planner.pruning.h2_compiled import CompiledPairs
 from planner.search import Run, Space
 from planner.search.astar import astar
 from planner.search.astar_compiled import CompiledAstar
@@ -33,7 +33,7 @@ def finished(steps):
 
 def assert_same_rounds(task: Task, entries, work: int) -> None:
     values = translate_task(task, lambda: None)
-    plain, fast = Pairs(values), CompiledPairs(values, entries, work=work)
+    plain, fast = h2_twin.Pairs(values), Pairs(values, entries, work=work)
     for turn in range(6):
         assert list(map(plain.copy(), range(values.size))) == list(map(fast.copy(), range(values.size)))
         may_be = finished(plain.sharpen())
