@@ -1,4 +1,4 @@
-"""The kernels of hierarchies, with those of `planner` that they call: machine code, or the kernels as they stand."""
+"""The kernels of `htn`, with the kernels of `planner` that they call: as machine code, or in plain Python."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from planner.jit.common_kernel import ENTRIES
 from planner.jit.library import Call
 
 KERNELS: Final = (decomposition_kernel, relaxed_operators_kernel, task_reachability_kernel)
-"""The modules that declare the entries of `htn`."""
+"""The modules with the entries of `htn`."""
 
 
-def entries() -> dict[str, Call]:
-    """Return the entries of both packages by name: as machine code where both have it.
+def load_kernels() -> dict[str, Call]:
+    """Return the entries of both packages by name: machine code where both packages have it, else plain Python.
 
-    Where only those of `htn` have none, a process begins to make it.
+    Where only `htn` has none, a process starts to compile it.
     """
     theirs = library.load()
     if theirs is None:

@@ -1,14 +1,11 @@
-"""Lint of hierarchies: what is odd about tasks and methods, besides what is odd about the actions below them.
-
-Lint of what methods ask for: predicates whose facts nothing ever gives are probably misspelt.
-"""
+"""Lint of hierarchies: findings about tasks and methods, besides those about the actions below them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from htn.compilations.object_creation import with_enough
-from htn.explain.impossible_tasks import INITIAL_TASKS, impossible, relaxed_world
+from htn.compilations.htn_reductions import add_reachable_placeholders
+from htn.explain.impossible_tasks import INITIAL_TASKS, find_impossible_tasks, relax
 from htn.model import HtnDomain, HtnProblem, Method
 from planner.errors import did_you_mean
 from planner.lightweight import Final
@@ -21,7 +18,7 @@ from planner.model.formulas import atoms_in, conjunction, free_variables
 
 
 def check_conditions(domain: HtnDomain, problem: Problem | None) -> Iterator[Finding]:
-    """Yield the predicates that methods ask for and nothing provides; with a problem, its initial state provides, too.
+    """Yield a finding for each predicate that methods ask for and neither actions nor the initial state provide.
 
     A declared one that some method needs is worth a note, and a warning where another name is near; one that nobody
     declared is a warning however methods name it. Without a problem, initial states may provide all but those that
@@ -31,9 +28,9 @@ def check_conditions(domain: HtnDomain, problem: Problem | None) -> Iterator[Fin
     given = {*uses.provided, *domain.classical.derived, *uses.needed}
     if problem is not None:
         given |= {fact.predicate for fact in (*problem.initial, *problem.unknown)}
-    asking, needing = _methods(domain)
+    asking, needing = _asking_methods(domain)
     for name, method in asking.items():
-        is_new, near = name in domain.inferred, _near(name, domain)
+        is_new, near = name in domain.inferred, _suggest_predicate(name, domain)
         if name in given or not (is_new or name in needing) or (problem is None and not (is_new and near)):
             continue
         if problem is None:
@@ -47,7 +44,7 @@ def check_conditions(domain: HtnDomain, problem: Problem | None) -> Iterator[Fin
         yield Finding(level, "never-provided", f"predicate {name}", message, near or "")
 
 
-def _methods(domain: HtnDomain) -> tuple[dict[str, str], dict[str, str]]:
+def _asking_methods(domain: HtnDomain) -> tuple[dict[str, str], dict[str, str]]:
     """Return the first method that asks for each predicate, and the first that cannot do without a fact of it."""
     asking: dict[str, str] = {}
     needing: dict[str, str] = {}
@@ -59,8 +56,8 @@ def _methods(domain: HtnDomain) -> tuple[dict[str, str], dict[str, str]]:
     return asking, needing
 
 
-def _near(name: str, domain: HtnDomain) -> str | None:
-    """Return which declared predicate may be meant by `name`: one with as many arguments, if there is one."""
+def _suggest_predicate(name: str, domain: HtnDomain) -> str | None:
+    """Return the declared predicate that `name` may misspell: one with as many arguments, if there is one."""
     predicates = domain.classical.predicates
     arity = len(predicates[name].parameters)
     known = [each for each in predicates if each != name and each not in domain.inferred]
@@ -68,55 +65,56 @@ def _near(name: str, domain: HtnDomain) -> str | None:
     return did_you_mean(name, alike) or did_you_mean(name, known)
 
 
-_MEANT: Final = {"no-effect", "unused-parameter"}
-"""Rules that say nothing here: a task leads to an action with its arguments, and may do so for the plan's sake only."""
-_OF_USE: Final = {"unused-predicate", "never-required", "unused-type"}
-"""Rules about what nothing uses: methods and tasks may."""
+_INTENDED_RULES: Final = {"no-effect", "unused-parameter"}
+"""Rules that do not hold here: methods give an action its arguments, and may want it in the plan for its own sake."""
+_USE_RULES: Final = {"unused-predicate", "never-required", "unused-type"}
+"""Rules about what actions do not use: methods and tasks may use it."""
 
 
 def check_hierarchy(domain: HtnDomain) -> list[Finding]:
-    """Return what can be said about `domain` without objects, the worst first."""
-    classical = _classical(domain, check_domain(domain.classical))
-    return _sorted([*classical, *_structure(domain), *check_conditions(domain, None)])
+    """Return the findings about `domain` that need no objects, the worst first."""
+    classical = _keep_valid(domain, check_domain(domain.classical))
+    return _sort_by_level([*classical, *_check_structure(domain), *check_conditions(domain, None)])
 
 
 def check_htn_problem(problem: HtnProblem, limits: Limits) -> list[Finding]:
-    """Return what can be said about `problem` and its domain, the worst first; raises `LimitReached`."""
+    """Return the findings about `problem` and its domain, the worst first; raises `LimitReached`."""
     domain = problem.domain
-    classical = _classical(domain, check_problem(problem.classical, limits))
+    classical = _keep_valid(domain, check_problem(problem.classical, limits))
     conditions = check_conditions(domain, problem.classical)
-    return _sorted([*classical, *_structure(domain), *conditions, *_reach(problem, limits)])
+    return _sort_by_level([*classical, *_check_structure(domain), *conditions, *_check_reachability(problem, limits)])
 
 
-def _sorted(findings: list[Finding]) -> list[Finding]:
+def _sort_by_level(findings: list[Finding]) -> list[Finding]:
     order = list(Level)
     return sorted(findings, key=lambda finding: order.index(finding.level))
 
 
-def _classical(domain: HtnDomain, findings: list[Finding]) -> Iterator[Finding]:
+def _keep_valid(domain: HtnDomain, findings: list[Finding]) -> Iterator[Finding]:
     """Yield those `findings` about the classical part that hold with methods above it."""
     used = {f"predicate {atom.predicate}" for each in domain.methods.values() for atom in atoms_in(each.precondition)}
     scopes = [each.parameters for each in domain.tasks.values()] + [each.parameters for each in domain.methods.values()]
     used |= {f"type {name}" for parameters in scopes for each in parameters for name in each.types}
     for finding in findings:
-        if finding.rule not in _MEANT and not (finding.rule in _OF_USE and finding.place in used):
+        if finding.rule not in _INTENDED_RULES and not (finding.rule in _USE_RULES and finding.place in used):
             yield finding
 
 
-def _structure(domain: HtnDomain) -> Iterator[Finding]:
+def _check_structure(domain: HtnDomain) -> Iterator[Finding]:
+    """Yield findings about methods, tasks without (terminating) methods, and actions that no method leads to."""
     for method in domain.methods.values():
-        yield from _method(method)
+        yield from _check_method(method)
     users: dict[str, list[str]] = {}
     for method in domain.methods.values():
         for name in dict.fromkeys(each.task.predicate for each in method.network.subtasks):
             users.setdefault(name, []).append(method.name)
-    ending = _ending(domain)
+    terminating = _terminating_tasks(domain)
     for name in domain.tasks:
         place = f"task {name}"
         if not domain.methods_for(name):
             cannot = f", so method {users[name][0]} can never be used" if name in users else ""
             yield Finding(Level.WARNING, "no-method", place, f"no method is for it{cannot}")
-        elif name not in ending:
+        elif name not in terminating:
             yield Finding(Level.WARNING, "endless-task", place, "no choice of methods comes to an end")
     for name in domain.classical.actions:
         if name not in users:
@@ -124,7 +122,7 @@ def _structure(domain: HtnDomain) -> Iterator[Finding]:
             yield Finding(Level.NOTE, "unused-action", f"action {name}", message, "it may be a task of some problem")
 
 
-def _method(method: Method) -> Iterator[Finding]:
+def _check_method(method: Method) -> Iterator[Finding]:
     place = f"method {method.name}"
     condition = conjunction([method.precondition, method.network.constraints])
     clash = find_contradiction(condition)
@@ -138,8 +136,8 @@ def _method(method: Method) -> Iterator[Finding]:
             yield Finding(Level.WARNING, "unused-parameter", place, message, "leave it out")
 
 
-def _ending(domain: HtnDomain) -> set[str]:
-    """Return what comes to an end for some choice of methods; what has no method is taken to."""
+def _terminating_tasks(domain: HtnDomain) -> set[str]:
+    """Return the tasks that some choice of methods brings to an end; those without methods count as such."""
     found = {*domain.classical.actions, *(name for name in domain.tasks if not domain.methods_for(name))}
     size = -1
     while size < len(found):
@@ -150,9 +148,9 @@ def _ending(domain: HtnDomain) -> set[str]:
     return found
 
 
-def _reach(problem: HtnProblem, limits: Limits) -> Iterator[Finding]:
-    """Yield the tasks that can never be done: deletes are ignored, so that it is certain."""
-    for failure in impossible(relaxed_world(with_enough(problem), limits)):
+def _check_reachability(problem: HtnProblem, limits: Limits) -> Iterator[Finding]:
+    """Yield the tasks that can never be done, not even with deletes ignored."""
+    for failure in find_impossible_tasks(relax(add_reachable_placeholders(problem), limits)):
         tried = str(failure.attempts[0]) if failure.attempts else "no method is for it"
         initial = failure.task == INITIAL_TASKS
         place, they = (failure.task, "they") if initial else (f"task {failure.task}", "it")

@@ -1,9 +1,7 @@
-"""The immutable hierarchy that every part of `htn` reads: tasks, methods, networks, and the problem.
+"""The immutable hierarchical model: tasks, methods, task networks, domains, problems, and decompositions of plans.
 
-What is classical stays in the classical model: a hierarchical domain *has* a `DomainModel` with types, predicates and
-actions, and a hierarchical problem *has* a `Problem` with objects, initial state and goal.
-
-Partial orders of the tasks of a network.
+A hierarchical domain *has* a classical `DomainModel` with types, predicates and actions, and a hierarchical problem
+*has* a classical `Problem` with objects, initial state and goal. The terms are those of HDDL (Höller et al., 2020).
 """
 
 from __future__ import annotations
@@ -14,33 +12,34 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from planner.lightweight import TYPE_CHECKING, dataclass, field, replace
-from planner.model import TRUE, Atom, DomainModel, Formula, Problem, Variable
-from planner.model.problem import seal as sealed_classical
+from planner.lightweight import TYPE_CHECKING, Any, dataclass, field, replace
+from planner.model import TRUE, Atom, DomainModel, Formula, Problem, Variable, is_variable
+from planner.model.problem import seal as seal_classical
 
 if TYPE_CHECKING:
     from planner.errors import Location
 
+
 KIND: Final = "hierarchical"
 """The entry point in `forethought.problem_kinds` that serves problems with tasks."""
 Order: TypeAlias = tuple[int, int]
-"""Two places: what is at the first ends before what is at the second begins."""
+"""Two places in a network: the task at the first ends before the task at the second begins."""
 
 
-def closure(size: int, ordering: Sequence[Order]) -> list[int]:
-    """Return for each of `size` places, as bits, the places that come after it, transitively."""
+def transitive_successors(size: int, ordering: Sequence[Order]) -> list[int]:
+    """Return for each of `size` places, as bits, the places after it in the transitive closure of `ordering`."""
     following: list[list[int]] = [[] for _ in range(size)]
     for first, second in ordering:
         following[first].append(second)
     after = [0] * size
-    for place in reversed(linear(size, ordering)):
+    for place in reversed(linearise(size, ordering)):
         for other in following[place]:
             after[place] |= after[other] | 1 << other
     return after
 
 
-def linear(size: int, ordering: Iterable[Order]) -> list[int]:
-    """Return the places in an order that agrees with `ordering`, as written where it leaves the choice.
+def linearise(size: int, ordering: Iterable[Order]) -> list[int]:
+    """Return a linearisation of `ordering`, which lists the places as they are written where it leaves a choice.
 
     Raises `graphlib.CycleError` where there is none.
     """
@@ -57,6 +56,17 @@ def linear(size: int, ordering: Iterable[Order]) -> list[int]:
         found.append(place)
         sorter.done(place)
     return found
+
+
+def unify(pattern: Atom, task: Atom, known: Mapping[str, str]) -> dict[str, str] | None:
+    """Return `known` with the values of variables that make `pattern` the ground `task`; None where there are none."""
+    if pattern.predicate != task.predicate or len(pattern.args) != len(task.args):
+        return None
+    binding = {**known}
+    for term, value in zip(pattern.args, task.args, strict=True):
+        if (binding.setdefault(term, value) if is_variable(term) else term) != value:
+            return None
+    return binding
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +114,13 @@ class Network:
         Empty where the ordering has a cycle.
         """
         try:
-            return tuple(linear(len(self.subtasks), self.ordering))
+            return tuple(linearise(len(self.subtasks), self.ordering))
         except CycleError:
             return ()
 
 
 def sequence(*tasks: Atom, constraints: Formula = TRUE) -> Network:
-    """Return the network of `tasks` one after the other."""
+    """Return the totally ordered network of `tasks`."""
     ordering = tuple([(place, place + 1) for place in range(len(tasks) - 1)])
     return Network(tuple(map(Subtask, tasks)), ordering, constraints)
 
@@ -133,7 +143,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """What a file calls names that are others in the model: by these, as the file spells them.
+    """The names that a file spells otherwise than the model, by their names in the model.
 
     `heads` are actions and tasks. The model has names in lower case, and another name for each of several methods that
     have one name in the file.
@@ -160,7 +170,7 @@ class HtnDomain:
 
     @property
     def kind(self) -> str:
-        """What such problems are to `planner.problem_kinds`."""
+        """The entry point in `forethought.problem_kinds` that serves such problems."""
         return KIND
 
     @property
@@ -179,7 +189,7 @@ class HtnProblem:
 
     `classical` has the objects, the initial state and the goal (always true where the file has none). The arguments of
     `network` may be variables among `parameters`: any objects of their types will do. `spelling` is that of its file.
-    `seal` has the other fields as they were when all names in them were looked up, see `sealed`.
+    `seal` has the other fields as they were when all names in them were looked up, see `seal_problem`.
     """
 
     domain: HtnDomain
@@ -191,7 +201,7 @@ class HtnProblem:
 
     @property
     def kind(self) -> str:
-        """What such problems are to `planner.problem_kinds`."""
+        """The entry point in `forethought.problem_kinds` that serves such problems."""
         return KIND
 
     @property
@@ -217,11 +227,61 @@ class HtnProblem:
         return all(network.is_sequence for network in networks)
 
 
-def sealed(problem: HtnProblem) -> HtnProblem:
-    """Return `problem`, of which it is known that all its names mean something: nobody looks them up again."""
+def seal_problem(problem: HtnProblem) -> HtnProblem:
+    """Return `problem`, all of whose names were looked up, sealed: nobody looks them up again."""
     if problem.is_sealed:
         return problem
     classical = problem.classical
     if classical.unsealed:
-        classical = sealed_classical(classical)
+        classical = seal_classical(classical)
     return replace(problem, classical=classical, seal=(problem.domain, classical, problem.network, problem.parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One task of a decomposition.
+
+    A primitive task is `step`, its place in the plan from 0; a compound task was decomposed by `method` into its
+    `children` (places in `Decomposition.nodes`), in the order of the method's subtasks. `binding` are the objects for
+    the method's parameters, in their order.
+    """
+
+    task: Atom
+    step: int | None = None
+    method: str = ""
+    binding: tuple[str, ...] = ()
+    children: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """The decomposition of the initial network: a forest as a flat tuple, as it may be thousands of levels deep.
+
+    `roots` are the tasks of the network in their order, as places in `nodes`; `binding` are the objects for the
+    problem's parameters.
+    """
+
+    nodes: tuple[Node, ...]
+    roots: tuple[int, ...]
+    binding: tuple[str, ...] = ()
+
+    def keep(self, kept: Sequence[int]) -> Decomposition:
+        """Return the forest of the nodes at the places `kept`, in this order, without the others."""
+        number = {place: new for new, place in enumerate(kept)}
+
+        def renumber(places: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple([number[place] for place in places if place in number])
+
+        nodes = [replace(self.nodes[place], children=renumber(self.nodes[place].children)) for place in kept]
+        return Decomposition(tuple(nodes), renumber(self.roots), self.binding)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the forest as JSON-ready data; numbers of nodes are places in `nodes`."""
+        return {"roots": list(self.roots), "binding": list(self.binding), "nodes": [_node(each) for each in self.nodes]}
+
+
+def _node(node: Node) -> dict[str, Any]:
+    task = {"task": node.task.predicate, "arguments": list(node.task.args)}
+    if node.step is not None:
+        return {**task, "step": node.step}
+    return {**task, "method": node.method, "binding": list(node.binding), "children": list(node.children)}

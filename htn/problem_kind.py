@@ -1,6 +1,6 @@
-"""What `planner` asks of hierarchical problems: the functions that solve, check, explain, read and convert them.
+"""The functions that `planner` calls for hierarchical problems: see `planner.problem_kinds.ProblemKind`.
 
-`planner.problem_kinds.ProblemKind` describes the functions; the entry point `hierarchical` names this module.
+The entry point `hierarchical` names this module.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from htn.model import HtnDomain, HtnProblem
+from planner.lightweight import Final
 from planner.limits import Limits
 from planner.lint.findings import Finding
 from planner.options import SolveOptions
@@ -15,7 +16,7 @@ from planner.plan import Plan, Result
 from planner.problem_kinds import Reasons
 from planner.validation.verdict import Verdict
 
-CHECK_SECONDS = 10.0
+CHECK_SECONDS: Final = 10.0
 """Time limit, in seconds, of the search for a decomposition of a plan that comes without one, where none is given."""
 
 
@@ -23,7 +24,7 @@ def resolve(problem: HtnProblem) -> HtnProblem:
     """Return `problem` with its texts read and its names looked up; raises `InputError` for a mistake."""
     if problem.is_sealed:
         return problem
-    from htn.language.declare.resolve import resolved
+    from htn.language.declare.resolve_htn import resolved
 
     return resolved(problem)
 
@@ -36,8 +37,8 @@ def solve(problem: HtnProblem, options: SolveOptions) -> Result:
 
 
 def candidates(problem: HtnProblem, limits: Limits, which: Any) -> Any:
-    """Return the plans for the problem by their costs; see `htn.topk.candidates`."""
-    from htn.topk.candidates import candidates as hierarchical_candidates
+    """Return the plans for the problem by their costs; see `htn.topk.htn_candidates`."""
+    from htn.topk.htn_candidates import candidates as hierarchical_candidates
 
     return hierarchical_candidates(resolve(problem), limits, which)
 
@@ -79,23 +80,23 @@ def draw_plan(plan: Plan) -> str:
 
 def validate(problem: HtnProblem, plan: Plan, limits: Limits | None = None) -> Verdict:
     """Return whether `plan` works; without a decomposition, one is searched for within `limits` (None: 10 s)."""
-    from htn.verification.chart_parsing import judged
+    from htn.verification.chart_parsing import verify
 
-    return judged(resolve(problem), plan, limits or Limits(CHECK_SECONDS))
+    return verify(resolve(problem), plan, limits or Limits(CHECK_SECONDS))
 
 
 def explain_plan(problem: HtnProblem, plan: Plan, limits: Limits | None = None) -> Reasons:
     """Return which tasks each step of `plan`, a valid one, is there for; raises `LimitReached`."""
-    from htn.explain.plan_steps import explain_plan as explain
+    from htn.explain.task_explanations import explain_plan as explain
 
     return explain(resolve(problem), plan, limits)
 
 
 def explain_unsolvable(problem: HtnProblem, limits: Limits) -> Reasons:
     """Return why there is no plan, as far as that shows within `limits`."""
-    from htn.explain.unsolvable import why_not
+    from htn.explain.task_explanations import explain_unsolvable as explain
 
-    return why_not(resolve(problem), limits)
+    return explain(resolve(problem), limits)
 
 
 def to_unified_planning(
@@ -110,6 +111,6 @@ def to_unified_planning(
 
 def for_another_process(problem: HtnProblem, limits: Limits) -> HtnProblem:
     """Return the problem without Python values; raises `LimitReached`."""
-    from htn.unified_planning.outgoing import sent
+    from htn.unified_planning.htn_outgoing import sent
 
     return sent(problem, limits)

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from htn.compilations.reductions import REDUCTIONS
-from htn.compilations.soft_goals import compile_constraints
-from htn.incumbent import HtnIncumbent
-from htn.model import HtnProblem
-from htn.portfolio import search_hierarchy
+from collections.abc import Callable
+
+from htn.compilations.htn_reductions import compile_constraints, solve_with_creation, solve_with_wishes
+from htn.grounding.ground_htn import ground
+from htn.htn_portfolio import HEURISTICS, ONE_PLAN_SEARCHES, SEARCHES, select_search
+from htn.lifted.depth_first import EnoughPlans, LimitsWithDescent, search_depth_first
+from htn.model import HtnProblem, seal_problem
 from htn.problem_kind import resolve
+from htn.search.htn_incumbent import HtnIncumbent
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.options import SolveOptions
+from planner.options import Solve, SolveOptions
 from planner.plan import Result, Status
-from planner.portfolio.incumbent import weaken_to_intended
+from planner.portfolio.incumbent import refuse_constructs, weaken_to_intended
+from planner.portfolio.portfolio import MODES, check_name
+from planner.search.search_run import Ending
 
 REASON_SECONDS: Final = 1.0
-"""So long a reason is looked for where it is proved that there is no plan."""
+"""Time limit, in seconds, of the search for a reason where it is proved that there is no plan."""
 
 
 def solve(problem: HtnProblem, options: SolveOptions) -> Result:
     """Return the answer to `problem`, as `planner.solve` does for classical ones.
 
-    A `search` is one of `htn.portfolio.SEARCHES`, a `heuristic` of `HEURISTICS` there (alone: A*).
-    A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
+    A `search` is one of `htn.htn_portfolio.SEARCHES`, a `heuristic` one of `HEURISTICS` there (alone: A*). A plan comes
+    with its decomposition, and both were verified; OPTIMAL is the cheapest plan that decomposes the tasks.
     """
     problem = resolve(problem)
     limits = options.limits()
-    return _with_reason(problem, answer(problem, options), limits)
+    return _add_reason(problem, answer(problem, options), limits)
 
 
 def answer(problem: HtnProblem, options: SolveOptions) -> Result:
-    """Return what `solve` does for a resolved problem, without a look for the reason where there is no plan.
+    """Return what `solve` does for a resolved problem, without a search for the reason where there is no plan.
 
     The first reduction that applies answers, or else a search for decompositions.
     """
@@ -41,15 +46,35 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
             return found
     compiled = compile_constraints(problem).problem
     incumbent = HtnIncumbent(problem, options)
-    found = incumbent.run_within_limits(lambda: search_hierarchy(compiled, incumbent, options))
+    found = incumbent.run_within_limits(lambda: _search(compiled, incumbent, options))
     return weaken_to_intended(problem.classical.domain, found)
 
 
-def _with_reason(problem: HtnProblem, result: Result, limits: Limits) -> Result:
-    """Return `result` with the reason, if there is no plan and a reason can be found soon."""
+def _search(problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions) -> Result:
+    """Ground the compiled problem, while a lifted search descends, and search its hierarchy; raises `LimitReached`."""
+    if options.mode == "optimal" and options.search in ONE_PLAN_SEARCHES:
+        stops = f"{options.search} search stops at the first plan"
+        incumbent.caveat = f"{stops}, which it does not prove optimal as astar does"
+    if options.search == "depth-first":
+        return search_depth_first(problem, incumbent, options.heuristic)
+    limits = LimitsWithDescent.start(problem, incumbent, options)
+    try:
+        hierarchy = ground(problem, limits)
+        incumbent.take_hierarchy(hierarchy)
+        if hierarchy.unreachable_goal is not None:
+            return incumbent.unreachable_result()
+        if hierarchy.root is None:
+            return incumbent.result_of(Ending.EXHAUSTED)
+        return incumbent.improve(select_search(hierarchy, problem, incumbent, options, limits), options.mode)
+    except EnoughPlans:
+        return incumbent.result_of(Ending.FIRST_PLAN)
+
+
+def _add_reason(problem: HtnProblem, result: Result, limits: Limits) -> Result:
+    """Return `result` with the reason, if there is no plan and a reason is found in time."""
     if result.status is not Status.UNSOLVABLE or result.statistics.ground_seconds > REASON_SECONDS:
         return result
-    from htn.explain.unsolvable import why_not
+    from htn.explain.task_explanations import explain_unsolvable
     from planner.explain.conflicts import naming
 
     within = limits.part(REASON_SECONDS)
@@ -57,6 +82,37 @@ def _with_reason(problem: HtnProblem, result: Result, limits: Limits) -> Result:
     if result.reason:
         return result
     try:
-        return replace(result, reason=why_not(problem, within).summary)
+        return replace(result, reason=explain_unsolvable(problem, within).summary)
     except (LimitReached, MemoryError):
         return result
+
+
+def ask_engine(problem: HtnProblem, options: SolveOptions, *_: object) -> Result | None:
+    """Hand the problem to a foreign planner, if the options name one."""
+    if options.engine is None:
+        return None
+    from planner.unified_planning import solve_with
+
+    return solve_with(seal_problem(problem), options)
+
+
+def refuse_unsupported(problem: HtnProblem, options: SolveOptions, *_: object) -> Result | None:
+    """Refuse what no search takes; raises `InputError` for unknown names of modes, searches and heuristics."""
+    check_name("mode", options.mode, MODES)
+    check_name("search for hierarchical problems", options.search, SEARCHES)
+    check_name("heuristic for hierarchical problems", options.heuristic, HEURISTICS)
+    refused = refuse_constructs(problem.classical, takes=("budgets",))
+    if refused is None and options.search is not None and problem.classical.budgets:
+        from planner.resources.resource_portfolio import unlabelled
+
+        return unlabelled(options.search, "count what budgets limit")
+    return refused
+
+
+REDUCTIONS: Final[tuple[Callable[[HtnProblem, SolveOptions, Solve], Result | None], ...]] = (
+    solve_with_creation,
+    solve_with_wishes,
+    ask_engine,
+    refuse_unsupported,
+)
+"""Tried in this order; a reduction returns None for problems that it leaves to the next one, or at last to search."""

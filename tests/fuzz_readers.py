@@ -33,7 +33,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from htn.language import hddl
-from htn.language.hddl.writer import write_domain, write_problem
+from htn.language.hddl.hddl_writer import write_domain, write_problem
 from htn.model import HtnDomain
 from planner.errors import ForethoughtError
 from planner.language.documents import read_documents, write_json, write_yaml

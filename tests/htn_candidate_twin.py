@@ -8,7 +8,7 @@ from itertools import combinations, count
 from candidate_twins import independent
 from htn_brute import Progression, Steps, World, remaining_of
 
-from htn.grounding.ground import ground
+from htn.grounding.ground_htn import ground
 from htn.model import HtnProblem
 from planner.limits import Limits
 from planner.model import Number

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
-from htn.plan import Decomposition, Node
+from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Node, Subtask, Task, sequence
 from planner.model.actions import Action
 from planner.model.domain import DomainModel, Predicate
 from planner.model.formulas import TRUE, And, Atom, Equals, Formula, Not, Object, Variable, conjunction

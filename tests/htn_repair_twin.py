@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import htn_brute
 
-from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, closure
+from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, transitive_successors
 from planner.compilations.adl import compile_adl
 from planner.model import TRUE, Atom, Equals, Not, Or, Predicate
 from planner.model.formulas import conjunction, conjuncts, substitute
@@ -51,7 +51,7 @@ class Old:
             mine = [number for number, child in enumerate(children) if child in self.line(one)]
             others = [number for number, child in enumerate(children) if child in self.line(other)]
             if mine and others and mine != others:
-                return bool(closure(len(children), network.ordering)[mine[0]] >> others[0] & 1)
+                return bool(transitive_successors(len(children), network.ordering)[mine[0]] >> others[0] & 1)
         return False
 
     def is_done(self, leaf):
@@ -141,7 +141,7 @@ def frozen(old, anew, forbidden=(), not_first=()):
 def kept_network(old, place, anew, names):
     network, children = old.network(place)
     left = [number for number, child in enumerate(children) if old.is_open(child)]
-    after = closure(len(children), network.ordering)
+    after = transitive_successors(len(children), network.ordering)
     ordering = [(a, b) for a, one in enumerate(left) for b, other in enumerate(left) if after[one] >> other & 1]
     tasks = [old.nodes[children[each]].task if children[each] in anew else names[children[each]] for each in left]
     return Network(tuple(map(Subtask, tasks)), tuple(ordering))

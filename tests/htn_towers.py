@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from htn.model import HtnDomain, HtnProblem, Method, Task, sequence
-from htn.plan import Decomposition, Node
+from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Node, Task, sequence
 from planner.model import Action, And, Atom, DomainModel, Not, Object, Predicate, Problem, Variable
 from planner.plan import Plan, Step
 

@@ -8,7 +8,7 @@ from benchmarks.suite import HDDL
 from benchmarks.validators import VALID, Verdict
 from htn.language.hddl import read as read_hierarchical
 from htn.language.plan_text import plan_from_text
-from htn.verification.chart_parsing import judged
+from htn.verification.chart_parsing import verify
 from planner.errors import PlanError, UnsupportedError
 from planner.language.pddl import read
 from planner.language.pddl.plan_files import read_plan
@@ -19,7 +19,7 @@ from planner.validation.verdict import Verdict as Judgement
 
 
 def check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
-    """Return what `planner.validate` says, or `htn.verification.validate` of a plan for a hierarchical problem."""
+    """Return the verdict of `planner.validate`, or for a hierarchical problem of `htn.verification`."""
     judge = hierarchical if problem_path.suffix == HDDL else classical
     try:
         verdict = judge(domain_path, problem_path, plan)
@@ -37,6 +37,6 @@ def classical(domain_path: Path, problem_path: Path, plan: str) -> Judgement:
 
 
 def hierarchical(domain_path: Path, problem_path: Path, plan: str) -> Judgement:
-    """Return what `htn.verification.validate` says; without a decomposition it searches for one, without limits."""
+    """Return the verdict of `htn.verification`; without a decomposition it searches for one, without limits."""
     problem = read_hierarchical(domain_path, problem_path)
-    return judged(problem, plan_from_text(plan, problem, "plan"), Limits())
+    return verify(problem, plan_from_text(plan, problem, "plan"), Limits())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from domains.household.instances import domain, generate, problems
 
 if TYPE_CHECKING:
-    from htn.testing.cases import HtnCase
+    from htn.testing import HtnCase
 
 __all__ = ["cases", "domain", "generate", "problems"]
 

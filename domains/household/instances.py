@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from htn.language.hddl import read_domain, read_problem
-from htn.model import HtnDomain, HtnProblem, sealed, sequence
+from htn.model import HtnDomain, HtnProblem, seal_problem, sequence
 from htn.problem_kind import resolve
 from planner.language.declare import Domain
 from planner.language.loading.load import LazyProblems
@@ -77,4 +77,4 @@ def generate(seed: int, size: int) -> HtnProblem:
     )
     table = rng.choice(rooms)
     laid = [Atom("lay", (dish, table)) for dish in dishes[:2]]
-    return sealed(resolve(HtnProblem(domain(), classical, sequence(*laid, Atom("tidy")))))
+    return seal_problem(resolve(HtnProblem(domain(), classical, sequence(*laid, Atom("tidy")))))

@@ -1,7 +1,7 @@
 """What is known about the small problems: optima, plans, and plans that fail, with the reason."""
 
 from domains.household.instances import blocked, written
-from htn.testing.cases import HtnCase
+from htn.testing import HtnCase
 
 TO_KITCHEN = "walk(parlour, hall)\nwalk(hall, kitchen)\n"
 TO_PARLOUR = "walk(kitchen, hall)\nwalk(hall, parlour)\n"

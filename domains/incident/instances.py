@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
 
-from htn.model import HtnDomain, HtnProblem, sealed, sequence
+from htn.model import HtnDomain, HtnProblem, seal_problem, sequence
 from htn.problem_kind import resolve
 from planner.language.declare import Domain
 from planner.language.documents import read_documents
@@ -67,7 +67,7 @@ def incident(
         ],
         goal=["written_up(outage)", *goal],
     )
-    return sealed(resolve(HtnProblem(domain(), classical, sequence(Atom("handle", ("outage",))))))
+    return seal_problem(resolve(HtnProblem(domain(), classical, sequence(Atom("handle", ("outage",))))))
 
 
 def shop() -> HtnProblem:

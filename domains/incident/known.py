@@ -1,7 +1,7 @@
 """What is known about the small problems: optima, plans, and plans that fail, with the reason."""
 
 from domains.incident.instances import release, shop, silent
-from htn.testing.cases import HtnCase
+from htn.testing import HtnCase
 
 SHOP = """
 acknowledge(outage)

@@ -12,7 +12,7 @@ from domains.travel.declarations import domain
 from domains.travel.instances import generate, problems
 
 if TYPE_CHECKING:
-    from htn.testing.cases import HtnCase
+    from htn.testing import HtnCase
 
 __all__ = ["cases", "domain", "generate", "problems"]
 

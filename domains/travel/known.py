@@ -1,7 +1,7 @@
 """What is known about the small problems: optima, plans, and plans that fail, with the reason."""
 
 from domains.travel.instances import board, couple, full
-from htn.testing.cases import HtnCase
+from htn.testing import HtnCase
 
 
 def leg(way: str, who: str, origin: str, target: str) -> str:

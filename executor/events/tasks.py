@@ -12,8 +12,7 @@ from planner.language.declare.fields import CodePlace
 from planner.model import Problem
 
 if TYPE_CHECKING:
-    from htn.model import HtnDomain, HtnProblem
-    from htn.plan import Decomposition
+    from htn.model import Decomposition, HtnDomain, HtnProblem
 
 
 TASKS: Final = "the tasks"
@@ -40,7 +39,7 @@ class Hierarchy:
         `expanded` is the problem with placeholders for what steps create, where some do.
         Raises `PlanError` where there are no tasks or no methods for them, or the decomposition is none.
         """
-        from htn.compilations.object_creation import over
+        from htn.compilations.htn_reductions import replace_classical
         from htn.language.documents import with_tasks
         from htn.language.plan_text import tree_from_data
 
@@ -54,7 +53,7 @@ class Hierarchy:
             hint = f"say tasks: [name(arg, …)], {otherwise}"
             raise PlanError(f"{name} has a decomposition, and does not say of which tasks", hint=hint)
         stated = with_tasks(problem, plan.tasks, methods, CodePlace(name).within("tasks"), name)
-        stated = over(stated, expanded or problem)
+        stated = replace_classical(stated, expanded or problem)
         return cls(stated, tree_from_data(plan.decomposition, Location(name)), tuple([each.id for each in plan.steps]))
 
     def changed(self, data: Mapping[str, Any]) -> Hierarchy:

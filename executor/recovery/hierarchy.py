@@ -149,7 +149,7 @@ _HAPPENED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
 
 def check_tasks(plan: ActionPlan, problem: Problem, methods: HtnDomain | None) -> None:
     """Raise `PlanError` where `plan` came of tasks and does not do them."""
-    from htn.verification.validate import validate
+    from htn.verification.plan_verification import validate
     from planner.compilations.object_creation import for_steps
     from planner.semantics.simulation import Simulation
 
@@ -251,7 +251,7 @@ def permits(state: RunState, line: Sequence[str]) -> bool:
 
     `line` has the steps that are left.
     """
-    from htn.verification.validate import validate
+    from htn.verification.plan_verification import validate
 
     hierarchy = state.hierarchy
     assert hierarchy is not None

@@ -1,1 +1,1 @@
-"""Compilations."""
+"""Compilations of hierarchical problems and methods."""

@@ -16,27 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, product
 
-from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sealed, sequence
+from htn.model import HtnDomain, HtnProblem, Method, Network, Task, seal_problem, sequence
 from planner.language.declare.model_builder import written_atoms
 from planner.lightweight import Final, dataclass, replace
+from planner.model import TRUE, And, Atom, Equals, Forall, Formula, Object, Variable
 from planner.model.actions import Action, When, positive_atoms
 from planner.model.domain import DomainModel, TypeHierarchy
-from planner.model.formulas import (
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Forall,
-    Formula,
-    Object,
-    Variable,
-    atoms_in,
-    conjunction,
-    conjuncts,
-    free_variables,
-    substitute,
-    walk,
-)
+from planner.model.formulas import atoms_in, conjunction, conjuncts, free_variables, substitute, walk
 from planner.model.problem import Problem
 
 ANYTHING: Final = "do-anything"
@@ -65,7 +51,7 @@ def as_htn(problem: Problem, domain: HtnDomain | None = None) -> HtnProblem:
     deriver = _Deriver(HtnDomain(problem.domain) if domain is None else domain)
     task = deriver.add_goal(problem)
     found = HtnProblem(deriver.result(), problem, sequence(task))
-    return found if problem.unsealed or domain is not None else sealed(found)
+    return found if problem.unsealed or domain is not None else seal_problem(found)
 
 
 @dataclass(frozen=True, slots=True)

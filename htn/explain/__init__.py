@@ -1,1 +1,1 @@
-"""Explain."""
+"""Explanations of plans and of unsolvability."""

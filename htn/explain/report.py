@@ -1,4 +1,4 @@
-"""Why there is no decomposition, as data: tasks, the methods tried for them, and what each of these lacks."""
+"""Explanations of unsolvability as data: failing tasks, the methods tried for them, and what each of these lacks."""
 
 from __future__ import annotations
 

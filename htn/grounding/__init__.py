@@ -1,1 +1,1 @@
-"""From a hierarchical problem to integers: reachable actions, tasks and methods."""
+"""Grounding of hierarchical problems: reachable actions, tasks and methods."""

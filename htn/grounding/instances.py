@@ -1,29 +1,21 @@
-"""A hierarchical problem as a classical one whose relaxed reachability goes along the hierarchy.
+"""The instances of actions and methods that a decomposition can reach, as columns of numbers.
 
-A method becomes an action that needs its task to be *demanded*, and demands its subtasks; an action needs to be
-demanded, too. What can be reached then, with deletes ignored, is all that a decomposition can use: grounding along the
-hierarchy from above and along the state from the front at once (Behnke, Höller, Schmid, Bercher and Biundo, 2020, do
-it in turns).
-
-The instances of actions and methods that were reached, as columns: which tasks they do, and which they lead to.
-
-Each subtask is looked up once; whatever is asked of all instances is asked of arrays of numbers.
-
-Ground actions and methods as arrays.
+A hierarchical problem becomes a classical one whose relaxed reachability goes along the hierarchy: a method becomes an
+action that needs its task to be *demanded* and demands its subtasks, and an action needs to be demanded, too. So the
+problem is grounded along the hierarchy from above and along the state from the front at once (Behnke, Höller, Schmid,
+Bercher and Biundo, 2020, do it in turns).
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, compress, count
 from operator import itemgetter, le
 
-from htn.compilations.method_splitting import ROOT, rooted, split
-from htn.compilations.pulled_up_preconditions import Needs, changes
-from htn.grounding.task_reachability_kernel import useful as _useful
-from htn.model import HtnProblem, Method, Task, sequence
-from planner.compilations.adl import compile_adl
+import htn.grounding.task_reachability_kernel  # noqa: F401 - enters its kernels in the table
+from htn.compilations.method_preprocessing import ROOT, Needs
+from htn.model import HtnProblem, Method, Task
 from planner.grounding.action_tables import ActionTable
 from planner.grounding.ground import Numbering, Reached
 from planner.grounding.instantiate import RawAction
@@ -39,37 +31,33 @@ from planner.model.formulas import conjunction, conjuncts
 from planner.task.ground_task import ConditionalEffect
 
 DEMANDED: Final = "@do "
-"""What the predicate of a demand begins with; the name of the task follows."""
+"""Prefix of the predicate of a demand; the name of the task follows."""
 METHOD: Final = "@by "
-"""What the action that stands for a method begins with; the name of the method follows."""
+"""Prefix of the action that stands for a method; the name of the method follows."""
 RAN: Final = Atom("@ran")
-"""A fact that everything makes true: what changes nothing must not vanish."""
+"""A fact that every action makes true: grounding would drop actions that change nothing."""
 
 
-def plain(problem: HtnProblem) -> HtnProblem:
-    """Return `problem` with actions whose effects are plain ADL, methods split, and a single task in its network."""
-    classical = compile_adl(problem.classical).problem
-    written = {predicate for action in classical.domain.actions.values() for predicate, _ in changes(action)}
-    written |= classical.domain.derived
-    domain = replace(rooted(problem), classical=classical.domain)
-    domain = split(domain, lambda predicate: predicate not in written)
-    return HtnProblem(domain, classical, sequence(Atom(ROOT)))
-
-
-def program(problem: HtnProblem) -> Problem:
-    """Return the classical problem whose reachable actions are the actions and methods of the plain `problem`."""
+def demand_problem(problem: HtnProblem) -> Problem:
+    """Return the classical problem whose reachable actions are the reachable actions and methods of `problem`."""
     domain, classical = problem.domain, problem.classical
     needs = Needs(domain, classical.all_objects, alone=problem.is_ordered)
-    actions = [_action(action) for action in classical.domain.actions.values()]
-    actions += [_method(method, needs) for method in domain.methods.values()]
-    predicates = [*map(_demand, domain.tasks.values()), *map(_demand, classical.domain.actions.values())]
-    grown = replace(
-        classical.domain,
-        actions={action.name: action for action in actions},
-        predicates={**classical.domain.predicates, **{each.name: each for each in predicates}, RAN.predicate: _ran()},
+    actions = [demanded_action(action, RAN) for action in classical.domain.actions.values()]
+    actions += [demanding_method(method, needs, RAN) for method in domain.methods.values()]
+    heads: list[Task | Action] = [*domain.tasks.values(), *classical.domain.actions.values()]
+    return with_actions(
+        classical,
+        actions,
+        [*(Predicate(DEMANDED + each.name, each.parameters) for each in heads), Predicate(RAN.predicate)],
     )
-    initial = (*classical.initial, demanded(Atom(ROOT)))
-    return replace(classical, domain=grown, initial=initial)
+
+
+def with_actions(classical: Problem, actions: list[Action], predicates: Iterable[Predicate]) -> Problem:
+    """Return `classical` with these `actions` instead of its own, new `predicates`, and the root task demanded."""
+    named = {action.name: action for action in actions}
+    known = {**classical.domain.predicates, **{each.name: each for each in predicates}}
+    domain = replace(classical.domain, actions=named, predicates=known)
+    return replace(classical, domain=domain, initial=(*classical.initial, demanded(Atom(ROOT))))
 
 
 def demanded(task: Atom) -> Atom:
@@ -77,34 +65,27 @@ def demanded(task: Atom) -> Atom:
     return Atom(DEMANDED + task.predicate, task.args)
 
 
-def _demand(task: Task | Action) -> Predicate:
-    return Predicate(DEMANDED + task.name, task.parameters)
+def demanded_action(action: Action, fact: Atom) -> Action:
+    """Return `action` as one that must be demanded and makes `fact` true, too."""
+    task = Atom(action.name, tuple([variable.name for variable in action.parameters]))
+    requires = conjunction([demanded(task), *conjuncts(action.requires)])
+    return replace(action, requires=requires, provides=(*action.provides, fact))
 
 
-def _ran() -> Predicate:
-    return Predicate(RAN.predicate)
-
-
-def _action(action: Action) -> Action:
-    parameters = tuple([variable.name for variable in action.parameters])
-    requires = conjunction([demanded(Atom(action.name, parameters)), *conjuncts(action.requires)])
-    return replace(action, requires=requires, provides=(*action.provides, RAN))
-
-
-def _method(method: Method, needs: Needs) -> Action:
+def demanding_method(method: Method, needs: Needs | None, fact: Atom) -> Action:
+    """Return `method` as an action that demands its subtasks and makes `fact` true; it requires the `needs`, if any."""
     parts = [demanded(method.task), *conjuncts(method.precondition), *conjuncts(method.network.constraints)]
-    parts += [need for need in needs.of_method(method) if need not in parts]
+    parts += [need for need in needs.of_method(method) if need not in parts] if needs is not None else []
     demands = dict.fromkeys(demanded(subtask.task) for subtask in method.network.subtasks)
-    return Action(METHOD + method.name, method.parameters, conjunction(parts), (RAN, *demands), cost=(0,))
+    return Action(METHOD + method.name, method.parameters, conjunction(parts), (fact, *demands), cost=(0,))
 
 
 FEW: Final = 5_000
-"""So many instances are looked through sooner than machine code is loaded."""
-assert _useful is not None
+"""Instances, or facts, up to which plain Python is faster than loading machine code."""
 
 
-class Part:
-    """The instances that one rule has found: `columns` are the tasks that they do, and then each of their subtasks."""
+class RuleInstances:
+    """The instances that one rule found: `columns` are their tasks, and then each of their subtasks."""
 
     __slots__ = ("_rows", "columns", "rule")
 
@@ -156,10 +137,10 @@ class Instances:
             name: [Atom(name, tuple([each.name for each in action.parameters]))]
             for name, action in domain.classical.actions.items()
         }
-        self._parts: list[Part] = []
+        self._parts: list[RuleInstances] = []
         for rules in reached.schemas:
             check()
-            self._parts.append(Part(rules, self.numbers, tasks[rules.schema.action.name]))
+            self._parts.append(RuleInstances(rules, self.numbers, tasks[rules.schema.action.name]))
         check()
         self._flatten()
 
@@ -167,10 +148,10 @@ class Instances:
         self.task = index(chain.from_iterable(part.columns[0] for part in self._parts))
         self.subtasks = join_lists(part.subtasks for part in self._parts)
 
-    def keep_useful(self) -> None:
+    def drop_useless(self) -> None:
         """Drop instances that cannot be finished, or that the root does not lead to."""
         kept = index([1]) * len(self.task)
-        if self.useful(kept) == len(kept):
+        if self._mark_useful(kept) == len(kept):
             return
         first = 0
         for part in self._parts:
@@ -179,23 +160,23 @@ class Instances:
             first = end
         self._flatten()
 
-    def useful(self, kept: array[int]) -> int:
-        """Take out of the `kept` ones, which are marked with 1, those that are of no use; return how many are left."""
-        instances, entries = len(self.task), fitting(len(self.task))
+    def _mark_useful(self, kept: array[int]) -> int:
+        """Set the marks in `kept` of useless instances from 1 to 0; return how many are left."""
+        instances, entries = len(self.task), select_kernels(len(self.task))
         users = invert(self.subtasks, self.size, entries)
         doers = invert(wrap_items(self.task), self.size, entries)
         missing, state, queue = (index([0]) * (size + 1) for size in (instances, self.size, self.size))
-        return entries["useful"](self.root, self.task, self.subtasks, users, doers, kept, missing, state, queue)
+        return entries["keep_useful"](self.root, self.task, self.subtasks, users, doers, kept, missing, state, queue)
 
-    def settle(self, task: RawTask) -> None:
-        """Drop from `task` what is of no use, now that some instances may be gone."""
+    def drop_useless_from(self, task: RawTask) -> None:
+        """Drop useless instances from `task`, in which some may be missing already."""
         if task.size == len(self.task):
             return
         kept = index([0]) * len(self.task)
         left = [action.number for action in task.actions]
         for number in chain(left, *[table.numbers for table in task.tables]):
             kept[number] = 1
-        if self.useful(kept) == task.size:
+        if self._mark_useful(kept) == task.size:
             return
         task.actions = [action for action in task.actions if kept[action.number]]
         masks = [[kept[number] for number in table.numbers] for table in task.tables]
@@ -210,19 +191,19 @@ class Instances:
         return ((name, row) for name, rows in self.numbers.items() for row in rows)
 
 
-def fitting(size: int) -> Entries:
-    """Return the kernels for so many things: machine code, if there is some and it is worth loading."""
+def select_kernels(size: int) -> Entries:
+    """Return the kernels for so many instances or facts: machine code, if there is some and it is worth loading."""
     if size < FEW:
         return ENTRIES
     from htn import kernels
 
-    return kernels.entries()
+    return kernels.load_kernels()
 
 
-class Rows:
-    """Ground actions of several schemas: `source[kind[i]]` is the schema of number i, `number[i]` that instance.
+class Columns:
+    """Ground actions of several schemas: action i is the instance `number[i]`, of the schema `source[kind[i]]`.
 
-    By list i: what it `needs`, `adds` and `deletes`; those with a conditional effect have it in `conditional`.
+    List i of `needs`, `adds` and `deletes` has its facts; `conditional` has its conditional effects, if any.
     """
 
     def __init__(self, numbers: Numbering) -> None:
@@ -237,8 +218,8 @@ class Rows:
     def __len__(self) -> int:
         return len(self.number)
 
-    def take(self, table: ActionTable) -> None:
-        """Add the rows of `table`."""
+    def add_table(self, table: ActionTable) -> None:
+        """Add the actions of `table`."""
         literals = self._numbers.literals
         for lists, columns in ((self.needs, table.condition), (self.adds, table.adds), (self.deletes, table.deletes)):
             extend_lists(
@@ -247,39 +228,35 @@ class Rows:
         self.number.extend(index(table.numbers))
         self.arguments += table.arguments
         self.costs += table.costs
-        self._take_source(table.action, len(table))
+        self._add_source(table.action, len(table))
 
-    def take_one(self, raw: RawAction) -> None:
-        """Add one action; effects on facts that do not matter are left out."""
+    def add_action(self, raw: RawAction) -> None:
+        """Add one action without its effects on irrelevant facts."""
         known = self._numbers.literals
         if raw.effects:
-            self.conditional[len(self)] = tuple(
-                [
-                    ConditionalEffect(
-                        self._numbers(each.condition), self._mattering(each.adds), self._mattering(each.deletes)
-                    )
-                    for each in raw.effects
-                ]
-            )
+            effects = [
+                (self._numbers(e.condition), self._relevant(e.adds), self._relevant(e.deletes)) for e in raw.effects
+            ]
+            self.conditional[len(self)] = tuple([ConditionalEffect(*each) for each in effects])
         for lists, facts in ((self.needs, raw.condition), (self.adds, raw.adds), (self.deletes, raw.deletes)):
             lists.item.extend([known[fact] for fact in facts if fact in known])
             lists.start.append(len(lists.item))
         self.number.append(raw.number)
         self.arguments.append(raw.arguments)
         self.costs.append(raw.cost)
-        self._take_source(raw.action, 1)
+        self._add_source(raw.action, 1)
 
-    def _mattering(self, facts: Sequence[int]) -> tuple[int, ...]:
+    def _relevant(self, facts: Sequence[int]) -> tuple[int, ...]:
         known = self._numbers.literals
         return self._numbers([fact for fact in facts if fact in known])
 
-    def _take_source(self, action: Action, times: int) -> None:
+    def _add_source(self, action: Action, times: int) -> None:
         if not self.source or self.source[-1] is not action:
             self.source.append(action)
         self.kind.extend(index([len(self.source) - 1]) * times)
 
-    def ordered(self, facts: int, entries: Entries) -> None:
-        """Put them in the order of the instances."""
+    def sort(self, facts: int, entries: Entries) -> None:
+        """Sort the actions by instance."""
         number = self.number
         if all(map(le, number, number[1:])):
             return
@@ -295,34 +272,30 @@ class Rows:
         self.conditional = {place[old]: effects for old, effects in self.conditional.items()}
 
 
-def rows_of(
-    task: RawTask,
-    is_method: Callable[[Action], bool],
-    numbers: Numbering,
-    entries: Entries,
-    check: Callable[[], None],
-) -> tuple[Rows, Rows]:
+def columns_of(
+    task: RawTask, numbers: Numbering, entries: Entries, check: Callable[[], None]
+) -> tuple[Columns, Columns]:
     """Return the actions of `task` and, in their order, its methods, over facts by their `numbers`.
 
     `check` raises when a limit is reached meanwhile.
     """
-    found = Rows(numbers), Rows(numbers)
+    found = Columns(numbers), Columns(numbers)
     pieces: list[tuple[int, RawAction | ActionTable]] = [(action.number, action) for action in task.actions]
     pieces += [(table.numbers[0], table) for table in task.tables]
     for _, piece in sorted(pieces, key=itemgetter(0)):
-        rows = found[is_method(piece.action)]
+        rows = found[piece.action.name.startswith(METHOD)]
         if isinstance(piece, RawAction):
-            rows.take_one(piece)
+            rows.add_action(piece)
             continue
         check()
         for part in piece.cut(_holes(piece, numbers)):
-            rows.take(part)
-    found[True].ordered(len(numbers.literals), entries)
+            rows.add_table(part)
+    found[True].sort(len(numbers.literals), entries)
     return found
 
 
 def _holes(table: ActionTable, numbers: Numbering) -> dict[int, list[bool]]:
-    """Return where effects are on facts that do not matter."""
+    """Return the columns with effects on irrelevant facts, and in which rows these are."""
     known, first = numbers.literals, len(table.condition)
     masks = {
         place: [fact not in known for fact in column]

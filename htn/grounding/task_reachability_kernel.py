@@ -1,6 +1,7 @@
-"""Tasks and methods at large: which are of use, what tasks cost at least, and which lead to each other.
+"""Analyses of the task decomposition graph: useful tasks and methods, least costs, and strongly connected components.
 
-A method is given by its task and the list of its subtasks; an action is a method without any for a task of its own.
+A method is given by its task and the list of its subtasks; an action is a method without subtasks for a task of its
+own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ WANTED: Final = 2
 
 @entry
 @kernel
-def useful(
+def keep_useful(
     root: int,
     task: Index,
     subtasks: Lists,
@@ -29,21 +30,21 @@ def useful(
 ) -> int:
     """Keep of the `kept` methods those that can be finished and that `root` leads to; returns how many these are.
 
-    `users` and `doers` are by task the methods that have it as a subtask, and those that do it. There must be room for
-    a number for each method in `missing`, and for each task in `queue`; and a 0 for each task in `state`.
+    `users` and `doers` are by task: the methods that have it as a subtask, and the methods for it. `missing` is by
+    method, `queue` and `state` by task; `state` is 0 at first.
     """
     waiting = 0
     for method in range(len(task)):
         missing[method] = subtasks.start[method + 1] - subtasks.start[method]
-        waiting = _done(task, kept, missing, state, queue, waiting, method)
+        waiting = _queue_task(task, kept, missing, state, queue, waiting, method)
     while waiting:
         waiting -= 1
         done = queue[waiting] + 0
         for place in range(users.start[done], users.start[done + 1]):
             missing[users.item[place]] -= 1
-            waiting = _done(task, kept, missing, state, queue, waiting, users.item[place] + 0)
+            waiting = _queue_task(task, kept, missing, state, queue, waiting, users.item[place] + 0)
     if state[root]:
-        _want(root, subtasks, doers, kept, missing, state, queue)
+        _mark_wanted(root, subtasks, doers, kept, missing, state, queue)
     count = 0
     for method in range(len(task)):
         kept[method] = 1 if kept[method] and not missing[method] and state[task[method]] == WANTED else 0
@@ -52,8 +53,8 @@ def useful(
 
 
 @kernel
-def _done(task: Index, kept: Index, missing: Index, state: Index, queue: Index, waiting: int, method: int) -> int:
-    """Let the task of `method` wait, if it can be finished and that is news; return how many wait."""
+def _queue_task(task: Index, kept: Index, missing: Index, state: Index, queue: Index, waiting: int, method: int) -> int:
+    """Queue the task of `method`, if this shows for the first time that it can be finished; return the queue size."""
     if missing[method] or not kept[method] or state[task[method]]:
         return waiting
     state[task[method]] = DOABLE
@@ -62,7 +63,9 @@ def _done(task: Index, kept: Index, missing: Index, state: Index, queue: Index, 
 
 
 @kernel
-def _want(root: int, subtasks: Lists, doers: Lists, kept: Index, missing: Index, state: Index, queue: Index) -> None:
+def _mark_wanted(
+    root: int, subtasks: Lists, doers: Lists, kept: Index, missing: Index, state: Index, queue: Index
+) -> None:
     """Mark the tasks that `root` leads to."""
     state[root], queue[0], waiting = WANTED, root, 1
     while waiting:
@@ -81,14 +84,13 @@ def _want(root: int, subtasks: Lists, doers: Lists, kept: Index, missing: Index,
 
 @entry
 @kernel
-def cheapest(
+def compute_least_costs(
     cost: Words, task: Index, subtasks: Lists, users: Lists, least: Words, missing: Index, key: Words, heap: Index
 ) -> int:
-    """Find what each task costs at `least`, whatever the state is (Knuth's generalisation of Dijkstra's, 1977).
+    """Compute the `least` cost of each task in any state (Knuth, 1977, generalises Dijkstra's algorithm); returns 0.
 
-    The first tasks are actions, each with its `cost`; methods are free. At first `least` is `INFINITE` throughout.
-    There must be room for a number for each method in `missing`, and for one for each method and each action in `key`
-    and `heap`. Returns 0.
+    The first tasks are actions, each with its `cost`; methods are free. `least` is `INFINITE` at first. `missing` is by
+    method; `key` and `heap` have room for an entry for each method and each action.
     """
     waiting = 0
     for action in range(len(cost)):
@@ -116,7 +118,7 @@ def cheapest(
 
 @entry
 @kernel
-def components(
+def number_components(
     actions: int,
     methods_of: Lists,
     subtasks: Lists,
@@ -145,7 +147,7 @@ def components(
                 met, height, depth = met + 1, height + 1, depth + 1
                 method_at[entered] = methods_of.start[entered - actions] if entered >= actions else 0
             task = path[depth - 1] + 0
-            entered = _next(actions, methods_of, subtasks, method_at, subtask_at, task)
+            entered = _next_subtask(actions, methods_of, subtasks, method_at, subtask_at, task)
             if entered != NOTHING:
                 if found[entered] != NOTHING:
                     if component[entered] == NOTHING:
@@ -153,7 +155,7 @@ def components(
                     entered = NOTHING
                 continue
             if low[task] == found[task]:
-                height = _closed(component, stack, height, task, count)
+                height = _number_component(component, stack, height, task, count)
                 count += 1
             depth -= 1
             if not depth:
@@ -163,8 +165,8 @@ def components(
 
 
 @kernel
-def _closed(component: Index, stack: Index, height: int, task: int, number: int) -> int:
-    """Give the tasks on the stack down to `task` the `number` of their component; return how high it is now."""
+def _number_component(component: Index, stack: Index, height: int, task: int, number: int) -> int:
+    """Give the tasks on the stack down to `task` the `number` of their component; return the new height."""
     while component[task] == NOTHING:
         height -= 1
         component[stack[height]] = number
@@ -172,7 +174,9 @@ def _closed(component: Index, stack: Index, height: int, task: int, number: int)
 
 
 @kernel
-def _next(actions: int, methods_of: Lists, subtasks: Lists, method_at: Index, subtask_at: Index, task: int) -> int:
+def _next_subtask(
+    actions: int, methods_of: Lists, subtasks: Lists, method_at: Index, subtask_at: Index, task: int
+) -> int:
     """Return the next subtask of `task`, `NOTHING` if there is none left."""
     if task < actions:
         return NOTHING
@@ -189,12 +193,12 @@ def _next(actions: int, methods_of: Lists, subtasks: Lists, method_at: Index, su
 
 @entry
 @kernel
-def linked(
+def link_components(
     actions: int, methods_of: Lists, subtasks: Lists, component: Index, members: Lists, links: Lists, seen: Index
 ) -> int:
-    """Make `links` by component the others that its `members` lead to, each once; returns how many links there are.
+    """Make `links` the other components that the `members` of each component lead to; returns how many these are.
 
-    `seen` must have a 0 for each component.
+    `seen` is by component, and 0 at first.
     """
     count = 0
     for mine in range(len(members.start) - 1):

@@ -1,1 +1,1 @@
-"""Language."""
+"""Readers and writers of hierarchical domains, problems and plans."""

@@ -1,4 +1,4 @@
-"""Tasks and methods in YAML and JSON documents: models of them, and documents of models."""
+"""Reads tasks and methods from YAML and JSON documents, and writes them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from htn.compilations.methods_from_actions import mixed
 from htn.language.declare.hierarchy import FIELDS, Hierarchy, network_of
-from htn.language.declare.networks import PARTS, planning_of
-from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sealed
+from htn.language.declare.network_reader import PARTS, planning_of
+from htn.model import HtnDomain, HtnProblem, Method, Network, Task, seal_problem
 from htn.problem_kind import resolve
 from planner.errors import UnsupportedError
 from planner.language.declare.action_parameters import read_parameters
 from planner.language.declare.atom_syntax import is_atom_name
 from planner.language.declare.declared_names import Scope, Types
 from planner.language.declare.fields import Place
+from planner.language.documents import document_writer as writer
 from planner.language.documents.document_conditions import Notation
 from planner.language.documents.document_reader import problem_of as classical_problem
-from planner.language.documents.document_writer import (
-    without_defaults,
-    write_domain_document,
-    write_problem_document,
-    write_variables_document,
-)
 from planner.model import DomainModel, Problem, Variable
 from planner.problem_kinds import AnyDomain, Named
 
@@ -73,7 +68,7 @@ def with_tasks(
         places = {each: place.within(each) for each in PARTS}
     objects = {each.name: each for each in classical.all_objects}
     scope = Scope(owner, {each.name: each.types for each in parameters}, objects)
-    return sealed(HtnProblem(domain, classical, network_of(domain, types, scope, written, places), parameters))
+    return seal_problem(HtnProblem(domain, classical, network_of(domain, types, scope, written, places), parameters))
 
 
 def _classical(domain: AnyDomain) -> DomainModel:
@@ -98,7 +93,7 @@ def documents_of(item: Named, *, domain: bool) -> list[dict[str, Any]]:
     if not isinstance(item, HtnProblem):
         raise UnsupportedError(f"'{item.name}' in a document", "hierarchical and classical problems are written")
     item = resolve(item)
-    written = {**write_problem_document(item.classical), "tasks": tasks_document(item)}
+    written = {**writer.write_problem_document(item.classical), "tasks": tasks_document(item)}
     return [*([_domain(item.domain)] if domain else []), written]
 
 
@@ -106,7 +101,7 @@ def tasks_document(problem: HtnProblem) -> Any:
     """Return the initial tasks of a problem as plain data: a list where they are a sequence, else a network."""
     write = Notation([each.name for each in problem.parameters], ())
     network = _network(problem.network, write)
-    network |= without_defaults({"parameters": write_variables_document(problem.parameters)})
+    network |= writer.without_defaults({"parameters": writer.write_variables_document(problem.parameters)})
     return network["subtasks"] if network.keys() == {"subtasks"} else network
 
 
@@ -115,7 +110,7 @@ def _domain(domain: HtnDomain) -> dict[str, Any]:
     for name in (*domain.tasks, *domain.methods):
         if not is_atom_name(name):
             raise UnsupportedError(f"the name {name!r} in a document", "it is a word of conditions: rename it")
-    return write_domain_document(domain.classical) | without_defaults(
+    return writer.write_domain_document(domain.classical) | writer.without_defaults(
         {
             "tasks": {name: _task(task) for name, task in domain.tasks.items()},
             "methods": {name: _method(method, constants) for name, method in domain.methods.items()},
@@ -125,15 +120,17 @@ def _domain(domain: HtnDomain) -> dict[str, Any]:
 
 
 def _task(task: Task) -> dict[str, Any]:
-    return without_defaults({"description": task.description, "parameters": write_variables_document(task.parameters)})
+    return writer.without_defaults(
+        {"description": task.description, "parameters": writer.write_variables_document(task.parameters)}
+    )
 
 
 def _method(method: Method, constants: frozenset[str]) -> dict[str, Any]:
     write = Notation([each.name for each in method.parameters], constants)
-    return without_defaults(
+    return writer.without_defaults(
         {
             "description": method.description,
-            "parameters": write_variables_document(method.parameters),
+            "parameters": writer.write_variables_document(method.parameters),
             "task": write.single(method.task),
             "requires": write.formula(method.precondition),
             **_network(method.network, write),
@@ -155,7 +152,7 @@ def _network(network: Network, write: Notation) -> dict[str, Any]:
     texts = [write.single(each.task) for each in network.subtasks]
     subtasks = [f"{label}: {each}" if label else each for label, each in zip(labels, texts, strict=True)]
     constraints = write.formula(network.constraints)
-    return {"subtasks": subtasks, **found, **without_defaults({"constraints": constraints})}
+    return {"subtasks": subtasks, **found, **writer.without_defaults({"constraints": constraints})}
 
 
 def _labels(labels: list[str]) -> list[str]:

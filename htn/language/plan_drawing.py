@@ -1,10 +1,10 @@
-"""A hierarchical plan drawn as a tree in the terminal: tasks, the methods that did them, and the steps."""
+"""Draws the decomposition of a plan as a tree in the terminal: tasks, their methods, and the steps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from htn.plan import Decomposition, Node
+from htn.model import Decomposition, Node
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.plan import Plan
 

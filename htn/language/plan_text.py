@@ -1,4 +1,4 @@
-"""Hierarchical plans in the format of the competition of 2020, as its verifier takes them.
+"""Reads and writes hierarchical plans: in the format of the competition of 2020, as bare steps, and in JSON.
 
     ==>
     0 drive t a b
@@ -6,11 +6,9 @@
     1 get t b -> go 0
     <==
 
-First the steps, each with a number; then the numbers of the initial tasks; then a line for each compound task: its
-number, the task, the method, and the numbers of the subtasks. The subtasks, and the initial tasks too, are listed in a
-linearisation of the network's ordering: the verifier rejects any other order.
-
-Plans of hierarchical problems in any format: the competition's, with or without decomposition, or JSON.
+First come the steps, each with a number; then the numbers of the initial tasks; then a line for each compound task: its
+number, the task, the method, and the numbers of the subtasks. Subtasks and initial tasks are listed in a linearisation
+of the network's ordering: the competition's verifier rejects any other order.
 """
 
 from __future__ import annotations
@@ -19,11 +17,10 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from htn.compilations.object_creation import named_by
-from htn.language.hddl.writer import HtnNames
-from htn.model import HtnProblem, Network
-from htn.plan import Decomposition, Node
-from htn.verification.child_order import arranged
+from htn.compilations.htn_reductions import add_placeholders_of_steps
+from htn.language.hddl.hddl_writer import HtnNames
+from htn.model import Decomposition, HtnProblem, Network, Node
+from htn.verification.child_order import arrange_children
 from planner.errors import Location, PlanError
 from planner.language.pddl.plan_files import Lookup, StepReader, Word
 from planner.language.pddl.plan_files import read_plan as read_steps
@@ -143,17 +140,17 @@ def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
     What stands before the (last) `==>` and after `<==` does not matter, nor do upper and lower case, parentheses and
     comments; subtasks may be in any linearisation of their ordering. Without a line `root`, the plan is one without
     decomposition. Raises `PlanError` for what is no such plan, and for tasks, methods and objects that the problem does
-    not have. Bindings are left open: whether the plan works is for `htn.verification.validate` to say, and what they
-    are.
+    not have. Bindings are left open: whether the plan works is for `htn.verification.plan_verification` to say, and
+    what they are.
     """
     reader = _Reader(problem, source)
     if creates_objects(problem.classical.domain):
-        reader = _Reader(named_by(problem, reader.as_written(text)), source)
+        reader = _Reader(add_placeholders_of_steps(problem, reader.as_written(text)), source)
     reader.read(text)
     steps = tuple(reader.steps)
     if reader.roots is None:
         return Plan(steps, problem)
-    return replace(arranged(reader.problem, Plan(steps, problem, reader.tree())), problem=problem)
+    return replace(arrange_children(reader.problem, Plan(steps, problem, reader.tree())), problem=problem)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,1 +1,1 @@
-"""Lifted."""
+"""Depth-first search without grounding."""

@@ -1,26 +1,28 @@
-"""A problem as Python functions: what its actions do, and which ways there are to do its tasks.
+"""A problem compiled to Python functions for depth-first search, and plans from the decompositions that it chose.
 
-HyperTensioN (Magnaguagno, Meneguzzi and de Silva, 2020) compiles hierarchical problems to the language it is written
-in, and pulls preconditions up, in the same way.
-
-Which tasks may lead to themselves.
+The functions apply actions and enumerate the applicable methods of a task. HyperTensioN (Magnaguagno, Meneguzzi and de
+Silva, 2020) compiles hierarchical problems in the same way to the language that it is written in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from htn.compilations.pulled_up_preconditions import Needs, changes
-from htn.grounding.instances import plain
+from htn.compilations.method_preprocessing import PART, ROOT, Needs, changed_predicates, preprocess
+from htn.grounding.ground_htn import GroundHtn, GroundMethod
 from htn.lifted.fact_tables import Goals, Row, Tables
 from htn.lifted.generated_code import Signatures, Source, Unfit, write_action, write_changes, write_ways
-from htn.model import HtnDomain, HtnProblem, Method, linear
+from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Node, linearise
 from planner.graphs import components
+from planner.grounding.action_tables import cost_picker
+from planner.grounding.joins import projector
 from planner.lightweight import dataclass, replace
+from planner.model import Atom, Variable
+from planner.plan import Plan, Step
 
 
-def recursive(domain: HtnDomain) -> set[str]:
+def recursive_tasks(domain: HtnDomain) -> set[str]:
     """Return the tasks of `domain` that some chain of methods leads back to."""
     leads: dict[str, set[str]] = {name: set() for name in domain.tasks}
     for method in domain.methods.values():
@@ -29,11 +31,11 @@ def recursive(domain: HtnDomain) -> set[str]:
 
 
 Cell = tuple[int, Any, Any, int, int]
-"""A list of tasks: the number of the first, its arguments, the cell of what comes then, a hash of all that, and the
-parts of the goal, as bits, that any of them may make true.
+"""A list of tasks: number and arguments of the first, the cell of the others, a hash of all, and the parts of the goal,
+as bits, that any of them may make true.
 """
 Way = tuple[Cell, int, Row]
-"""One way to do a task: the cell of what is left then, the number of the method, the objects of its parameters."""
+"""A way to do a task: the cell of the tasks left then, the number of the method, the objects of its parameters."""
 
 STOP = 0
 """The number of what comes last in every list."""
@@ -65,23 +67,25 @@ class Machine:
     is_goal: Callable[[], bool]
 
 
-def machine(problem: HtnProblem, *, backwards: bool = False, check: Callable[[], None] = lambda: None) -> Machine:
-    """Return `problem` as functions; raises `Unfit` where a construct is not covered.
-
-    `check` raises when a limit is reached meanwhile.
+def compile_problem(
+    problem: HtnProblem, *, backwards: bool = False, check: Callable[[], None] = lambda: None
+) -> Machine:
+    """Compile `problem` to functions; raises `Unfit` where a construct is not covered.
 
     Subtasks without an order are done as they are written. Methods are tried in the order in which they are declared,
-    or `backwards`.
+    or `backwards`. `check` raises when a limit is reached meanwhile.
     """
-    made = plain(problem)
-    classical, domain = made.classical, made.domain
+    plain = preprocess(problem)
+    classical, domain = plain.classical, plain.domain
     if classical.domain.axioms:
         raise Unfit("derived predicates")
-    changing = {predicate for action in classical.domain.actions.values() for predicate, _ in changes(action)}
+    changing = {
+        predicate for action in classical.domain.actions.values() for predicate, _ in changed_predicates(action)
+    }
     numbers = {name: place for place, name in enumerate((*classical.domain.actions, *domain.tasks), FIRST)}
     goals = Goals(domain, classical.all_objects, classical.goal.hard)
     source = Source(Tables(classical, changing), goals)
-    _write(source, domain, numbers, check, backwards=backwards)
+    _write_functions(source, domain, numbers, check, backwards=backwards)
     source.write(0, "def is_goal():")
     source.write(1, f"return {source.test(classical.goal.hard, {})}")
     names = source.run()
@@ -90,7 +94,7 @@ def machine(problem: HtnProblem, *, backwards: bool = False, check: Callable[[],
         tuple(domain.methods.values()),
         [names[f"act{numbers[name]}"] for name in classical.domain.actions],
         [names[f"ways{numbers[name]}"] for name in domain.tasks],
-        frozenset(numbers[name] for name in recursive(domain)),
+        frozenset(numbers[name] for name in recursive_tasks(domain)),
         {
             names[f"{one}{source.number(predicate)}"]: names[f"{other}{source.number(predicate)}"]
             for one, other in (("put", "cut"), ("cut", "put"))
@@ -102,18 +106,18 @@ def machine(problem: HtnProblem, *, backwards: bool = False, check: Callable[[],
     )
 
 
-def _write(
+def _write_functions(
     source: Source, domain: HtnDomain, numbers: Mapping[str, int], check: Callable[[], None], *, backwards: bool
 ) -> None:
     """Write the functions of all tasks, actions and predicates."""
     actions = domain.classical.actions
-    in_line = replace(domain, methods={name: _in_line(method) for name, method in domain.methods.items()})
+    linearised = replace(domain, methods={name: _linearise_method(method) for name, method in domain.methods.items()})
     check()
-    needs = Needs(in_line, source.tables.objects, alone=True)
+    needs = Needs(linearised, source.tables.objects, alone=True)
     places = {name: place for place, name in enumerate(domain.methods)}
     signatures = Signatures({**actions, **domain.tasks}, numbers, places)
     methods_of: dict[str, list[Method]] = {name: [] for name in domain.tasks}
-    for method in in_line.methods.values():
+    for method in linearised.methods.values():
         methods_of[method.task.predicate].append(method)
     for name, task in domain.tasks.items():
         check()
@@ -125,11 +129,171 @@ def _write(
         write_changes(source, domain.classical.predicates[predicate])
 
 
-def _in_line(method: Method) -> Method:
-    """Return `method` with its subtasks in one line, in an order that agrees with theirs."""
+def _linearise_method(method: Method) -> Method:
+    """Return `method` with its subtasks in a linearisation of their ordering."""
     network = method.network
-    line = linear(len(network.subtasks), network.ordering)
+    line = linearise(len(network.subtasks), network.ordering)
     ordering = tuple([(place, place + 1) for place in range(len(line) - 1)])
     return replace(
         method, network=replace(network, subtasks=tuple([network.subtasks[each] for each in line]), ordering=ordering)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _MethodShape:
+    """What a decomposition needs of a method: how its subtasks and declared parameters follow from its binding.
+
+    Each of `subtasks` has a name and a function from the binding to its arguments; `backwards` are their places, the
+    last to be done first. `known` has pairs: the place of a parameter in the declared method, and here. A `part` is no
+    method of its own: its binding belongs to the method above it.
+    """
+
+    name: str
+    parameters: int
+    subtasks: list[tuple[str, Callable[[Row], Row]]]
+    backwards: list[int]
+    known: list[tuple[int, int]]
+    part: bool
+
+    @classmethod
+    def of(cls, method: Method, declared: Sequence[Variable]) -> _MethodShape:
+        """Return the shape of `method`, made of one with the parameters `declared`."""
+        names = [each.name for each in method.parameters]
+        tasks = [each.task for each in method.network.subtasks]
+        return cls(
+            method.name,
+            len(declared),
+            [(task.predicate, projector(task.args, names)) for task in tasks],
+            linearise(len(tasks), method.network.ordering)[::-1],
+            [(place, names.index(each.name)) for place, each in enumerate(declared) if each.name in names],
+            method.name.startswith(PART),
+        )
+
+
+def plan_by(ways: Sequence[Way], machine: Machine, problem: HtnProblem) -> Plan:
+    """Return the plan in which tasks, in the order in which they begin, are done by `ways`."""
+    builder = _DecompositionBuilder(problem, machine)
+    builder.decompose(ways)
+    return builder.plan()
+
+
+def moves_by(ways: Sequence[Way], machine: Machine, ground: GroundHtn) -> list[int] | None:
+    """Return the moves of the same plan where all is ground (see `htn.search.htn_incumbent`).
+
+    None if there are several ground actions for a step.
+    """
+    assert ground.root is not None
+    actions, moves, left, following = len(ground.task.actions), list[int](), [ground.root], iter(ways)
+    backwards: dict[str, list[int]] = {}
+    known: dict[int, dict[tuple[str, Row] | None, int]] = {}
+    while left:
+        task = left.pop()
+        if task < actions:
+            moves.append(0)
+            continue
+        if task not in known:
+            known[task] = {_key(ground.methods[number]): number for number in ground.methods_of[task - actions]}
+        if None in known[task]:
+            return None
+        _, which, binding = next(following)
+        name = machine.methods[which].name
+        number = known[task][name, binding]
+        method = ground.methods[number]
+        if name not in backwards:
+            backwards[name] = linearise(len(method.subtasks), method.ordering)[::-1]
+        left += [method.subtasks[place] for place in backwards[name]]
+        moves.append(number + 1)
+    return moves
+
+
+def _key(method: GroundMethod) -> tuple[str, Row] | None:
+    return (method.method.name, method.binding) if method.method else None
+
+
+class _DecompositionBuilder:
+    """A decomposition that grows from the root, which is node 0."""
+
+    def __init__(self, problem: HtnProblem, machine: Machine) -> None:
+        self._problem = problem
+        declared = {name: method.parameters for name, method in problem.domain.methods.items()}
+        declared[ROOT] = problem.parameters
+        declared |= {name: declared[whole] for name, whole in _methods_of_parts(machine.methods)}
+        self._shapes = [_MethodShape.of(method, declared[method.name]) for method in machine.methods]
+        actions = problem.domain.classical.actions
+        self._costs = {name: cost_picker(action, problem.classical) for name, action in actions.items()}
+        self._atoms: dict[tuple[str, Row], Atom] = {}
+        self._tasks: list[Atom] = [Atom(ROOT)]
+        self._methods: list[_MethodShape | None] = [None]
+        self._bindings: list[list[str]] = [[]]
+        self._children: list[range] = [range(0)]
+        self._step: list[int] = [-1]
+        self._done: list[Atom] = []
+
+    def decompose(self, ways: Sequence[Way]) -> None:
+        """Decompose each compound task, when it begins, by the next of `ways`."""
+        costs, following = self._costs, iter(ways)
+        left = [(0, 0)]
+        while left:
+            node, above = left.pop()
+            task = self._tasks[node]
+            if task.predicate in costs:
+                self._step[node] = len(self._done)
+                self._done.append(task)
+                continue
+            _, method, binding = next(following)
+            shape = self._shapes[method]
+            if shape.part:
+                self._bind(above, shape, binding)
+                name, choose = shape.subtasks[0]
+                self._tasks[node] = self._atom(name, choose(binding))
+                left.append((node, above))
+                continue
+            self._methods[node], self._bindings[node] = shape, [""] * shape.parameters
+            self._bind(node, shape, binding)
+            first = self._add([self._atom(name, choose(binding)) for name, choose in shape.subtasks])
+            self._children[node] = range(first, first + len(shape.subtasks))
+            left += [(first + place, node) for place in shape.backwards]
+
+    def _bind(self, node: int, shape: _MethodShape, binding: Row) -> None:
+        mine = self._bindings[node]
+        for place, here in shape.known:
+            mine[place] = binding[here]
+
+    def _atom(self, name: str, args: Row) -> Atom:
+        atom = self._atoms.get((name, args))
+        if atom is None:
+            atom = self._atoms[name, args] = Atom(name, args)
+        return atom
+
+    def _add(self, tasks: list[Atom]) -> int:
+        first, more = len(self._tasks), len(tasks)
+        self._tasks += tasks
+        self._methods += [None] * more
+        self._bindings += [[]] * more
+        self._children += [range(0)] * more
+        self._step += [-1] * more
+        return first
+
+    def plan(self) -> Plan:
+        """Return the plan, without the root."""
+        costs, steps = self._costs, dict[Atom, Step]()
+        for atom in self._done:
+            if atom not in steps:
+                steps[atom] = Step(atom.predicate, atom.args, costs[atom.predicate](atom.args))
+        nodes = [
+            Node(task, step)
+            if shape is None
+            else Node(task, None, shape.name, tuple(binding), tuple([child - 1 for child in children]))
+            for task, step, shape, binding, children in zip(
+                self._tasks, self._step, self._methods, self._bindings, self._children, strict=True
+            )
+        ]
+        roots = tuple([child - 1 for child in self._children[0]])
+        tree = Decomposition(tuple(nodes[1:]), roots, tuple(self._bindings[0]))
+        return Plan(tuple([steps[atom] for atom in self._done]), self._problem, tree=tree)
+
+
+def _methods_of_parts(methods: Sequence[Method]) -> list[tuple[str, str]]:
+    """Return the methods of parts among `methods`, each with the name of the method that it was split from."""
+    parts = [method.name for method in methods if method.name.startswith(PART)]
+    return [(name, name.removeprefix(PART).rpartition(" ")[0]) for name in parts]

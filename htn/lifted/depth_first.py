@@ -1,13 +1,12 @@
-"""Depth-first search for a decomposition: the first method that can be applied, until one cannot go on.
+"""Depth-first search for a decomposition, without grounding: the first applicable method, until one cannot go on.
 
-What leaves a part of the goal out of reach is not tried, and neither are lists of tasks that were met before in the
-same state. A task that can be nested in itself is not done by way of itself in the same state, and what became of it in
-a state is done again, not searched for again, as Tamaki and Sato (1986) table goals of logic programs. All this is
-known by hashes of 64 bits, and so it is no proof when nothing is left.
+The search skips states from which a part of the goal is out of reach, and task lists that it met before in the same
+state. It does not decompose a task by way of itself in the same state, and it repeats the outcomes that a recursive
+task had in a state instead of searching for them again, as Tamaki and Sato (1986) table goals of logic programs. All
+this is known by hashes of 64 bits: an exhausted search proves nothing.
 
-The searches without grounding take their turns while others ground.
-
-Depth-first search for decompositions without grounding.
+`LiftedDescent` runs the search with the methods in both orders, and `LimitsWithDescent` gives it turns while others
+ground.
 """
 
 from __future__ import annotations
@@ -17,39 +16,40 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, cast
 
-from htn.compilations.method_splitting import ROOT
-from htn.incumbent import HtnIncumbent
-from htn.lifted.compiled_problem import DONE, FIRST, STOP, Cell, Machine, Way, machine
+from htn.compilations.method_preprocessing import ROOT
+from htn.lifted.compiled_problem import DONE, FIRST, STOP, Cell, Machine, Way, compile_problem, moves_by, plan_by
 from htn.lifted.generated_code import Unfit
-from htn.lifted.plan_extraction import moves_by, plan_by
 from htn.model import HtnProblem
+from htn.search.htn_incumbent import HtnIncumbent
+from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final
 from planner.limits import Finishing, Limits
+from planner.options import SolveOptions
+from planner.plan import Result
 from planner.portfolio.tiers import Contender, run_until_plan, take_turns
 from planner.search.search_run import Ending, Run, Steps
 
 ROUNDS: Final = 200
-"""So many tasks are looked at between two breaks."""
-
+"""Tasks between two pauses of a search."""
+LONGEST: Final = 50
+"""Most changes, and most methods, of an outcome that is remembered."""
+MOST_OUTCOMES: Final = 100
+"""Most outcomes of a task that are remembered."""
 
 Change = tuple[Callable[[Any], None], Any]
 """A function and its argument."""
 Outcome = tuple[Cell | None, list[Change], list[Way]]
-"""One way in which a task was done: the cell of what is left then, the changes of the state, and the methods."""
-LONGEST: Final = 50
-"""Changes, and methods, of an outcome that is remembered."""
-MOST: Final = 100
-"""Outcomes of a task that are remembered."""
+"""One way in which a task was done: the cell of the tasks left then, the changes of the state, and the methods."""
 
 
 class Choice:
-    """A task for which a way was chosen, and others are left.
+    """A choice point: a task with the `ways` to decompose it that were not tried yet.
 
-    `begun` has the lengths of the trail and of the plan when it began. A task that can be nested in itself has a `key`,
-    and another by which it is `known` what becomes of it if the same parts of the goal are in reach after it; then
-    `place` is that of the first choice on whose task it depends what becomes of this one (its own, if on no
-    other). `ends` are states in which it was done, `outcomes` what was done then (None if that is too much to
-    remember), and `scoped` are keys of others that depend on this one.
+    `begun` has the lengths of the trail and of the plan when the task began. A recursive task has a `key`, and a key by
+    which its outcomes are `known` when the same parts of the goal are in reach after it; then `place` is that of the
+    first choice point whose task these outcomes depend on (its own, if they depend on no other). `ends` are states in
+    which it was done, `outcomes` what was done then (None if that is too much to remember), and `scoped` are keys of
+    outcomes that depend on this one.
     """
 
     __slots__ = ("begun", "ends", "key", "known", "outcomes", "place", "scoped", "ways")
@@ -64,7 +64,7 @@ class Choice:
 
 
 class DepthFirst:
-    """One search; `ways` are the methods of its plan, in the order in which their tasks begin."""
+    """One search by backtracking; `ways` are the methods of its plan, in the order in which their tasks begin."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -74,16 +74,14 @@ class DepthFirst:
         self._trail: list[Change] = []
         self._seen: set[int] = set()
         self._known: dict[int, Sequence[Outcome]] = {}
-        """What may become of tasks in states."""
+        """The outcomes of recursive tasks in states."""
         self._active: dict[int, tuple[Choice, int]] = {}
-        """The choices for tasks that are not done yet, and their places."""
-        self.expanded = 0
-        """How many tasks were begun."""
-        self.given_up = 0
-        """How many tasks could not be done in any other way."""
+        """The choice points for recursive tasks that are not done yet, and their places."""
+        self.backtracks = 0
+        """How many choice points were given up."""
 
     def steps(self) -> Steps:
-        """Search for a plan: `FIRST_PLAN` when there is one."""
+        """Search for a plan; ends with `FIRST_PLAN` when there is one."""
         machine, note = self._machine, self._trail.append
         end: Cell = (STOP, (), None, 0, 0)
         cell: Cell | None = (machine.number[ROOT], (), end, 1, machine.goals)
@@ -104,11 +102,15 @@ class DepthFirst:
                 elif machine.act[number - FIRST](args, note):
                     cell = rest
                     continue
-                cell = self._next()
+                cell = self._backtrack()
             yield
 
     def _choose(self, cell: Cell) -> None:
-        """Begin with the ways to do the first task of `cell`, unless it is known that none is of use."""
+        """Add a choice point for the first task of `cell`, unless no way to do the task is of use.
+
+        None is where a part of the goal is out of reach, where the search met `cell` before in the same state, and
+        where the task is being decomposed already in the same state.
+        """
         number, args, rest, value, goals = cell
         state, true = self._machine.state
         if self._machine.goals & ~(true | goals):
@@ -141,7 +143,7 @@ class DepthFirst:
             self._active[key] = choice, place
 
     def _finish(self, key: int) -> bool:
-        """Note that the task of `key` is done; return whether this is news: whether it did not end so before."""
+        """Note that the recursive task of `key` is done; return whether it ends in this state for the first time."""
         entry = self._active[key]
         choice, end = entry[0], self._machine.state[0]
         if choice.ends is None:
@@ -151,18 +153,18 @@ class DepthFirst:
         else:
             choice.ends.add(end)
         del self._active[key]
-        self._trail.append((self._begin_again, (key, entry, len(self.ways))))
+        self._trail.append((self._reopen, (key, entry, len(self.ways))))
         return True
 
-    def _begin_again(self, what: tuple[int, tuple[Choice, int], int]) -> None:
-        """Let a task be not done any more, and remember what was done for it."""
+    def _reopen(self, what: tuple[int, tuple[Choice, int], int]) -> None:
+        """Undo that a recursive task is done, and remember its outcome."""
         key, entry, end = what
         self._active[key] = entry
         choice = entry[0]
         changes, done = choice.begun
         if choice.outcomes is None:
             return
-        if len(self._trail) - changes > LONGEST or len(choice.outcomes) >= MOST or end - done > LONGEST:
+        if len(self._trail) - changes > LONGEST or len(choice.outcomes) >= MOST_OUTCOMES or end - done > LONGEST:
             choice.outcomes = None
             return
         again = [
@@ -170,8 +172,8 @@ class DepthFirst:
         ]
         choice.outcomes = (*choice.outcomes, (None, again, self.ways[done:end]))
 
-    def _next(self) -> Cell | None:
-        """Go back to the last task that can be done in another way; return what is to be done then."""
+    def _backtrack(self) -> Cell | None:
+        """Return to the last choice point with another way; return the cell of the tasks left, None without one."""
         trail, choices = self._trail, self._choices
         while choices:
             choice = choices[-1]
@@ -193,7 +195,7 @@ class DepthFirst:
         return None
 
     def _repeat(self, outcome: Outcome) -> None:
-        """Do what was done for a task before."""
+        """Apply a remembered outcome."""
         _, again, ways = outcome
         inverse, note = self._machine.inverse, self._trail.append
         for do, what in again:
@@ -202,9 +204,9 @@ class DepthFirst:
         self.ways += ways
 
     def _give_up(self, choice: Choice) -> None:
-        """Remember what became of a task: for good, or for as long as the task is being done that it depends on."""
+        """Remember the outcomes of a task for good, or for as long as the task that they depend on is being done."""
         choices, key = self._choices, choice.key
-        self.given_up += 1
+        self.backtracks += 1
         for each in choice.scoped or ():
             self._known.pop(each, None)
         if key:
@@ -220,46 +222,47 @@ class DepthFirst:
 
 
 DEPTH_FIRST: Final = ("depth-first", "blind")
-AFTER: Final = 0.05
-"""Seconds of processor time that grounding has alone: small problems are solved better with an estimate."""
-AWHILE: Final = 10
-"""Pauses of a search."""
-ALONE: Final = 0.05
-"""Seconds that one order of the methods has before the other."""
-TURN: Final = 0.02
-"""Seconds of processor time between two questions whether it has been long enough."""
-SHARE: Final = 0.5
-"""The part of the time from then on that is spent without grounding."""
-PROMISING: Final = 0.2
-"""Seconds after which it is less: what goes fast would have been done by then."""
-REST: Final = 0.2
-"""The part that it is then."""
-STRAIGHT: Final = 0.97
-"""The same as long as nothing had to be given up."""
+STRAIGHT_PAUSES: Final = 10
+"""Pauses of a search after which it counts as straight if it has not backtracked."""
+OTHER_ORDER_SECONDS: Final = 0.05
+"""Head start, in seconds, of the declared order of the methods over the reverse order."""
+
+ALONE_SECONDS: Final = 0.05
+"""Processor time, in seconds, that grounding has alone: small problems are solved better with an estimate."""
+TURN_SECONDS: Final = 0.02
+"""Length of a turn of the descent, in seconds of processor time."""
+EARLY_SHARE: Final = 0.5
+"""Share of the time that goes to the descent at first."""
+EARLY_SECONDS: Final = 0.2
+"""Processor time of the descent, in seconds, after which its share falls: what goes fast is done by then."""
+LATE_SHARE: Final = 0.2
+"""Share of the time that goes to the descent after that."""
+STRAIGHT_SHARE: Final = 0.97
+"""Share of the time that goes to a descent that has not had to backtrack."""
 
 
-class Descent:
-    """Searches for one plan without grounding, which offer it: methods are tried as they are declared, or backwards.
+class LiftedDescent:
+    """Depth-first searches for one plan, which they offer to `incumbent`: methods as they are declared, or backwards.
 
-    Where methods say all that there is to know, nothing has to be given up, and methods backwards are not tried.
+    Where the methods lead straight to a plan, nothing backtracks, and the reverse order is not tried.
     """
 
     def __init__(self, problem: HtnProblem, incumbent: HtnIncumbent) -> None:
         self._problem, self._incumbent = problem, incumbent
-        self._has_to_give_up = False
+        self._has_backtracked = False
         self._pauses = 0
         self.unfit = ""
-        """What in the problem these searches do not take."""
+        """The construct of the problem that these searches do not take."""
 
     @property
     def is_straight(self) -> bool:
-        """Whether it has gone on for a while, and nothing had to be given up."""
-        return self._pauses > AWHILE and not self._has_to_give_up
+        """Whether the descent has gone on for a while and has not backtracked."""
+        return self._pauses > STRAIGHT_PAUSES and not self._has_backtracked
 
     def steps(self) -> Steps:
-        """Search for a plan: `FIRST_PLAN` when there is one."""
+        """Search for a plan; ends with `FIRST_PLAN` when there is one."""
         run, declared = self._incumbent.run, self._search(backwards=False)
-        while not self._has_to_give_up:
+        while not self._has_backtracked:
             run.by = DEPTH_FIRST
             self._pauses += 1
             try:
@@ -267,66 +270,83 @@ class Descent:
             except StopIteration as stop:
                 return cast("Ending", stop.value)
             yield
+        backwards = self._search(backwards=True)
         turns = [
             Contender(declared, 2, by=DEPTH_FIRST),
-            Contender(self._search(backwards=True), 1, spent=ALONE, by=DEPTH_FIRST),
+            Contender(backwards, 1, spent=OTHER_ORDER_SECONDS, by=DEPTH_FIRST),
         ]
         return (yield from run_until_plan(take_turns(turns, run), run))
 
     def _search(self, *, backwards: bool) -> Steps:
         try:
-            made = machine(self._problem, backwards=backwards, check=self._incumbent.limits.check)
+            machine = compile_problem(self._problem, backwards=backwards, check=self._incumbent.limits.check)
         except (Unfit, SyntaxError, RecursionError) as error:  # what Python does not compile is too deep for it
             self.unfit = str(error) if isinstance(error, Unfit) else "conditions that are nested so deep"
             return Ending.INCOMPLETE
         yield
-        search = DepthFirst(made)
+        search = DepthFirst(machine)
         steps = search.steps()
-        run, counted = self._incumbent.run, 0
         while True:
             try:
                 next(steps)
             except StopIteration as stop:
-                run.expanded += search.expanded - counted
-                return self._ended(stop.value, search, made)
-            run.expanded, counted = run.expanded + search.expanded - counted, search.expanded
-            self._has_to_give_up |= search.given_up > 0
+                ending = cast("Ending", stop.value)
+                break
+            self._has_backtracked |= search.backtracks > 0
             yield
-
-    def _ended(self, ending: Ending, search: DepthFirst, made: Machine) -> Ending:
         if ending is Ending.FIRST_PLAN:
             with Finishing():
-                plan = plan_by(search.ways, made, self._problem)
-                self._incumbent.offer(plan, partial(moves_by, search.ways, made))
+                plan = plan_by(search.ways, machine, self._problem)
+                self._incumbent.offer(plan, partial(moves_by, search.ways, machine))
         return ending
 
 
-class Enough(BaseException):
-    """A plan was found while others were at work, and no more is asked for; as `LimitReached`, it is no error."""
+def search_depth_first(problem: HtnProblem, incumbent: HtnIncumbent, heuristic: str | None) -> Result:
+    """Return the answer of depth-first search alone; raises `UnsupportedError` for constructs that it does not take."""
+    if heuristic not in (None, "blind"):
+        raise InputError(f"depth-first search does not use the heuristic '{heuristic}'", hint="leave it out")
+    descent = LiftedDescent(problem, incumbent)
+    result = incumbent.improve(descent.steps(), "first")
+    if descent.unfit:
+        raise UnsupportedError(f"{descent.unfit} in depth-first search", "leave --search out, and others search")
+    return result
 
 
-class Meanwhile(Limits):
-    """Limits with company: whoever checks them lets a `descent` go on for its share of the time.
+class EnoughPlans(BaseException):
+    """The descent found a plan, and no more is asked for; like `LimitReached`, this is no error."""
 
-    Its `steps` are None where there is none, or when it is over. With `enough`, `Enough` is raised when it gave a plan.
+
+class LimitsWithDescent(Limits):
+    """Limits whose checks let a `descent` go on for its share of the time.
+
+    `steps` are those of the descent, None where there is none or when it is over. With `enough`, `check` raises
+    `EnoughPlans` when the descent found a plan.
     """
 
     __slots__ = ("_descent", "_enough", "_next", "_run", "_spent", "steps")
 
-    def __init__(self, limits: Limits, descent: Descent | None, run: Run, *, enough: bool) -> None:
+    def __init__(self, limits: Limits, descent: LiftedDescent | None, run: Run, *, enough: bool = False) -> None:
         super().__init__(limits.time_limit, limits.memory_limit, limits.cancel, limits.started)
         self._descent, self._run = descent, run
         self.steps = descent.steps() if descent else None
         self._enough, self._spent = enough, 0.0
-        self._next = time.thread_time() + AFTER
+        self._next = time.thread_time() + ALONE_SECONDS
+
+    @classmethod
+    def start(cls, problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions) -> LimitsWithDescent:
+        """Return the limits of `incumbent`, with a descent unless the options name a search or ask for a proof."""
+        alone = options.search or options.heuristic or options.mode == "optimal"
+        enough = options.mode == "first" and not problem.classical.budgets
+        descent = None if alone else LiftedDescent(problem, incumbent)
+        return cls(incumbent.limits, descent, incumbent.run, enough=enough)
 
     @property
     def is_straight(self) -> bool:
-        """Whether the descent had nothing to give up so far."""
+        """Whether the descent has not had to backtrack so far."""
         return self._descent is not None and self._descent.is_straight
 
     def check(self) -> None:
-        """Raise `LimitReached` when a limit is reached, or `Enough`."""
+        """Raise `LimitReached` when a limit is reached, or `EnoughPlans`."""
         super().check()
         now = time.thread_time()
         if self.steps is None or now < self._next:
@@ -334,14 +354,14 @@ class Meanwhile(Limits):
         run = self._run
         by, limit = run.by, run.limit
         try:
-            while time.thread_time() < now + TURN:
+            while time.thread_time() < now + TURN_SECONDS:
                 next(self.steps)
         except StopIteration as stop:
             self.steps = None
             if self._enough and stop.value is Ending.FIRST_PLAN:
-                raise Enough from None
+                raise EnoughPlans from None
         if run.limit == limit:
             run.by = by
         self._spent += time.thread_time() - now
-        share = STRAIGHT if self.is_straight else SHARE if self._spent < PROMISING else REST
-        self._next = time.thread_time() + TURN * (1 - share) / share
+        share = STRAIGHT_SHARE if self.is_straight else EARLY_SHARE if self._spent < EARLY_SECONDS else LATE_SHARE
+        self._next = time.thread_time() + TURN_SECONDS * (1 - share) / share

@@ -1,7 +1,4 @@
-"""Facts by predicate, with indexes by those arguments that conditions bring along.
-
-Which parts of the goal tasks can still bring about: what none of the tasks left can is out of reach.
-"""
+"""Facts by predicate, with indexes for bound arguments, and the goal atoms that tasks can still achieve."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""Python source for what a search asks most: conditions as loops over indexes, effects as changes that can be undone.
+"""Generates Python source: conditions as loops over indexes, effects as undoable changes, and methods as generators.
 
-Conditions are put into an order once, when the source is written: tests as soon as all that they name is bound, and
-among what binds, what has the fewest matches in the initial state.
-
-Python source for what actions do: changes of all tables, each of which can be undone.
-
-Python source for the ways to do tasks: loops over all that a method can be applied to.
+Conditions are ordered once, when the source is written: tests come as soon as all their variables are bound, and of the
+atoms that bind variables, the one with the fewest matches in the initial state comes first.
 """
 
 from __future__ import annotations
@@ -14,31 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from math import prod
 
-from htn.compilations.pulled_up_preconditions import Needs
+from htn.compilations.method_preprocessing import Needs
 from htn.lifted.fact_tables import Goals, Places, Tables
 from htn.model import Method, Task
 from planner.compilations.normal_form import to_negation_normal_form
 from planner.lightweight import Any, Final, dataclass
+from planner.model import TRUE, And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Term, Variable
 from planner.model.actions import Action, When, negated_atoms, positive_atoms
 from planner.model.domain import Predicate
-from planner.model.formulas import (
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Or,
-    Term,
-    Variable,
-    conjunction,
-    conjuncts,
-    free_variables,
-    is_variable,
-)
+from planner.model.formulas import conjunction, conjuncts, free_variables, is_variable
 
 MOST_LOOPS: Final = 18
 """Python allows 20 blocks inside each other."""

@@ -1,1 +1,1 @@
-"""Repair."""
+"""Plan repair."""

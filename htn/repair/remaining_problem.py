@@ -1,11 +1,9 @@
-"""What is left of a decomposition as a problem: some tasks anew, all else exactly as it is.
+"""The remaining problem of a partly executed decomposition: some tasks are decomposed anew, all others stay.
 
-The initial network of that problem has the tasks to be done anew, the steps that are kept, in their order, and for each
-kept method that has not begun a task that is done when the method's precondition holds. So the plans of the problem are
-the ways in which the plan can go on. (Höller, Bercher, Behnke and Biundo, 2020, "HTN Plan Repair via Model
-Transformation", compile repair into a problem, too; there, what was done is part of the new decomposition.)
-
-How far each task of a decomposition is, when some steps of its plan are done.
+Its initial network has the tasks to be decomposed anew, the steps that are kept, in their order, and for each kept
+method that has not begun a task that checks the method's precondition. Its plans are the ways in which the plan can go
+on. (Höller, Bercher, Behnke and Biundo, 2020, "HTN Plan Repair via Model Transformation", compile repair to a problem,
+too; theirs has the executed steps in the new decomposition.)
 """
 
 from __future__ import annotations
@@ -13,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise, product
 
-from htn.model import HtnDomain, HtnProblem, Method, Network, Order, Subtask, Task, linear
-from htn.plan import Decomposition
+from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Order, Subtask, Task, linearise
 from planner.lightweight import Final, dataclass
 from planner.model import Atom, Problem, Term, is_variable
 from planner.model.formulas import substitute
@@ -102,7 +99,7 @@ class Standing:
         for one, other in ordering:
             following[one].append(other)
         late = [child in self.begun for child in children]
-        for number in reversed(linear(len(children), ordering)):
+        for number in reversed(linearise(len(children), ordering)):
             if any(late[each] for each in following[number]):
                 late[number] = True
                 yield children[number]
@@ -182,7 +179,7 @@ class _Draft:
         first, late = self._standing.first, len(self._standing.leaves)
         line = sorted(range(len(self.tasks)), key=lambda item: (first.get(self.places[item], late), -item))
         number = {item: place for place, item in enumerate(line)}
-        found = linear(len(line), [(number[one], number[other]) for one, other in self._ordering])
+        found = linearise(len(line), [(number[one], number[other]) for one, other in self._ordering])
         return [line[place] for place in found]
 
     def _shown(self) -> list[int]:
@@ -220,7 +217,7 @@ class _Draft:
         """Order the items of the children of a task, and return the outermost; what has no items is passed through."""
         children, ordering = self._standing.children(place), self._standing.network(place).ordering
         ends = [self._ends.get(child, ((), ())) for child in children]
-        line = linear(len(children), ordering)
+        line = linearise(len(children), ordering)
         before = _nearest(line, ordering, [last for _, last in ends])
         after = _nearest(line[::-1], [pair[::-1] for pair in ordering], [first for first, _ in ends])
         for near, (first, _) in zip(before, ends, strict=True):

@@ -1,14 +1,9 @@
-"""Repair: the task that broke is decomposed anew in the state that was observed, and all else stays as it is.
+"""Repairs a hierarchical plan: the task that failed is decomposed anew in the observed state, and all else stays.
 
-From the step that failed outwards, each task that contains it is tried: what was done of the task stays done, and the
-same task is to be done again from here; what else is left of the plan is kept, with its decomposition, and must work
-together with that. So do Bansod, Patra, Nau and Roberts (2022, "HTN Replanning from the Middle"); that the least
-subtree is replaced is what Goldman, Kuter and Freedman (2020, "Stable Plan Repair for State-Space HTN Planning") mean
-by stable.
-
-The decomposition of a plan that goes on otherwise: new subtrees in the place of old ones.
-
-Hierarchical plans that broke while they were carried out, repaired in the subtree where they did.
+From the step that failed outwards, each task that contains it is tried: its executed steps stay, and the same task is
+decomposed again from here; the rest of the plan is kept with its decomposition and must work with that. So do Bansod,
+Patra, Nau and Roberts (2022, "HTN Replanning from the Middle"). Goldman, Kuter and Freedman (2020, "Stable Plan Repair
+for State-Space HTN Planning") call the replacement of the least subtree stable.
 """
 
 from __future__ import annotations
@@ -16,13 +11,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Sequence
 
-from htn.compilations.soft_goals import compile_constraints
-from htn.model import HtnProblem
-from htn.plan import Decomposition, Node
+from htn.compilations.htn_reductions import compile_constraints
+from htn.model import Decomposition, HtnProblem, Node
 from htn.problem_kind import resolve
 from htn.repair.remaining_problem import Rest, Standing, rest_of
 from htn.solve import answer
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Limits, check_limits
@@ -61,12 +55,7 @@ def _without_rest(tree: Decomposition) -> Decomposition:
         place = stack.pop()
         kept.append(place)
         stack += reversed(tree.nodes[place].children)
-    number = {place: new for new, place in enumerate(kept)}
-    nodes = [
-        replace(tree.nodes[each], children=tuple([number[child] for child in tree.nodes[each].children]))
-        for each in kept
-    ]
-    return Decomposition(tuple(nodes), tuple([number[each] for each in tree.roots]), tree.binding)
+    return tree.keep(kept)
 
 
 SHARE: Final = 0.25
@@ -130,7 +119,8 @@ def repair(
     If what is left works as it is, it is kept, steps that failed among it. Otherwise the innermost task above these (or
     above the first step that does not work, where none has failed) whose repair works is decomposed anew, as cheaply as
     is found in time. A method that is kept and of which nothing is done must still be applicable. Each plan is checked
-    by `htn.verification.validate`. When half of the time is over, all initial tasks that are left are decomposed anew.
+    by `htn.verification.plan_verification`. When half of the time is over, all initial tasks that are left are
+    decomposed anew.
 
     Raises `PlanError` for a plan without decomposition, `InputError` for limits that are none, and for names in the
     problem that nothing declares.
@@ -139,7 +129,7 @@ def repair(
     problem = resolve(problem)
     if plan.tree is None:
         raise PlanError(
-            "the plan has no decomposition", hint="htn.verification.chart_parsing.decomposition_of looks for one"
+            "the plan has no decomposition", hint="htn.verification.chart_parsing.find_decomposition looks for one"
         )
     refused = refuse_constructs(problem.classical)
     if refused is not None:

@@ -1,1 +1,1 @@
-"""Search for decompositions."""
+"""Search for decompositions of ground problems."""

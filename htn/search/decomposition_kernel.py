@@ -1,14 +1,14 @@
-"""Search for plans that decompose totally ordered tasks: forward, over places (see `htn.search.task_stack_kernel`).
+"""Progression search for totally ordered tasks, over places (see `htn.search.task_stack_kernel`).
 
-Where there is only one way to go on, it is followed at once: only places with a choice are estimated and wait.
+A single applicable move is followed at once: only places with a choice are estimated and enter the open list.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from htn.search.relaxed_composition_kernel import Demands, composition
-from htn.search.task_stack_kernel import EMPTY, Hierarchy, Stacks, unfolded
+from htn.search.relaxed_composition_kernel import Demands, estimate_stack
+from htn.search.task_stack_kernel import EMPTY, Hierarchy, Stacks, push_subtasks
 from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
@@ -20,15 +20,16 @@ DEFERRED: Final = 1
 BLIND: Final = 2
 
 CHAIN: Final = 64
-"""So many steps without a choice are taken at once."""
+"""Most moves without a choice that are followed at once."""
 UNKNOWN: Final = -1
-"""The estimate of a place that was not estimated yet."""
+"""The estimate of a place without an estimate."""
 
 
 class Places(NamedTuple):
-    """How places were reached: from `parent`, whose first task was done by `move` (a method; `NOTHING`: an action).
+    """The search tree, by place: its `parent`, and the `move` from there (a method; `NOTHING`: an action).
 
-    `cost` is that of the actions so far, `estimate` that of what is left; `closed` says that all moves were tried.
+    `key` has two words for each place, its state and its cell. `cost` is the cost of the actions so far, `estimate`
+    that of the open tasks; `closed` says that the place was expanded.
     """
 
     key: Registry
@@ -40,7 +41,10 @@ class Places(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Places that wait, by key: entries are linked lists, the latest first; the last bucket is for all greater keys."""
+    """The open list: linked lists by key, the latest entry first; the last bucket is for all greater keys.
+
+    `first` is by bucket, `next` and `place` are by entry.
+    """
 
     first: Index
     next: Index
@@ -69,8 +73,8 @@ def decompose(
 ) -> int:
     """Search in the order of `past` · cost + `future` · estimate for about `work` steps.
 
-    Places are estimated when they are reached (`EAGER`) or when their turn comes (`DEFERRED`: till then they have the
-    estimate of their parent, and those by methods of its relaxed plan come first), or not at all (`BLIND`). Returns
+    Places are estimated when they are reached (`EAGER`), when they are expanded (`DEFERRED`: until then they have the
+    estimate of their parent, and methods of its relaxed plan are preferred), or not at all (`BLIND`). Returns
     `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan.
     """
     number[slot.WORK] = 0
@@ -78,16 +82,16 @@ def decompose(
     while number[slot.WORK] < work:
         if not _has_room(number, registry, stacks, places, waiting, words):
             return FULL
-        if number[slot.PENDING] < 0 and not _take(number, stacks, places, waiting):
+        if number[slot.PENDING] < 0 and not _dequeue(number, stacks, places, waiting):
             return EXHAUSTED
         parent = number[slot.PENDING] + 0
-        if kind == DEFERRED and not _is_open(
+        if kind == DEFERRED and not _evaluate(
             number, space, hierarchy, demands, registry, stacks, places, relaxed, room, achievers, reachable, parent
         ):
             number[slot.PENDING] = -1
             continue
-        child = _next_child(number, space, hierarchy, registry, stacks, places, words)
-        place = _followed(number, space, hierarchy, registry, stacks, places, words, child)
+        child = _generate_child(number, space, hierarchy, registry, stacks, places, words)
+        place = _follow_only_moves(number, space, hierarchy, registry, stacks, places, words, child)
         if place < 0:
             continue
         if places.key.state[2 * place + 1] == EMPTY:
@@ -95,24 +99,24 @@ def decompose(
                 number[slot.GOAL_STATE] = place
                 return FOUND
         elif kind != EAGER:
-            helps = kind == BLIND or _helps(number, places, achievers, child, actions)
-            _put(past, future, number, places, waiting, place, places.estimate[parent] + 0, 0 if helps else 1)
-        elif _is_open(
+            helps = kind == BLIND or _is_helpful(number, places, achievers, child, actions)
+            _enqueue(past, future, number, places, waiting, place, places.estimate[parent] + 0, 0 if helps else 1)
+        elif _evaluate(
             number, space, hierarchy, demands, registry, stacks, places, relaxed, room, achievers, reachable, place
         ):
-            _put(past, future, number, places, waiting, place, places.estimate[place] + 0, 0)
+            _enqueue(past, future, number, places, waiting, place, places.estimate[place] + 0, 0)
     return PAUSED
 
 
 @kernel
-def _helps(number: Words, places: Places, achievers: Achievers, child: int, actions: int) -> bool:
-    """Return whether `child` was reached by a method of the last relaxed plan, or by an action."""
+def _is_helpful(number: Words, places: Places, achievers: Achievers, child: int, actions: int) -> bool:
+    """Return whether `child` was reached by an action or by a preferred method, one of the last relaxed plan."""
     move = places.move[child]
     return move == NOTHING or achievers.planned[actions + move] == number[slot.EVALUATIONS]
 
 
 @kernel
-def _is_open(
+def _evaluate(
     number: Words,
     space: Space,
     hierarchy: Hierarchy,
@@ -126,37 +130,27 @@ def _is_open(
     reachable: Reachable,
     place: int,
 ) -> bool:
-    """Estimate `place`, unless that was done; return whether it may lead to a plan."""
+    """Estimate `place`, unless it has an estimate; return whether it is no dead end."""
     if places.estimate[place] == UNKNOWN:
         number[slot.EVALUATIONS] += 1
         number[slot.WORK] += 2 * len(relaxed.cost) + 20
-        plan, state, cell = (
-            number[slot.EVALUATIONS] + 0,
-            places.key.state[2 * place] + 0,
-            places.key.state[2 * place + 1] + 0,
-        )
-        places.estimate[place] = composition(
+        plan, state = number[slot.EVALUATIONS] + 0, places.key.state[2 * place] + 0
+        cell = places.key.state[2 * place + 1] + 0
+        places.estimate[place] = estimate_stack(
             relaxed, room, achievers, reachable, space, hierarchy, demands, stacks, registry.state, state, cell, plan
         )
     return places.estimate[place] != INFINITE
 
 
 @kernel
-def _has_room(
-    number: Words,
-    registry: Registry,
-    stacks: Stacks,
-    places: Places,
-    waiting: Waiting,
-    words: int,
-) -> bool:
-    """Return whether one more child can be reached and followed, whatever comes of it."""
+def _has_room(number: Words, registry: Registry, stacks: Stacks, places: Places, waiting: Waiting, words: int) -> bool:
+    """Return whether there is room for one more child and the places that follow it."""
     states, reached = number[slot.STATES] + CHAIN + 1, number[slot.PLACES] + CHAIN + 2
     cells = number[slot.CELLS] + (CHAIN + 2) * (number[slot.WIDEST] + 1)
     return (
-        _fits(registry, states, words)
-        and _fits(places.key, reached, 2)
-        and _fits(stacks.cells, cells, 2)
+        _registry_fits(registry, states, words)
+        and _registry_fits(places.key, reached, 2)
+        and _registry_fits(stacks.cells, cells, 2)
         and reached < len(places.parent)
         and cells < len(stacks.least)
         and number[slot.COUNTERS] < len(waiting.next)
@@ -164,16 +158,16 @@ def _has_room(
 
 
 @kernel
-def _fits(registry: Registry, count: int, words: int) -> bool:
-    """Return whether there is room for so many entries of so many words, and one to try."""
+def _registry_fits(registry: Registry, count: int, words: int) -> bool:
+    """Return whether `registry` has room for `count` entries of `words` words, and one to try."""
     return (count + 1) * words <= len(registry.state) and 2 * count <= len(registry.table)
 
 
 @kernel
-def _put(
+def _enqueue(
     past: int, future: int, number: Words, places: Places, waiting: Waiting, place: int, estimate: int, worse: int
 ) -> None:
-    """Let `place` wait, among those with the same key before what is `worse`; there must be room for an entry."""
+    """Put `place` into the open list, with the same key before `worse` ones; there must be room for an entry."""
     key = (past * places.cost[place] + future * estimate) // number[slot.GRAIN]
     bucket = min(2 * key + worse, len(waiting.first) - 1)
     entry = number[slot.COUNTERS] + 0
@@ -185,8 +179,8 @@ def _put(
 
 
 @kernel
-def _take(number: Words, stacks: Stacks, places: Places, waiting: Waiting) -> bool:
-    """Make the next place that waits the one whose moves are tried; return whether there is one."""
+def _dequeue(number: Words, stacks: Stacks, places: Places, waiting: Waiting) -> bool:
+    """Take the next place from the open list to expand it; return whether there is one."""
     bucket = number[slot.LOWEST] + 0
     while bucket < len(waiting.first):
         entry = waiting.first[bucket] + 0
@@ -208,16 +202,10 @@ def _take(number: Words, stacks: Stacks, places: Places, waiting: Waiting) -> bo
 
 
 @kernel
-def _next_child(
-    number: Words,
-    space: Space,
-    hierarchy: Hierarchy,
-    registry: Registry,
-    stacks: Stacks,
-    places: Places,
-    words: int,
+def _generate_child(
+    number: Words, space: Space, hierarchy: Hierarchy, registry: Registry, stacks: Stacks, places: Places, words: int
 ) -> int:
-    """Try the next move of the place that is pending; return the place that it leads to, -1 if there is no news."""
+    """Try the next moves of the pending place; return the first new (or cheaper) place, -1 where none is left."""
     place = number[slot.PENDING] + 0
     state, cell = places.key.state[2 * place] + 0, places.key.state[2 * place + 1] + 0
     task, rest = stacks.cells.state[2 * cell] + 0, stacks.cells.state[2 * cell + 1] + 0
@@ -225,21 +213,23 @@ def _next_child(
     actions = len(space.actions.cost)
     if task < actions:
         number[slot.PENDING] = -1
-        return _done(number, space, hierarchy, registry, places, words, place, task, rest)
+        return _apply_action(number, space, hierarchy, registry, places, words, place, task, rest)
     first, last = hierarchy.method_start[task - actions] + 0, hierarchy.method_start[task - actions + 1] - 1
     while first + number[slot.TRIED] <= last:
-        method = hierarchy.method[last - number[slot.TRIED]] + 0  # the latest comes first when they wait
+        method = (
+            hierarchy.method[last - number[slot.TRIED]] + 0
+        )  # the last to enter the open list is the first to leave it
         number[slot.TRIED] += 1
         if holds(hierarchy.possible, method, registry.state, state * words):
-            after = unfolded(number, stacks, hierarchy, method, rest)
-            if number[slot.NESTED] or not _recurs(stacks, places, place, after):
-                return _reached(number, places, place, method, state, after, places.cost[place] + 0)
+            after = push_subtasks(number, stacks, hierarchy, method, rest)
+            if number[slot.NESTED] or not _is_recursive(stacks, places, place, after):
+                return _register_place(number, places, place, method, state, after, places.cost[place] + 0)
     number[slot.PENDING] = -1
     return -1
 
 
 @kernel
-def _followed(
+def _follow_only_moves(
     number: Words,
     space: Space,
     hierarchy: Hierarchy,
@@ -249,10 +239,7 @@ def _followed(
     words: int,
     place: int,
 ) -> int:
-    """Go on from `place` while there is only one way; return where that ends, -1 if it is no news or a dead end.
-
-    So it is if `place` is -1 already.
-    """
+    """Follow single moves from `place` (-1: none); return the last place, -1 for a dead end or a known place."""
     actions = len(space.actions.cost)
     for _ in range(CHAIN):
         if place < 0:
@@ -265,26 +252,26 @@ def _followed(
         task, rest = stacks.cells.state[2 * cell] + 0, stacks.cells.state[2 * cell + 1] + 0
         number[slot.WORK] += 10
         if task < actions:
-            after = _done(number, space, hierarchy, registry, places, words, place, task, rest)
+            after = _apply_action(number, space, hierarchy, registry, places, words, place, task, rest)
         else:
-            method = _only_method(number, hierarchy, registry, state * words, task - actions)
+            method = _find_only_method(number, hierarchy, registry, state * words, task - actions)
             if method == NOTHING:
                 return place
             if method < 0:
                 return -1
-            unfolding = unfolded(number, stacks, hierarchy, method, rest)
-            after = _reached(number, places, place, method, state, unfolding, places.cost[place] + 0)
+            unfolding = push_subtasks(number, stacks, hierarchy, method, rest)
+            after = _register_place(number, places, place, method, state, unfolding, places.cost[place] + 0)
         places.closed[place] = 1
         place = after
     return place
 
 
 @kernel
-def _recurs(stacks: Stacks, places: Places, place: int, cell: int) -> bool:
-    """Return whether the first task of `cell` is one that is being decomposed already, in the same state.
+def _is_recursive(stacks: Stacks, places: Places, place: int, cell: int) -> bool:
+    """Return whether the first task of `cell` is being decomposed already in the same state.
 
-    It is in the stack of `place`, or of those from which that was reached without an action: as long as the stacks
-    between are as deep, the task above has not come to its end.
+    Then it is on the stack of `place` or of an ancestor without an action between: while the stacks between are as
+    deep, the task above is not finished.
     """
     task, state = stacks.cells.state[2 * cell] + 0, places.key.state[2 * place] + 0
     low = stacks.depth[cell] + 0
@@ -302,8 +289,8 @@ def _recurs(stacks: Stacks, places: Places, place: int, cell: int) -> bool:
 
 
 @kernel
-def _only_method(number: Words, hierarchy: Hierarchy, registry: Registry, base: int, compound: int) -> int:
-    """Return the only method that can be applied in the state at `base`, -1 if none can, `NOTHING` if several can."""
+def _find_only_method(number: Words, hierarchy: Hierarchy, registry: Registry, base: int, compound: int) -> int:
+    """Return the only applicable method in the state at `base`, -1 if there is none, `NOTHING` if there are several."""
     found = -1
     for index in range(hierarchy.method_start[compound], hierarchy.method_start[compound + 1]):
         method = hierarchy.method[index] + 0
@@ -316,7 +303,7 @@ def _only_method(number: Words, hierarchy: Hierarchy, registry: Registry, base: 
 
 
 @kernel
-def _done(
+def _apply_action(
     number: Words,
     space: Space,
     hierarchy: Hierarchy,
@@ -327,7 +314,7 @@ def _done(
     action: int,
     rest: int,
 ) -> int:
-    """Return the place after `action`, and `rest` to be done; -1 if it cannot be applied, or is no news."""
+    """Return the place after `action` with the cell `rest`; -1 where it is not applicable, or the place is known."""
     state = places.key.state[2 * place] + 0
     if not holds(hierarchy.required, action, registry.state, state * words):
         return -1
@@ -336,12 +323,12 @@ def _done(
     if after == number[slot.STATES]:
         number[slot.STATES] += 1
     cost = places.cost[place] + space.actions.cost[action]
-    return _reached(number, places, place, NOTHING, after, rest, cost)
+    return _register_place(number, places, place, NOTHING, after, rest, cost)
 
 
 @kernel
-def _reached(number: Words, places: Places, parent: int, move: int, state: int, cell: int, cost: int) -> int:
-    """Return the place of `state` and `cell`, reached from `parent` at `cost`; -1 if that is no news."""
+def _register_place(number: Words, places: Places, parent: int, move: int, state: int, cell: int, cost: int) -> int:
+    """Return the place of `state` and `cell`, reached from `parent` at `cost`; -1 if it is known at no greater cost."""
     count = number[slot.PLACES] + 0
     places.key.state[2 * count] = state
     places.key.state[2 * count + 1] = cell

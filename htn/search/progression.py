@@ -1,4 +1,4 @@
-"""Progression search by kernels: forward from the initial state, the first task first."""
+"""Progression search by kernels for totally ordered tasks: the first open task is applied or decomposed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from array import array
 from typing import Final, TypeVar
 
 from htn.search.decomposition_kernel import BLIND, CHAIN, EAGER, UNKNOWN, Places, Waiting
-from htn.search.ground_hierarchy import Board
-from htn.search.search_guide import Guide, blind
+from htn.search.packed_hierarchy import Guide, PackedHierarchy, blind_guide
 from htn.search.task_stack_kernel import Stacks
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, lengthen, words, zeros
@@ -20,16 +19,16 @@ from planner.task.packed_states_kernel import Space
 from planner.task.state_registry_kernel import Registry
 
 KEYS: Final = 1 << 16
-"""Buckets for places that wait."""
+"""Buckets of the open list."""
 NO_TASK: Final = -1
-"""What is first in the empty stack."""
+"""The first task of the empty stack."""
 
 Record = TypeVar("Record", Places, Stacks)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a search is for if not for the whole problem: `tasks` from the packed `state` on.
+    """A part of the problem to search for a plan: `tasks` from the packed `state` on.
 
     The goal is that of `space` and `guide`, whose relaxed plans are numbered on from `evaluations`.
     """
@@ -44,14 +43,14 @@ class Part:
 class Progression:
     """A search in the order of `past` · cost so far + `future` · estimate, which counts `own` for every method.
 
-    With `past` 0 it is greedy, and counts steps and not costs. The `kind` says when places are estimated (see
-    `htn.search.decomposition_kernel`). Unless tasks may be `nested` in themselves, in the same state, some plans are
-    missed. Subtasks that are not ordered are done as they are written, and so nothing is proved of them.
+    With `past` 0 it is greedy, and counts steps instead of costs. The `kind` says when places are estimated (see
+    `htn.search.decomposition_kernel`). Unless tasks may be `nested` in themselves in the same state, it misses some
+    plans. Unordered subtasks are done as they are written: then the search proves nothing.
     """
 
     def __init__(
         self,
-        board: Board,
+        packed: PackedHierarchy,
         past: int,
         future: int,
         own: int,
@@ -61,31 +60,31 @@ class Progression:
         part: Part | None = None,
         room: int = 1024,
     ) -> None:
-        self._board, self._past, self._future, self._kind = board, past, future, kind
+        self._packed, self._past, self._future, self._kind = packed, past, future, kind
         self._number = zeros(slot.HOW_MANY)
         if part is not None:
             self._guide, self._space, self._initial, tasks = part.guide, part.space, part.state, part.tasks
             self._number[slot.EVALUATIONS] = part.evaluations
         else:
-            root = board.ground.root
+            root = packed.ground.root
             assert root is not None
-            self._guide = blind(board) if kind == BLIND else Guide.of(board, board.costs if past else None, own)
-            self._space, self._initial, tasks = board.space, board.initial, [root]
-        self._number[slot.PENDING] = -1
-        self._number[slot.REOPEN] = past
-        self._number[slot.NESTED] = nested
-        self._number[slot.STATES] = 1
-        self._number[slot.GRAIN] = max(1, past * max(board.costs, default=1) // 16)
-        self._number[slot.WIDEST] = board.widest
+            self._guide = (
+                blind_guide(packed) if kind == BLIND else Guide.of(packed, packed.costs if past else None, own)
+            )
+            self._space, self._initial, tasks = packed.space, packed.initial, [root]
+        number = self._number
+        number[slot.PENDING], number[slot.REOPEN], number[slot.NESTED], number[slot.STATES] = -1, past, nested, 1
+        number[slot.GRAIN] = max(1, past * max(packed.costs, default=1) // 16)
+        number[slot.WIDEST] = packed.widest
         self._begin(tasks, room)
 
     def _begin(self, tasks: list[int], room: int) -> None:
-        board, number = self._board, self._number
+        packed, number = self._packed, self._number
         room = max(room, len(tasks))
         states = room + CHAIN + 4
         most = room + (CHAIN + 2) * (number[slot.WIDEST] + 1) + 4
-        self._registry = new_registry(self._initial, states, board.entries)
-        self._stacks = Stacks(new_registry([NO_TASK, 0], most, board.entries), zeros(most), index([0]) * most)
+        self._registry = new_registry(self._initial, states, packed.entries)
+        self._stacks = Stacks(new_registry([NO_TASK, 0], most, packed.entries), zeros(most), index([0]) * most)
         key = Registry(zeros(2 * states), empty_index(1 << (2 * states).bit_length()))
         self._places = Places(
             key, empty_index(states), empty_index(states), zeros(states), words([UNKNOWN]) * states, index([0]) * states
@@ -94,18 +93,18 @@ class Progression:
         cells, least, depth = self._stacks
         for cell, task in enumerate(reversed(tasks), 1):
             cells.state[2 * cell], cells.state[2 * cell + 1] = task, cell - 1
-            least[cell] = least[cell - 1] + board.least[task]
+            least[cell] = least[cell - 1] + packed.least[task]
             depth[cell] = cell
-        board.entries["rehash_states"](cells, len(tasks) + 1, 2)
+        packed.entries["rehash_states"](cells, len(tasks) + 1, 2)
         number[slot.CELLS] = len(tasks) + 1
         key.state[0], key.state[1] = 0, len(tasks)
-        board.entries["rehash_states"](key, 1, 2)
+        packed.entries["rehash_states"](key, 1, 2)
         number[slot.PLACES] = 1
         number[slot.COUNTERS] = 1
         self._waiting.first[0] = 0
 
     def steps(self, run: Run, *, first: bool = False) -> Steps:
-        """Search for plans cheaper than `run.limit`, and report their moves; the `first` one may be the last."""
+        """Search for plans cheaper than `run.limit`, and report their moves; with `first`, stop at the first plan."""
         number = self._number
         counter = WorkCounter(run, number, evaluated=number[slot.EVALUATIONS])
         while True:
@@ -127,20 +126,20 @@ class Progression:
             yield
 
     def _proves(self, run: Run) -> bool:
-        """Return whether nothing is left when this search ends: greedy ones look for no cheaper way to a place."""
+        """Return whether exhaustion of this search is a proof: greedy ones look for no cheaper path to a place."""
         thorough = self._number[slot.NESTED] and (self._past > 0 or run.plan is None)
-        return bool(self._board.ground.is_ordered and thorough)
+        return bool(self._packed.ground.is_ordered and thorough)
 
     def _call(self) -> int:
-        board, guide = self._board, self._guide
-        return board.entries["decompose"](
+        packed, guide = self._packed, self._guide
+        return packed.entries["decompose"](
             self._kind,
             self._past,
             self._future,
             WORK,
             self._number,
             self._space,
-            board.hierarchy,
+            packed.hierarchy,
             guide.demands,
             self._registry,
             self._stacks,
@@ -153,7 +152,7 @@ class Progression:
         )
 
     def _moves(self, place: int) -> list[int]:
-        """Return the moves to `place` (see `htn.search.plan_extraction`): always of what is first."""
+        """Return the moves to `place` (see `htn.search.htn_incumbent.tree_of`): always of the first open task."""
         moves: list[int] = []
         while place:
             move = self._places.move[place]
@@ -162,34 +161,34 @@ class Progression:
         return moves[::-1]
 
     def _grow(self) -> None:
-        """Make room for one more child, whatever comes of it."""
-        number, width, entries = self._number, self._board.packed.words, self._board.entries
-        states, places, cells = _needed(number)
+        """Make room for one more child and the places that follow it."""
+        number, width, entries = self._number, self._packed.packing.words, self._packed.entries
+        states, places, cells = _needed_room(number)
         self._registry = _with_room(self._registry, number[slot.STATES], states, width, entries)
         key = _with_room(self._places.key, number[slot.PLACES], places, 2, entries)
-        self._places = _longer(self._places._replace(key=key), places)
+        self._places = _lengthen(self._places._replace(key=key), places)
         stacked = _with_room(self._stacks.cells, number[slot.CELLS], cells, 2, entries)
-        self._stacks = _longer(self._stacks._replace(cells=stacked), cells)
+        self._stacks = _lengthen(self._stacks._replace(cells=stacked), cells)
         if number[slot.COUNTERS] + 1 >= len(self._waiting.next):
             length = len(lengthen(self._waiting.next, number[slot.COUNTERS] + 2))
             lengthen(self._waiting.place, length)
 
 
-def _needed(number: array[int]) -> tuple[int, int, int]:
-    """Return for how many states, places and cells there must be room."""
+def _needed_room(number: array[int]) -> tuple[int, int, int]:
+    """Return the numbers of states, places and cells for which there must be room."""
     cells = number[slot.CELLS] + (CHAIN + 2) * (number[slot.WIDEST] + 1) + 1
     return number[slot.STATES] + CHAIN + 2, number[slot.PLACES] + CHAIN + 3, cells
 
 
 def _with_room(registry: Registry, count: int, needed: int, width: int, entries: dict[str, Call]) -> Registry:
-    """Return `registry`, which has `count` entries of `width` words, with room for so many as are `needed`."""
+    """Return `registry`, which has `count` entries of `width` words, with room for `needed` entries."""
     if needed * width >= len(registry.state):
         lengthen(registry.state, needed * width + 1)
     return enlarge_table(registry, count, needed, width, entries)
 
 
-def _longer(record: Record, needed: int) -> Record:
-    """Return `record`, whose arrays have one element for each thing, with room for so many as are `needed`."""
+def _lengthen(record: Record, needed: int) -> Record:
+    """Return `record`, whose arrays have one element for each entry, with room for `needed` entries."""
     for each in record:
         if isinstance(each, array) and needed >= len(each):
             lengthen(each, needed + 1)

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from operator import sub
 
-from htn.grounding.ground import Arrays
+from htn.grounding.ground_htn import Arrays
 from htn.search.relaxed_composition_kernel import LOWEST, OWNER, Demands, Progress
 from htn.search.relaxed_operators_kernel import NEEDS, Library, Needs
 from planner.heuristics.relaxation_compiled import facts_of_zero
@@ -82,11 +82,11 @@ def relaxation(task: Task, arrays: Arrays, packing: Packing, entries: Entries) -
     component, members = _components(arrays, entries)
     library = _library(task, arrays, entries)
     needs = Needs(index([0]) * compounds, index([0]) * (NEEDS * compounds), zeros(facts), zeros(facts))
-    entries["needed"](library, members, needs)
+    entries["find_needs"](library, members, needs)
     size = len(library.required.item) + len(library.possible.item) + len(library.subtasks.item) + actions + methods
     preconditions = make_lists(actions + methods, size)
     effects = make_lists(actions + methods, len(library.adds.item) + actions + methods)
-    del preconditions.item[entries["composed"](facts, library, needs, preconditions, effects) :]
+    del preconditions.item[entries["build_operators"](facts, library, needs, preconditions, effects) :]
     odd = [*_odd(task, arrays, facts + tasks)]
     for lists, more in ((preconditions, [each[0] for each in odd]), (effects, [each[1] for each in odd])):
         extend_lists(lists, Lists(*flatten(more)))
@@ -126,14 +126,16 @@ def _components(arrays: Arrays, entries: Entries) -> tuple[array[int], Lists]:
     actions, tasks = len(arrays.costs), len(arrays.costs) + len(arrays.methods_of.start) - 1
     component = empty_index(tasks)
     rooms = [empty_index(tasks) for _ in range(6)]
-    count = entries["components"](actions, arrays.methods_of, arrays.subtasks, component, *rooms)
+    count = entries["number_components"](actions, arrays.methods_of, arrays.subtasks, component, *rooms)
     return component, invert(Lists(index(range(tasks + 1)), component), count, entries)
 
 
 def _links(arrays: Arrays, component: array[int], members: Lists, entries: Entries) -> Lists:
     count = len(members.start) - 1
     links, seen = make_lists(count, len(arrays.subtasks.item)), index([0]) * count
-    many = entries["linked"](len(arrays.costs), arrays.methods_of, arrays.subtasks, component, members, links, seen)
+    many = entries["link_components"](
+        len(arrays.costs), arrays.methods_of, arrays.subtasks, component, members, links, seen
+    )
     del links.item[many:]
     return links
 

@@ -1,14 +1,11 @@
-"""The relaxed composition of tasks: what it takes to do all that is left (Höller, Bercher, Behnke and Biundo, 2018).
+"""The relaxed composition heuristic: relaxed plans that do all open tasks (Höller, Bercher, Behnke and Biundo, 2018).
 
-With deletes ignored, actions make it true that they were done, and a method, when its subtasks were done, that its task
-was. Only what the tasks that are left lead to takes part: every operator of a task waits to be let in. The estimate is
-the size of a relaxed plan in which all tasks are done, and the goal holds. A task that occurs again costs what it costs
-at least.
+With deletes ignored, an action makes it true that it was done, and a method, when its subtasks were done, that its task
+was. The estimate is the size of a relaxed plan that does all open tasks and reaches the goal; a task that occurs again
+counts its least cost. Only operators of tasks that the open tasks lead to take part.
 
-Explorations of the relaxation that can be left and gone on with.
-
-What an operator waits for, and what it costs as far as that is known, is one number: so few bits of the memory are
-looked at for each fact that is reached.
+An exploration can be paused and continued. For each operator, one number holds both how many preconditions are missing
+and its cost so far: so each fact that is reached touches little memory.
 """
 
 from __future__ import annotations
@@ -32,29 +29,29 @@ from planner.jit.containers_kernel import Lists
 from planner.task.packed_states_kernel import Space
 
 BITS: Final = 20
-"""So many bits say how many preconditions an operator waits for; those above are its cost and that of the others."""
+"""Lower bits, for the number of missing preconditions; the bits above are for the cost so far."""
 MISSING: Final = (1 << BITS) - 1
 DEAREST: Final = 1 << 24
-"""The greatest value of what can be reached: sums of it fit into a word. It only tells achievers apart."""
+"""Cap of h_add values, so that sums fit into a word; the values only rank achievers."""
 
 MADE: Final = 0
-"""Places in `Progress.number`: how many entries were made, how many are left, below which value there are none."""
+"""Places in `Progress.number`: entries made, entries left, and the lowest value that may have entries."""
 LEFT: Final = 1
 LOWEST: Final = 2
 
 
 class Progress(NamedTuple):
-    """How far an exploration is: what each operator waits for, and `number`, three numbers about what waits."""
+    """The progress of an exploration: `waiting` is by operator (see `BITS`), and `number` has three counters."""
 
     waiting: Words
     number: Words
 
 
 @kernel
-def begin_again(
+def start_exploration(
     relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, progress: Progress
 ) -> None:
-    """Let nothing wait but what the operators that are ready at first achieve."""
+    """Start with the facts that operators without missing preconditions achieve."""
     number = progress.number
     if number[LEFT]:
         for bucket in range(number[LOWEST], len(reachable.first)):
@@ -69,7 +66,7 @@ def begin_again(
 
 
 @kernel
-def go_on(
+def continue_exploration(
     relaxed: Relaxed,
     room: Exploration,
     achievers: Achievers,
@@ -78,9 +75,9 @@ def go_on(
     missing: int,
     plan: int,
 ) -> int:
-    """Find the h_add values of the `missing` facts that are wanted, and of what is cheaper; return how many have none.
+    """Compute h_add values until the `missing` wanted facts have one; return how many have none.
 
-    They are those that were marked with the number of the `plan`.
+    Wanted facts are marked with the number of the `plan`.
     """
     number, waiting = progress.number, progress.waiting
     many, left, bucket = number[MADE] + 0, number[LEFT] + 0, number[LOWEST] + 0
@@ -112,23 +109,22 @@ def go_on(
 
 
 ACTIVE: Final = 0
-"""Where in `Demands.many` it stands how many components take part."""
+"""Place in `Demands.many`: the number of active components."""
 ROOTS: Final = 1
-"""How many of them were asked for."""
+"""Place: how many of them were demanded directly."""
 CHANGES: Final = 2
-"""How often these were others than before."""
+"""Place: how often the demanded components changed."""
 OWNER: Final = 3
-"""Who explored last."""
+"""Place: the owner of the last exploration."""
 
 
 class Demands(NamedTuple):
-    """What takes part: components of tasks that lead to each other.
+    """The components of tasks that take part in explorations.
 
-    By task: its `component`. By component: the others that it `links` to, and the `operators` of its tasks.
-    `marked` is the number of the last relaxed plan that it might take part in, `asked` when it was asked for last,
-    `on` whether it takes part now: those that do are the first of `active`. `queue` is room for components; `own[0]` is
-    another number for each who explores in the same room, and
-    `progress` how far the exploration is.
+    By task: its `component`. By component: the others that it `links` to, the `operators` of its tasks, the last
+    relaxed plan for which it was `marked`, the change at which it was `asked` for last, and whether it is `on`, among
+    the first of `active`. `queue` is room for components; `own[0]` is a number of the owner, different for each user of
+    the room.
     """
 
     component: Index
@@ -145,7 +141,7 @@ class Demands(NamedTuple):
 
 
 @kernel
-def composition(
+def estimate_stack(
     relaxed: Relaxed,
     room: Exploration,
     achievers: Achievers,
@@ -168,15 +164,15 @@ def composition(
         if count == before:
             again += hierarchy.least[task]
         else:
-            roots = _mark(demands, demands.component[task] + 0, plan, roots)
+            roots = _mark_component(demands, demands.component[task] + 0, plan, roots)
         cell = stacks.cells.state[2 * cell + 1] + 0
-    _demand(relaxed, room, achievers, reachable, space, demands, states, state * len(room.state), roots, plan)
-    return _rest(relaxed, room, achievers, reachable, demands, count, plan, again)
+    _set_demands(relaxed, room, achievers, reachable, space, demands, states, state * len(room.state), roots, plan)
+    return _relaxed_plan_size(relaxed, room, achievers, reachable, demands, count, plan, again)
 
 
 @entry
 @kernel
-def compose(
+def estimate_network(
     tasks: int,
     facts: int,
     plan: int,
@@ -194,16 +190,16 @@ def compose(
     count, roots, done = 0, 0, hierarchy.done[0] + 0
     for index in range(tasks):
         count = want_fact(room, achievers, done + wanted[index], count, plan)
-        roots = _mark(demands, demands.component[wanted[index]] + 0, plan, roots)
-    _demand(relaxed, room, achievers, reachable, space, demands, state, 0, roots, plan)
+        roots = _mark_component(demands, demands.component[wanted[index]] + 0, plan, roots)
+    _set_demands(relaxed, room, achievers, reachable, space, demands, state, 0, roots, plan)
     for index in range(tasks, tasks + facts):
         count = want_fact(room, achievers, wanted[index] + 0, count, plan)
-    return _rest(relaxed, room, achievers, reachable, demands, count, plan, 0)
+    return _relaxed_plan_size(relaxed, room, achievers, reachable, demands, count, plan, 0)
 
 
 @kernel
-def _mark(demands: Demands, component: int, plan: int, count: int) -> int:
-    """Note that `component` may take part; return how many these are now."""
+def _mark_component(demands: Demands, component: int, plan: int, count: int) -> int:
+    """Mark `component` and add it to the queue; return the number of marked components."""
     if demands.marked[component] == plan:
         return count
     demands.marked[component] = plan
@@ -212,7 +208,7 @@ def _mark(demands: Demands, component: int, plan: int, count: int) -> int:
 
 
 @kernel
-def _demand(
+def _set_demands(
     relaxed: Relaxed,
     room: Exploration,
     achievers: Achievers,
@@ -224,9 +220,9 @@ def _demand(
     roots: int,
     plan: int,
 ) -> None:
-    """Let all that the components in the queue, so many `roots`, lead to take part, and explore from `state[base]`.
+    """Activate the `roots` components in the queue and all that they lead to, and explore from `state[base]`.
 
-    If the same did and it is the same state as before, the exploration goes on where it was.
+    With the same components and the same state as before, the exploration continues instead.
     """
     known = roots == demands.many[ROOTS]
     for place in range(roots):
@@ -238,14 +234,14 @@ def _demand(
         return
     demands.many[OWNER] = demands.own[0]
     if not known:
-        _let_in(room, demands, roots, plan)
+        _activate_components(room, demands, roots, plan)
     load_state(relaxed, room, space.coding, state, base)
-    begin_again(relaxed, room, achievers, reachable, demands.progress)
+    start_exploration(relaxed, room, achievers, reachable, demands.progress)
 
 
 @kernel
-def _let_in(room: Exploration, demands: Demands, count: int, plan: int) -> None:
-    """Let what the `count` components in the queue lead to take part, instead of what does now."""
+def _activate_components(room: Exploration, demands: Demands, count: int, plan: int) -> None:
+    """Activate what the `count` components in the queue lead to, and deactivate all others."""
     demands.many[ROOTS] = count
     demands.many[CHANGES] += 1
     for place in range(count):
@@ -255,7 +251,7 @@ def _let_in(room: Exploration, demands: Demands, count: int, plan: int) -> None:
         component = demands.queue[place] + 0
         place += 1
         for index in range(demands.links.start[component], demands.links.start[component + 1]):
-            count = _mark(demands, demands.links.item[index] + 0, plan, count)
+            count = _mark_component(demands, demands.links.item[index] + 0, plan, count)
     left = 0
     for place in range(demands.many[ACTIVE]):
         component = demands.active[place] + 0
@@ -264,26 +260,26 @@ def _let_in(room: Exploration, demands: Demands, count: int, plan: int) -> None:
             left += 1
         else:
             demands.on[component] = 0
-            _wait(room, demands, component, 1)
+            _shift_missing(room, demands, component, 1)
     for place in range(count):
         component = demands.queue[place] + 0
         if not demands.on[component]:
             demands.on[component] = 1
             demands.active[left] = component
             left += 1
-            _wait(room, demands, component, -1)
+            _shift_missing(room, demands, component, -1)
     demands.many[ACTIVE] = left
 
 
 @kernel
-def _wait(room: Exploration, demands: Demands, component: int, difference: int) -> None:
-    """Let the operators of `component` wait for one precondition more or less."""
+def _shift_missing(room: Exploration, demands: Demands, component: int, difference: int) -> None:
+    """Add `difference` to the missing preconditions of the operators of `component`."""
     for index in range(demands.operators.start[component], demands.operators.start[component + 1]):
         room.at_first[demands.operators.item[index]] += difference
 
 
 @kernel
-def _rest(
+def _relaxed_plan_size(
     relaxed: Relaxed,
     room: Exploration,
     achievers: Achievers,
@@ -293,7 +289,7 @@ def _rest(
     plan: int,
     again: int,
 ) -> int:
-    """Return the size of a relaxed plan for the `count` facts in the queue, and the goal; and what is done `again`."""
+    """Return the size of a relaxed plan for the `count` facts in the queue and the goal, plus `again`."""
     goal = len(relaxed.cost) - 1
     for index in range(relaxed.precondition_start[goal], relaxed.precondition_start[goal + 1]):
         count = want_fact(room, achievers, relaxed.precondition[index] + 0, count, plan)
@@ -301,6 +297,6 @@ def _rest(
     for place in range(count):
         if room.looked[achievers.queue[place]] != REACHED:
             missing += 1
-    if go_on(relaxed, room, achievers, reachable, demands.progress, missing, plan):
+    if continue_exploration(relaxed, room, achievers, reachable, demands.progress, missing, plan):
         return INFINITE
     return extract_plan(relaxed, room, achievers, count, plan) + again

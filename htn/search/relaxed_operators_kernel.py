@@ -8,13 +8,13 @@ from planner.jit.common_kernel import Index, Words, entry, kernel
 from planner.jit.containers_kernel import Lists
 
 NEEDS: Final = 16
-"""So many facts at most are known that a compound task needs."""
+"""Most facts that are known to be needed by a compound task."""
 
 
 class Needs(NamedTuple):
-    """Facts that all ways of doing a compound task need: number k has `many[k]`, from `fact[k * NEEDS]` on.
+    """Facts that every method of a compound task needs: task k has `many[k]` of them, from `fact[k * NEEDS]` on.
 
-    `seen` and `times` are room for a number for each fact.
+    `many` is by compound task; `seen` and `times` are by fact: the last stamp, and how many methods need it.
     """
 
     many: Index
@@ -24,7 +24,11 @@ class Needs(NamedTuple):
 
 
 class Library(NamedTuple):
-    """What actions need (`required`) and add, what methods need (`possible`), their `task` and their `subtasks`."""
+    """The ground hierarchy as lists of facts and tasks.
+
+    By action: the facts `required`, and those that it `adds`. By method: the facts required for it to be `possible`,
+    its `task` and its `subtasks`. By compound task: `methods_of` it.
+    """
 
     required: Lists
     adds: Lists
@@ -36,10 +40,11 @@ class Library(NamedTuple):
 
 @entry
 @kernel
-def needed(library: Library, members: Lists, needs: Needs) -> int:
-    """Find what compound tasks need, at least; returns 0.
+def find_needs(library: Library, members: Lists, needs: Needs) -> int:
+    """Find the facts that compound tasks need, up to `NEEDS` for each; returns 0.
 
-    `members` are the tasks of components, and what these lead to has lower numbers. All of `needs` is 0 at first.
+    `members` are the tasks by strongly connected component; the components of subtasks have lower numbers, so that
+    their needs are known. All of `needs` is 0 at first.
     """
     actions, stamp = len(library.required.start) - 1, 0
     for place in range(len(members.item)):
@@ -49,89 +54,56 @@ def needed(library: Library, members: Lists, needs: Needs) -> int:
         first, end = library.methods_of.start[task] + 0, library.methods_of.start[task + 1] + 0
         for index in range(first, end):
             stamp += 1
-            _count(library, needs, library.methods_of.item[index] + 0, stamp)
+            _visit(library, needs, library.methods_of.item[index] + 0, stamp, task, 0)
         stamp += 1
-        _take(library, needs, library.methods_of.item[first] + 0, stamp, task, end - first)
+        _visit(library, needs, library.methods_of.item[first] + 0, stamp, task, end - first)
         for index in range(first, end):
-            _forget(library, needs, library.methods_of.item[index] + 0)
+            _visit(library, needs, library.methods_of.item[index] + 0, stamp, task, -1)
     return 0
 
 
 @kernel
-def _count(library: Library, needs: Needs, method: int, stamp: int) -> None:
-    """Count the facts that `method` needs, each once."""
+def _visit(library: Library, needs: Needs, method: int, stamp: int, task: int, methods: int) -> None:
+    """Count (`methods` 0), note for `task` (> 0) or forget (< 0) each fact that `method` needs; see `_visit_fact`."""
     actions = len(library.required.start) - 1
     for place in range(library.possible.start[method], library.possible.start[method + 1]):
-        _count_once(needs, library.possible.item[place], stamp)
+        _visit_fact(needs, library.possible.item[place] + 0, stamp, task, methods)
     for at in range(library.subtasks.start[method], library.subtasks.start[method + 1]):
         subtask = library.subtasks.item[at] + 0
         if subtask < actions:
             for place in range(library.required.start[subtask], library.required.start[subtask + 1]):
-                _count_once(needs, library.required.item[place], stamp)
-        else:
-            base = NEEDS * (subtask - actions)
-            for place in range(base, base + needs.many[subtask - actions]):
-                _count_once(needs, needs.fact[place], stamp)
-
-
-@kernel
-def _count_once(needs: Needs, fact: int, stamp: int) -> None:
-    if needs.seen[fact] != stamp:
-        needs.seen[fact] = stamp
-        needs.times[fact] += 1
-
-
-@kernel
-def _take(library: Library, needs: Needs, method: int, stamp: int, task: int, methods: int) -> None:
-    """Note those of the facts that `method` needs, which all `methods` of `task` need."""
-    actions = len(library.required.start) - 1
-    for place in range(library.possible.start[method], library.possible.start[method + 1]):
-        _note(needs, library.possible.item[place], stamp, task, methods)
-    for at in range(library.subtasks.start[method], library.subtasks.start[method + 1]):
-        subtask = library.subtasks.item[at] + 0
-        if subtask < actions:
-            for place in range(library.required.start[subtask], library.required.start[subtask + 1]):
-                _note(needs, library.required.item[place], stamp, task, methods)
+                _visit_fact(needs, library.required.item[place] + 0, stamp, task, methods)
         elif subtask - actions != task:
             base = NEEDS * (subtask - actions)
             for place in range(base, base + needs.many[subtask - actions]):
-                _note(needs, needs.fact[place], stamp, task, methods)
+                _visit_fact(needs, needs.fact[place] + 0, stamp, task, methods)
 
 
 @kernel
-def _note(needs: Needs, fact: int, stamp: int, task: int, methods: int) -> None:
+def _visit_fact(needs: Needs, fact: int, stamp: int, task: int, methods: int) -> None:
+    """Count `fact` once for each stamp; note it for `task` if all of its `methods` need it; or set its count to 0."""
     many = needs.many[task] + 0
-    if needs.times[fact] == methods and needs.seen[fact] != stamp and many < NEEDS:
+    if methods < 0:
+        needs.times[fact] = 0
+    elif needs.seen[fact] == stamp:
+        return
+    elif methods == 0:
+        needs.seen[fact] = stamp
+        needs.times[fact] += 1
+    elif needs.times[fact] == methods and many < NEEDS:
         needs.seen[fact] = stamp
         needs.fact[NEEDS * task + many] = fact
         needs.many[task] = many + 1
 
 
-@kernel
-def _forget(library: Library, needs: Needs, method: int) -> None:
-    """Count nothing any more."""
-    actions = len(library.required.start) - 1
-    for place in range(library.possible.start[method], library.possible.start[method + 1]):
-        needs.times[library.possible.item[place]] = 0
-    for at in range(library.subtasks.start[method], library.subtasks.start[method + 1]):
-        subtask = library.subtasks.item[at] + 0
-        if subtask < actions:
-            for place in range(library.required.start[subtask], library.required.start[subtask + 1]):
-                needs.times[library.required.item[place]] = 0
-        else:
-            base = NEEDS * (subtask - actions)
-            for place in range(base, base + needs.many[subtask - actions]):
-                needs.times[needs.fact[place]] = 0
-
-
 @entry
 @kernel
-def composed(facts: int, library: Library, needs: Needs, preconditions: Lists, effects: Lists) -> int:
-    """Make the operators of actions, and then of methods; returns how many preconditions they have.
+def build_operators(facts: int, library: Library, needs: Needs, preconditions: Lists, effects: Lists) -> int:
+    """Build the operators of actions, and then of methods; returns how many preconditions they have.
 
-    That a task was done is a fact, from number `facts` on; then comes `start`. Methods do not ask for what their
-    subtasks need anyway. One that leads to its own task, which with deletes ignored is of no use, asks for nothing
-    else.
+    That a task was done is a fact, from number `facts` on; then comes `start`, a fact that always holds. Methods do not
+    require what their subtasks need anyway. A method that leads to its own task is of no use with deletes ignored: that
+    the task was done is its only precondition.
     """
     actions, methods = len(library.required.start) - 1, len(library.task)
     start = facts + actions + len(library.methods_of.start) - 1
@@ -151,7 +123,7 @@ def composed(facts: int, library: Library, needs: Needs, preconditions: Lists, e
         added += 1
     for method in range(methods):
         preconditions.start[actions + method], effects.start[actions + method] = count, added
-        count = _composed(facts, library, needs, preconditions, count, method, start)
+        count = _add_method_preconditions(facts, library, needs, preconditions, count, method, start)
         effects.item[added] = facts + library.task[method]
         added += 1
     preconditions.start[actions + methods], effects.start[actions + methods] = count, added
@@ -159,7 +131,7 @@ def composed(facts: int, library: Library, needs: Needs, preconditions: Lists, e
 
 
 @kernel
-def _composed(
+def _add_method_preconditions(
     facts: int, library: Library, needs: Needs, preconditions: Lists, count: int, method: int, start: int
 ) -> int:
     """Add the preconditions of `method`; return how many there are now."""
@@ -180,7 +152,7 @@ def _composed(
         fact = library.possible.item[place] + 0
         implied = False
         for at in range(begin, end):
-            implied = implied or _needs(library, needs, library.subtasks.item[at] + 0, fact)
+            implied = implied or _is_needed(library, needs, library.subtasks.item[at] + 0, fact)
         if not implied:
             preconditions.item[count] = fact
             count += 1
@@ -191,7 +163,7 @@ def _composed(
 
 
 @kernel
-def _needs(library: Library, needs: Needs, task: int, fact: int) -> bool:
+def _is_needed(library: Library, needs: Needs, task: int, fact: int) -> bool:
     """Return whether `task` is known to need `fact`."""
     actions = len(library.required.start) - 1
     if task < actions:

@@ -1,7 +1,7 @@
-"""Hierarchies of totally ordered tasks as arrays: what is left to do is a stack of tasks.
+"""Totally ordered open tasks as stacks in arrays.
 
 Tasks are numbered: first the actions, then the compound tasks. A stack is a *cell*: its first task and the cell of the
-others. Equal stacks are the same cell, and so what a search has reached, a *place*, is a pair of a state and a cell.
+other tasks. Equal stacks are the same cell, so that a node of the search, a *place*, is a pair of a state and a cell.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from planner.task.packed_states_kernel import Conditions
 from planner.task.state_registry_kernel import Registry, number_of
 
 EMPTY = 0
-"""The cell in which nothing is left to do."""
+"""The cell of the empty stack."""
 
 
 class Hierarchy(NamedTuple):
-    """What can be done: compound task k has methods `method[method_start[k]:method_start[k + 1]]`.
+    """The ground hierarchy: compound task k has methods `method[method_start[k]:method_start[k + 1]]`.
 
-    By method: the `subtask`s of its list, and its conjunction in `possible`; by action: what it needs, in `required`.
-    By task: `least`, which it costs at least whatever the state is. That it is done is a fact of the relaxation: task k
-    has fact `done[0]` + k.
+    Method m has subtasks `subtask[subtask_start[m]:subtask_start[m + 1]]` and the precondition m of `possible`; action
+    a has the precondition a of `required`. By task: its `least` cost in any state. That task k was done is the fact
+    `done[0]` + k of the relaxed composition.
     """
 
     required: Conditions
@@ -38,7 +38,7 @@ class Hierarchy(NamedTuple):
 class Stacks(NamedTuple):
     """All cells: `cells` has two words for each, its first task and the cell of the others.
 
-    `least` is what its tasks cost at least, `depth` how many they are.
+    By cell: `least` is the least cost of its tasks in any state, `depth` their number.
     """
 
     cells: Registry
@@ -47,7 +47,7 @@ class Stacks(NamedTuple):
 
 
 @kernel
-def pushed(number: Words, stacks: Stacks, least: Words, task: int, rest: int) -> int:
+def push_task(number: Words, stacks: Stacks, least: Words, task: int, rest: int) -> int:
     """Return the cell of `task` and then the cell `rest`; there must be room for one more."""
     count = number[slot.CELLS]
     cells = stacks.cells
@@ -62,10 +62,10 @@ def pushed(number: Words, stacks: Stacks, least: Words, task: int, rest: int) ->
 
 
 @kernel
-def unfolded(number: Words, stacks: Stacks, hierarchy: Hierarchy, method: int, rest: int) -> int:
-    """Return the cell of the subtasks of `method` and then the cell `rest`; there must be room for all of them."""
+def push_subtasks(number: Words, stacks: Stacks, hierarchy: Hierarchy, method: int, rest: int) -> int:
+    """Return the cell of the subtasks of `method` and then the cell `rest`; there must be room for all subtasks."""
     first, end = hierarchy.subtask_start[method] + 0, hierarchy.subtask_start[method + 1] + 0
     cell = rest
     for place in range(end - first):
-        cell = pushed(number, stacks, hierarchy.least, hierarchy.subtask[end - 1 - place] + 0, cell)
+        cell = push_task(number, stacks, hierarchy.least, hierarchy.subtask[end - 1 - place] + 0, cell)
     return cell

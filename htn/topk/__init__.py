@@ -1,1 +1,1 @@
-"""Topk."""
+"""Top-k plans."""

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from htn.unified_planning.incoming import FEATURES, HtnIncoming, from_unified_planning
-from htn.unified_planning.outgoing import HtnOutgoing, to_unified_planning
-from htn.unified_planning.propositional import GroundOutgoing, grounded
+from htn.unified_planning.ground_outgoing import GroundOutgoing, grounded
+from htn.unified_planning.htn_incoming import FEATURES, HtnIncoming, from_unified_planning
+from htn.unified_planning.htn_outgoing import HtnOutgoing, to_unified_planning
 
 __all__ = [
     "FEATURES",

@@ -1,1 +1,1 @@
-"""Verification."""
+"""Plan verification."""

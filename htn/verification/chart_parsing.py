@@ -1,18 +1,15 @@
-"""Which decomposition of tasks yields a sequence of steps: chart parsing.
+"""Verification of plans without decomposition: which decomposition of the tasks yields these steps, by chart parsing.
 
-Totally ordered methods are the rules of a grammar whose words are actions (Höller, Behnke, Bercher and Biundo 2014,
-"Language Classification of Hierarchical Planning Problems"); so this is Earley's algorithm (1970, "An Efficient
-Context-Free Parsing Algorithm") for rules with parameters. What a task yields from one slot on is worked out once, for
-all places where it is needed. A precondition is asked in the slot in which its method begins.
+Totally ordered methods are the rules of a grammar whose words are actions (Höller, Behnke, Bercher and Biundo, 2014,
+"Language Classification of Hierarchical Planning Problems"). So this is Earley's algorithm (1970, "An Efficient
+Context-Free Parsing Algorithm") for rules with parameters. What a task yields from a slot on is computed once, for all
+places where it is needed. A slot is the place between two steps; a precondition is tested in the slot in which its
+method begins.
 
-Where tasks are partially ordered, a task yields any *set* of steps from a slot on, and what is unordered shares the
-steps out. Its methods begin in the first slot in which their preconditions hold: for what comes after them, the earlier
-the better. There may be as many sets as there are (Behnke, Höller and Biundo 2015, "On the Complexity of HTN Plan
-Verification and Its Implications for Plan Recognition": the question is NP-complete), so this is for small cases.
-
-What the verifiers of bare sequences of steps ask: methods made ready, and the state in each slot between steps.
-
-Is there a decomposition that gives exactly these steps? For plans that come without one.
+Where tasks are partially ordered, a task yields any *set* of steps from a slot on, and unordered tasks share the steps
+out. A method begins in the first slot in which its precondition holds: the earlier, the better for what comes after it.
+There may be exponentially many sets (the question is NP-complete: Behnke, Höller and Biundo, 2015, "On the Complexity
+of HTN Plan Verification and Its Implications for Plan Recognition"), so this is for small cases.
 """
 
 from __future__ import annotations
@@ -20,11 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
 
-from htn.compilations.object_creation import named_by
-from htn.model import HtnProblem, Method
-from htn.plan import Decomposition, Node
+from htn.compilations.htn_reductions import add_placeholders_of_steps
+from htn.model import Decomposition, HtnProblem, Method, Node
 from htn.verification.decomposition_tree import INITIAL
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import LimitReached, Limits
 from planner.model import Atom, Variable, is_variable
@@ -37,9 +33,9 @@ from planner.validation.verdict import Verdict
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A method made ready; `order` has the places of its subtasks, none before one that it comes after.
+    """A method as a grammar rule; `order` is a linearisation of its subtasks, and `subtasks` are in this order.
 
-    `subtasks` are in this order, and `after` has for each place those that come after it.
+    `after` has for each place the places that come after it at once.
     """
 
     method: Method
@@ -51,7 +47,7 @@ class Rule:
 
 
 class Grammar:
-    """The methods of `problem` and the states that `steps` lead through, as many as can be applied.
+    """The methods of `problem` as rules, and the states of `steps`, up to the first step that cannot be applied.
 
     The initial network is the method of a task of its own, `top`. Raises `LimitReached`.
     """
@@ -60,7 +56,7 @@ class Grammar:
         self._replay = Replay(problem.classical)
         self.top = Atom(INITIAL)
         self.steps = [Atom(step.action, step.arguments) for step in steps]
-        self.worlds, self.is_plan = self._worlds(steps, limits)
+        self.worlds, self.is_plan = self._replay_steps(steps, limits)
         self.actions = problem.domain.classical.actions
         self._parameters = {name: task.parameters for name, task in problem.domain.tasks.items()}
         self._rules: dict[str, list[Rule]] = {name: [] for name in problem.domain.tasks}
@@ -70,11 +66,11 @@ class Grammar:
         self._rules[INITIAL] = [self._rule(initial)]
 
     def rules_for(self, task: str) -> list[Rule]:
-        """Return the methods of the compound task of this name; none where there is no such task."""
+        """Return the rules of the compound task of this name; none where there is no such task."""
         return self._rules.get(task, [])
 
     def fits(self, task: Atom) -> bool:
-        """Return whether the arguments of the compound `task` have the types of its parameters; variables do."""
+        """Return whether the arguments of the compound `task` have the types of its parameters; variables always do."""
         parameters = self._parameters.get(task.predicate, ())
         return len(parameters) == len(task.args) and all(
             is_variable(argument) or self.is_instance(argument, parameter)
@@ -86,14 +82,14 @@ class Grammar:
         return name in self._replay.simulation.rules.universe.of_types(parameter.types)
 
     def domains(self, method: Method, binding: Binding) -> Domains:
-        """Return what each parameter of `method` that `binding` lacks ranges over."""
+        """Return the domains of the parameters of `method` that `binding` lacks."""
         missing = tuple([each for each in method.parameters if each.name not in binding])
         return self._replay.simulation.rules.universe.domains(missing)
 
-    def extended(self, method: Method, pattern: Atom, task: Atom, known: Binding) -> Binding | None:
-        """Return `known` with what makes `pattern`, a part of `method`, to `task`; None where names or types differ.
+    def extend(self, method: Method, pattern: Atom, task: Atom, known: Binding) -> Binding | None:
+        """Return `known` extended so that `pattern`, a task of `method`, is `task`; None where names or types differ.
 
-        Variables of `task` stand for anything.
+        Variables of `task` are open.
         """
         if pattern.predicate != task.predicate or len(pattern.args) != len(task.args):
             return None
@@ -117,7 +113,7 @@ class Grammar:
         conditions = compiler.compile(method.precondition), compiler.compile(network.constraints)
         return Rule(method, order, subtasks, tuple(map(tuple, after)), *conditions)
 
-    def _worlds(self, steps: Sequence[Step], limits: Limits) -> tuple[list[World], bool]:
+    def _replay_steps(self, steps: Sequence[Step], limits: Limits) -> tuple[list[World], bool]:
         """Return the state in each slot, and whether all steps can be applied and reach the goal.
 
         Facts of predicates that a step leaves alone are in one table for both states.
@@ -138,21 +134,21 @@ class Grammar:
 
 
 _ANY: Final = "?"
-"""An argument that is not known yet."""
+"""An open argument."""
 
 Call = tuple[Atom, int]
 """A task, and the first slot in which it may begin."""
 
 Answer = tuple[Atom, int, int]
-"""The task with all its arguments, its steps as bits, and the slot in which it ends."""
+"""A ground task, its steps as bits, and the slot in which it ends."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Item:
-    """A method of `call` with the first `done` of its subtasks (in the order of the rule).
+    """An item of the chart: a method of `call` whose first `done` subtasks (in the order of the rule) are parsed.
 
-    `steps` are those of these subtasks, as bits, and `end` is the slot in which they have ended. Each subtask may begin
-    in the slot that `begins` has for it. `before` is the item without the last subtask, which became `child`.
+    `steps` are the steps of these subtasks, as bits, and `end` is the slot in which they have ended. `begins` has the
+    first slot in which each subtask may begin. `before` is the item without the last subtask, which became `child`.
     """
 
     call: Call
@@ -167,18 +163,18 @@ class Item:
 
 
 class Chart:
-    """All that tasks can yield, as far as the initial tasks need it; with `in_line`, only steps that follow at once."""
+    """What tasks yield, as far as the initial tasks need it; with `is_ordered`, only consecutive steps."""
 
-    def __init__(self, grammar: Grammar, limits: Limits, *, in_line: bool) -> None:
+    def __init__(self, grammar: Grammar, limits: Limits, *, is_ordered: bool) -> None:
         self._grammar = grammar
         self._limits = limits
-        self._in_line = in_line
+        self._is_ordered = is_ordered
         self._answers: dict[Call, dict[Answer, Item]] = {}
         self._waiting: dict[Call, list[Item]] = {}
         self._seen: set[tuple[object, ...]] = set()
         self._agenda: list[Item] = []
 
-    def parsed(self) -> Decomposition | None:
+    def parse(self) -> Decomposition | None:
         """Return a decomposition of the initial tasks into all steps; None where there is none."""
         top = (self._grammar.top, 0)
         everything = (1 << len(self._grammar.steps)) - 1
@@ -192,12 +188,12 @@ class Chart:
         return None
 
     def _begin(self, call: Call) -> None:
-        """Enter the methods of a task that is asked for the first time."""
+        """Predict: enter the methods of a task that is asked for the first time."""
         self._answers[call], self._waiting[call] = {}, []
         task, slot = call
         if self._grammar.fits(task):
             for rule in self._grammar.rules_for(task.predicate):
-                binding = self._grammar.extended(rule.method, rule.method.task, task, {})
+                binding = self._grammar.extend(rule.method, rule.method.task, task, {})
                 if binding is not None:
                     for solution, begin in self._beginnings(rule, binding, slot):
                         self._enter(Item(call, rule, solution, (begin,) * len(rule.order), end=begin))
@@ -207,7 +203,7 @@ class Chart:
         free = self._grammar.domains(rule.method, binding)
         asked = {name: values for name, values in free.items() if name in rule.precondition.free}
         known: set[tuple[str, ...]] = set()
-        for later, world in enumerate(self._grammar.worlds[slot : slot + 1 if self._in_line else None], start=slot):
+        for later, world in enumerate(self._grammar.worlds[slot : slot + 1 if self._is_ordered else None], start=slot):
             for solution in world.solver.solutions([rule.precondition], asked, binding):
                 self._limits.check()
                 values = tuple([solution[name] for name in asked])
@@ -226,14 +222,14 @@ class Chart:
             self._agenda.append(item)
 
     def _advance(self, item: Item) -> None:
-        """Do the next subtask of `item`, or answer its call."""
+        """Parse the next subtask of `item`, or complete the item."""
         if item.done == len(item.rule.order):
             self._complete(item)
             return
         subtask = item.rule.subtasks[item.done].substitute(item.binding)
         begin = item.begins[item.rule.order[item.done]]
         if subtask.predicate in self._grammar.actions:
-            steps = self._grammar.steps[begin : begin + 1 if self._in_line else None]
+            steps = self._grammar.steps[begin : begin + 1 if self._is_ordered else None]
             for number, step in enumerate(steps, start=begin):
                 self._extend(item, (step, 1 << number, number + 1), number)
             return
@@ -245,12 +241,12 @@ class Chart:
             self._extend(item, answer, child)
 
     def _extend(self, item: Item, answer: Answer, child: Item | int) -> None:
-        """Enter `item` with one more subtask, where this may be what `answer` says."""
+        """Enter `item` with its next subtask parsed as `answer`, where that fits."""
         task, steps, end = answer
         rule, place = item.rule, item.rule.order[item.done]
         if steps & item.steps:
             return
-        binding = self._grammar.extended(rule.method, rule.subtasks[item.done], task, item.binding)
+        binding = self._grammar.extend(rule.method, rule.subtasks[item.done], task, item.binding)
         if binding is not None:
             begins = list(item.begins)
             begins[place] = 0
@@ -260,7 +256,7 @@ class Chart:
             self._enter(Item(item.call, rule, binding, tuple(begins), item.done + 1, steps, end, item, child))
 
     def _complete(self, item: Item) -> None:
-        """Answer the call of `item` for all objects that its remaining parameters may stand for."""
+        """Answer the call of `item` for all values of its remaining parameters."""
         rule, answers = item.rule, self._answers[item.call]
         domains = self._grammar.domains(rule.method, item.binding)
         solver = self._grammar.worlds[0].solver
@@ -277,7 +273,7 @@ class Chart:
                 self._extend(other, answer, answers[answer])
 
     def _tree(self, top: Item) -> Decomposition:
-        """Return the tree below `top`, level by level: an answer comes only of answers before it, so this ends."""
+        """Return the decomposition below `top`, level by level; answers come of earlier answers, so this ends."""
         found: list[Item | int] = [top]
         below: list[tuple[int, ...]] = []
         for each in found:
@@ -296,7 +292,7 @@ class Chart:
 
 
 def _children(item: Item) -> list[Item | int]:
-    """Return what the subtasks of the method of `item` became, in their order."""
+    """Return the items or steps of the subtasks of the method of `item`, in their order."""
     children: dict[int, Item | int] = {}
     current = item
     while current.before is not None:
@@ -305,23 +301,23 @@ def _children(item: Item) -> list[Item | int]:
     return [children[place] for place in sorted(children)]
 
 
-def decomposition_of(problem: HtnProblem, steps: Sequence[Step], limits: Limits) -> Decomposition | None:
+def find_decomposition(problem: HtnProblem, steps: Sequence[Step], limits: Limits) -> Decomposition | None:
     """Return a decomposition with which `steps` are a plan of `problem`; None where it is proved that there is none.
 
     Total orders take polynomial time in the number of steps, partial orders may take very long. Raises `LimitReached`
-    when `limits` is used up, and as `planner.validation.validate.validate` for a problem that means nothing.
+    when `limits` is used up, and `InputError` for a problem with mistakes, as `planner.validation.validate` does.
     """
-    problem = named_by(problem, steps)
+    problem = add_placeholders_of_steps(problem, steps)
     grammar = Grammar(problem, steps, limits)
     if not grammar.is_plan:
         return None
-    return Chart(grammar, limits, in_line=problem.is_ordered).parsed()
+    return Chart(grammar, limits, is_ordered=problem.is_ordered).parse()
 
 
-def judged(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
-    """Return whether `plan` works: as `validate` where it has a decomposition, else whether there is one.
+def verify(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
+    """Return whether `plan` works: as `validate` where it has a decomposition, else whether it has any.
 
-    Where `limits` is used up in the search for one, the verdict says by which limit.
+    Where `limits` is used up in the search for a decomposition, the verdict says by which limit.
     """
     if plan.tree is not None:
         return validate(problem, plan)
@@ -329,17 +325,17 @@ def judged(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
     if not verdict.valid:
         return verdict
     try:
-        tree = decomposition_of(problem, plan.steps, limits)
+        tree = find_decomposition(problem, plan.steps, limits)
     except LimitReached as limit:
-        return _undecided(verdict, limit.stopped_by)
+        return _undecided_verdict(verdict, limit.stopped_by)
     except MemoryError:
-        return _undecided(verdict, StoppedBy.MEMORY)
+        return _undecided_verdict(verdict, StoppedBy.MEMORY)
     if tree is None:
         return Verdict(valid=False, cost=verdict.cost, reason="no decomposition of the tasks gives these steps")
     return validate(problem, replace(plan, problem=problem, tree=tree))
 
 
-def _undecided(verdict: Verdict, stopped_by: StoppedBy) -> Verdict:
+def _undecided_verdict(verdict: Verdict, stopped_by: StoppedBy) -> Verdict:
     reason = (
         "the steps can be done and reach the goal, but whether the tasks decompose into them was not found out: "
         f"stopped by {stopped_by.value}; a plan with its decomposition is checked at once"

@@ -1,6 +1,4 @@
-"""Which subtask of a method each child is, where a plan lists them in another order than the method does.
-
-Which subtask of one network each of its children may be.
+"""Assignment of children to subtasks, for plans that list children in another order than the method does.
 
 Names, arguments and types have to agree, and both the steps and the list of children have to keep the ordering.
 """
@@ -10,25 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
 
-from htn.model import HtnProblem, Method, Network
-from htn.plan import Decomposition, Node
+from htn.model import Decomposition, HtnProblem, Method, Network, Node, unify
 from htn.verification.decomposition_tree import INITIAL
 from planner.lightweight import Final, dataclass, replace
-from planner.model import Atom, is_variable
+from planner.model import Atom
 from planner.model.formulas import TRUE, substitute
 from planner.plan import Plan
 from planner.semantics.condition_solver import EMPTY, Binding, Compiler, Solver, Universe
 
 MOST_TRIES: Final = 20_000
-"""After so many placings of children no further ways to place them are looked for."""
+"""Assignments of a child after which the search for further ways ends."""
 
 Places = tuple[int, ...]
-"""For each subtask the number of its child, from 0."""
+"""For each subtask the number of its child, from 0: a way to assign the children."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Child:
-    """A task that a plan has below another one, and its first and its last step; (steps, -1) where it has none."""
+    """A child of a task in a plan, with its first and last step; (number of steps, -1) where it has none."""
 
     task: Atom
     span: tuple[int, int]
@@ -36,16 +33,16 @@ class Child:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
-    """What was known before a child was placed, and the children that could be placed there instead."""
+    """A choice point: the binding before a child was assigned, and the other children for the subtask."""
 
     binding: Binding
     others: Iterator[int]
 
 
-class Placing:
-    """Children and the subtasks of `network`; `known` is what shows of the method's binding in its task.
+class Assignments:
+    """The ways to assign `children` to the subtasks of `network`.
 
-    `fits` says of a binding whether it may be one at all.
+    `known` is the part of the method's binding that its task gives, and `fits` tells whether a binding is allowed.
     """
 
     def __init__(
@@ -60,45 +57,45 @@ class Placing:
         for first, second in network.ordering:
             self._before[second].add(first)
             self._after[first].add(second)
-        self._twins = self._groups()
+        self._twins = self._group_twins()
         self._numbers = {place: number for group in self._twins for number, place in enumerate(group)}
 
-    def found(self) -> Iterator[Places]:
-        """Yield the ways to place the children: as they are written, if they may be; what is first has first steps.
+    def find(self) -> Iterator[Places]:
+        """Yield the ways: first as the children are written, if that fits, then those with the first steps first.
 
-        Subtasks that nothing tells apart are placed in one way only.
+        Children of twins, subtasks that nothing tells apart, are assigned in one way only.
         """
         if len(self._children) != len(self._subtasks):
             return
         written = tuple(range(len(self._children)))
-        told = None
-        if self._may_be(written):
-            told = self._normal(written)
+        yielded = None
+        if self._is_allowed(written):
+            yielded = self._sort_twins(written)
             yield written
-        fitting = self._fitting()
-        if told is not None and all(len(children) == 1 for children in fitting):
+        fitting = self._fitting_children()
+        if yielded is not None and all(len(children) == 1 for children in fitting):
             return
-        for places in self._searched(fitting):
-            if places != told:
+        for places in self._search(fitting):
+            if places != yielded:
                 yield places
 
-    def _may_be(self, places: Places) -> bool:
+    def _is_allowed(self, places: Places) -> bool:
         binding: Binding | None = self._known
         for pattern, child in zip(self._subtasks, places, strict=True):
-            binding = None if binding is None else unified(pattern, self._children[child].task, binding)
+            binding = None if binding is None else unify(pattern, self._children[child].task, binding)
         placed = dict(enumerate(places))
         return binding is not None and all(self._is_ordered(place, placed) for place in placed) and self._fits(binding)
 
-    def _groups(self) -> list[list[int]]:
-        """Return for each subtask those that are as it is: the same task, before and after the same ones."""
+    def _group_twins(self) -> list[list[int]]:
+        """Return for each subtask its twins: subtasks with the same task, before and after the same ones."""
         groups: dict[object, list[int]] = {}
         for place, task in enumerate(self._subtasks):
             groups.setdefault((task, *map(frozenset, (self._before[place], self._after[place]))), []).append(place)
         group_of = {place: group for group in groups.values() for place in group}
         return [group_of[place] for place in range(len(self._subtasks))]
 
-    def _normal(self, places: Places) -> Places:
-        """Return `places` with the children of like subtasks in the order of their steps."""
+    def _sort_twins(self, places: Places) -> Places:
+        """Return `places` with the children of twins in the order of their steps."""
         found = list(places)
         for group in {group[0]: group for group in self._twins}.values():
             for place, child in zip(group, sorted([places[each] for each in group], key=self._rank), strict=True):
@@ -124,8 +121,8 @@ class Placing:
             last < children[each].span[0] for each in after
         )
 
-    def _fitting(self) -> list[list[int]]:
-        """Return the children that each subtask may be, those with the first steps first."""
+    def _fitting_children(self) -> list[list[int]]:
+        """Return the children that fit each subtask, those with the first steps first."""
         by_name: dict[str, list[int]] = {}
         by_task: dict[Atom, list[int]] = {}
         for child in sorted(range(len(self._children)), key=self._rank):
@@ -141,14 +138,14 @@ class Placing:
                 fitting = [
                     child
                     for child in by_name.get(pattern.predicate, ())
-                    if unified(pattern, self._children[child].task, self._known) is not None
+                    if unify(pattern, self._children[child].task, self._known) is not None
                 ]
             number, spare = self._numbers[place], len(fitting) - len(self._twins[place])
             found.append(fitting[number : number + spare + 1] if spare >= 0 else [])
         return found
 
-    def _searched(self, fitting: list[list[int]]) -> Iterator[Places]:
-        """Yield places found by backtracking, the most exacting subtasks first."""
+    def _search(self, fitting: list[list[int]]) -> Iterator[Places]:
+        """Yield the ways found by backtracking, the most constrained subtasks first."""
         line = sorted(range(len(fitting)), key=lambda place: len(fitting[place]))
         placed: dict[int, int] = {}
         used: set[int] = set()
@@ -162,7 +159,7 @@ class Placing:
             if child is None:
                 choices.pop()
                 continue
-            binding = unified(self._subtasks[place], self._children[child].task, choices[-1].binding)
+            binding = unify(self._subtasks[place], self._children[child].task, choices[-1].binding)
             placed[place] = child
             if binding is None or not self._is_ordered(place, placed) or not self._is_in_turn(place, placed):
                 del placed[place]
@@ -174,7 +171,7 @@ class Placing:
                 yield tuple([placed[each] for each in range(len(line))])
 
     def _is_in_turn(self, place: int, placed: dict[int, int]) -> bool:
-        """Return whether of like subtasks the first has the first steps, as far as its neighbours tell."""
+        """Return whether the twins next to `place` keep the order of their steps."""
         group, number, rank = self._twins[place], self._numbers[place], self._rank(placed[place])
         before, after = group[max(number - 1, 0) : number], group[number + 1 : number + 2]
         return all(self._rank(placed[each]) < rank for each in before if each in placed) and all(
@@ -182,42 +179,30 @@ class Placing:
         )
 
 
-def unified(pattern: Atom, task: Atom, known: Binding) -> Binding | None:
-    """Return `known` with what else makes `pattern` to `task`; None where they differ."""
-    if pattern.predicate != task.predicate or len(pattern.args) != len(task.args):
-        return None
-    binding = known.copy()
-    for term, value in zip(pattern.args, task.args, strict=True):
-        if (binding.setdefault(term, value) if is_variable(term) else term) != value:
-            return None
-    return binding
-
-
 MOST_WAYS: Final = 120
-"""So many ways to place the children of one task are tried: all for five of them."""
+"""Most ways to assign the children of one task that are tried: all of them for five children."""
 MOST_NODES: Final = 100_000
-"""So many tasks are checked in all, to find out which of several ways is the right one: two seconds."""
+"""Most nodes that are validated to choose among several ways: two seconds."""
 
 Spans = list[tuple[int, int]]
 
 
-def arranged(problem: HtnProblem, plan: Plan) -> Plan:
-    """Return `plan` with the children of each node in the order of its method's subtasks, where they fit these at all.
+def arrange_children(problem: HtnProblem, plan: Plan) -> Plan:
+    """Return `plan` with the children of each node in the order of its method's subtasks, where they fit these.
 
     The plan lists children in a linearisation of the ordering. They fit where names, arguments, types, constraints and
-    the order of steps agree. If they do so in several ways, ways are looked for with which the plan is valid. If there
-    are none (or too many to try), children stay as they are written where that fits, and otherwise, what is first among
-    equals has the first steps. Children that fit in no way are taken to be in the order in which `write_plan` lists
-    subtasks, and so are those in a total order.
+    the order of steps agree. Of several ways to assign them, one is chosen with which the plan is valid. Where none is
+    found, children stay as they are written if that fits, and otherwise twins have the order of their steps. Children
+    that fit in no way, and those in a total order, count as listed in the order of `write_plan`.
     """
     arrangement = _Arrangement(problem, plan)
     arrangement.place_all()
-    return arrangement.chosen() if arrangement.ways else arrangement.plan()
+    return arrangement.choose_valid() if arrangement.ways else arrangement.plan()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ways:
-    """The ways to place the children of one task, of which the first is there."""
+    """The ways to assign the children of one task; the first of them is in the plan."""
 
     first_step: int
     ways: list[tuple[int, ...]]
@@ -225,7 +210,7 @@ class _Ways:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Listing:
-    """How `write_plan` lists the subtasks of one network: `order`, or as written where that is empty.
+    """The order in which `write_plan` lists the subtasks of a network (empty: as written).
 
     `is_only` where the subtasks have no other linearisation.
     """
@@ -233,21 +218,21 @@ class _Listing:
     order: Places
     is_only: bool
 
-    def placed(self, children: tuple[int, ...]) -> tuple[int, ...]:
-        """Return `children`, which are listed, in the order of their subtasks."""
+    def sort(self, children: tuple[int, ...]) -> tuple[int, ...]:
+        """Return `children`, listed in this order, in the order of their subtasks."""
         if not self.order or len(self.order) != len(children):
             return children
         return tuple([child for _, child in sorted(zip(self.order, children, strict=True))])
 
 
-def _listing(network: Network) -> _Listing:
+def _listing_of(network: Network) -> _Listing:
     order = network.linearisation
     as_written = order == tuple(range(len(order)))
     return _Listing(() if as_written else order, network.is_sequence)
 
 
 class _Arrangement:
-    """The tree of a plan, with children placed; `ways` has the nodes for which there are several. The top is -1."""
+    """The tree of a plan with its children assigned; `ways` has the nodes with several ways (initial network: -1)."""
 
     def __init__(self, problem: HtnProblem, plan: Plan) -> None:
         self.ways: dict[int, _Ways] = {}
@@ -262,11 +247,11 @@ class _Arrangement:
         self._universe: Universe | None = None
 
     def plan(self) -> Plan:
-        """Return the plan as it is arranged now."""
+        """Return the plan with the present arrangement."""
         return replace(self._plan, tree=Decomposition(tuple(self._nodes), self._roots, self._tree.binding))
 
     def place_all(self) -> None:
-        """Place the children of each node, and note where there are several ways to do so."""
+        """Assign the children of each node, and note the nodes with several ways."""
         for place, node in enumerate(self._nodes):
             method = self._problem.domain.methods.get(node.method) if node.step is None else None
             if method is not None:
@@ -274,9 +259,9 @@ class _Arrangement:
         top = Method(INITIAL, Atom(INITIAL), self._problem.parameters, network=self._problem.network)
         self._place(-1, top, top.task, self._roots)
 
-    def chosen(self) -> Plan:
-        """Return the plan arranged so that it is valid; as it is where no such way is found."""
-        from htn.verification.validate import validate
+    def choose_valid(self) -> Plan:
+        """Return the plan arranged so that it is valid; with the first ways where no such arrangement is found."""
+        from htn.verification.plan_verification import validate
 
         best, most = -1, max(MOST_NODES // (len(self._nodes) + 1), 1)
         for count, change in enumerate(self._changes()):
@@ -298,7 +283,7 @@ class _Arrangement:
         return self.plan()
 
     def _changes(self) -> Iterator[dict[int, tuple[int, ...]]]:
-        """Yield what to try: nothing; node by node, as long as that leads further; then all ways together."""
+        """Yield changes to try: none; one node at a time, as long as that leads further; then all ways together."""
         yield {}
         line = sorted(self.ways, key=lambda place: self.ways[place].first_step)
         for _ in line:
@@ -322,11 +307,11 @@ class _Arrangement:
 
     def _place(self, place: int, method: Method, task: Atom, children: tuple[int, ...]) -> None:
         if method.name not in self._listings:
-            self._listings[method.name] = _listing(method.network)
+            self._listings[method.name] = _listing_of(method.network)
         listing = self._listings[method.name]
-        known = None if listing.is_only else unified(method.task, task, {})
+        known = None if listing.is_only else unify(method.task, task, {})
         ways = [] if known is None else self._ways(method, children, known)
-        placed = ways[0] if ways else listing.placed(children)
+        placed = ways[0] if ways else listing.sort(children)
         if placed != children:
             self._take([(place, placed)])
         if len(ways) > 1:
@@ -334,14 +319,14 @@ class _Arrangement:
             self.ways[place] = _Ways(first, ways)
 
     def _ways(self, method: Method, children: tuple[int, ...], known: Binding) -> list[tuple[int, ...]]:
-        """Return the ways to place `children`, at most `MOST_WAYS` of them."""
+        """Return the ways to assign `children`, at most `MOST_WAYS` of them."""
         self._spans = self._spans or _spans(self._nodes)
         tasks = [Child(self._nodes[child].task, self._spans[child]) for child in children]
-        found = Placing(method.network, tasks, known, lambda binding: self._fits(method, binding)).found()
-        return [_placed(children, way) for way in islice(found, MOST_WAYS)]
+        found = Assignments(method.network, tasks, known, lambda binding: self._fits(method, binding)).find()
+        return [tuple([children[number] for number in way]) for way in islice(found, MOST_WAYS)]
 
     def _fits(self, method: Method, binding: Binding) -> bool:
-        """Return whether objects have the types of the parameters, and keep the constraints where all are known."""
+        """Return whether the values in `binding` have the right types and keep the constraints where all are known."""
         self._universe = self._universe or Universe(self._problem.classical)
         known = [each for each in method.parameters if each.name in binding]
         if not all(binding[each.name] in self._universe.of_types(each.types) for each in known):
@@ -353,12 +338,8 @@ class _Arrangement:
         return Solver(lambda _: EMPTY).holds(condition, {})
 
 
-def _placed(children: tuple[int, ...], way: Places) -> tuple[int, ...]:
-    return tuple([children[number] for number in way])
-
-
 def _spans(nodes: list[Node]) -> Spans:
-    """Return the span of each node; a node that is below itself has any."""
+    """Return the first and last step of each node; of a node that is below itself, any."""
     spans = [(len(nodes), -1) if node.step is None else (node.step, node.step) for node in nodes]
     above = {child: place for place, node in enumerate(nodes) for child in node.children}
     waits_for = [len(node.children) for node in nodes]

@@ -1,40 +1,39 @@
-"""The decomposition of a plan as a tree: what it must be before any state is looked at.
+"""Checks of a decomposition that need no state: its tree against tasks and methods, and its order against the steps.
 
-Each compound task becomes a `Frame`: its method, and what the method's parameters stand for as far as the plan says so.
-The initial network is the method of a task of its own, so that it is checked like all others.
+Each compound task becomes a `Frame`: its method, and the method's binding as far as the plan gives it. The initial
+network is the method of a task of its own, so that it is checked like all others.
 
-The order that a decomposition asks for, as a graph of events.
-
-The event `2 * place` is the beginning of the node at `place`: of a compound task, the moment in which its method is
-chosen and its precondition holds. `2 * place + 1` is its end. Both events of an action are the step itself. A method
-begins before its subtasks and ends after them, and of two ordered subtasks the first ends before the second begins.
+The order is a graph of events. The event `2 * place` is the beginning of the node at `place`: of a compound task, the
+moment in which its method is chosen and its precondition holds. `2 * place + 1` is its end. Both events of a primitive
+task are its step. A method begins before its subtasks and ends after them, and of two ordered subtasks the first ends
+before the second begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from htn.model import HtnProblem, Method
-from htn.plan import Decomposition, Node
+from htn.model import Decomposition, HtnProblem, Method, Node, unify
 from planner.errors import did_you_mean
 from planner.language.pddl.syntax import pluralize
 from planner.lightweight import Final, dataclass
-from planner.model import Atom, Variable, is_variable
+from planner.model import Atom, Variable
 from planner.plan import Step
 from planner.semantics.condition_solver import Binding, Universe
 
 INITIAL: Final = "the initial network"
+"""The name of the task above the initial network, and of its method, in messages."""
 
 
 class FlawError(Exception):
-    """What is wrong with a decomposition, in words."""
+    """A flaw of a decomposition, as a message."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A compound task, at `place` in the tree, done by `method`; `binding` has what is known of its parameters.
+    """A compound task, at `place` in the tree, decomposed by `method`; `binding` has known values of its parameters.
 
-    Only parameters that occur in neither task nor subtasks may be missing in `binding`, and all of them are.
+    Where the plan gives no binding, the parameters that occur in neither task nor subtasks are missing in `binding`.
     """
 
     place: int
@@ -45,7 +44,7 @@ class Frame:
 
     @property
     def is_open(self) -> bool:
-        """Whether objects for some parameters are still to be found."""
+        """Whether some parameters have no value yet."""
         return len(self.binding) < len(self.method.parameters)
 
     def __str__(self) -> str:
@@ -73,7 +72,7 @@ def frames_of(problem: HtnProblem, steps: tuple[Step, ...], tree: Decomposition,
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Name:
-    """What a node is called in messages."""
+    """The name of a node in messages."""
 
     task: Atom
     place: int
@@ -92,44 +91,46 @@ class _Reader:
         self._leaf_of: dict[int, int] = {}
 
     def check_node(self, place: int, node: Node) -> None:
-        """Refuse what is neither a step of the plan nor a task with a method for it."""
+        """Refuse a node that is neither a step of the plan nor a task with a method for it."""
         if node.step is None:
             self._check_task(place, node)
         else:
             self._check_leaf(place, node, node.step)
 
     def below(self, frame: Frame) -> Iterator[Frame]:
-        """Yield the frames of the compound tasks that `frame` was decomposed into."""
+        """Yield the frames of the compound subtasks of `frame`."""
         for place in frame.children:
             node = self._nodes[place]
             if node.step is None:
                 yield self.frame(place, node, self._domain.methods[node.method])
 
     def frame(self, place: int, node: Node, method: Method) -> Frame:
-        """Return `node`, which was done by `method`, as a frame."""
-        frame = Frame(place, node.task, method, self._stated(place, node, method), node.children)
+        """Return the frame of `node`, which was decomposed by `method`."""
+        frame = Frame(place, node.task, method, self._given_binding(place, node, method), node.children)
         self._take_children(frame)
-        if not _unify(method.task, node.task, frame.binding):
+        if not _extend(frame.binding, method.task, node.task):
             raise FlawError(f"{frame}: it is a method for {method.task.substitute(frame.binding)}, not {node.task}")
         for number, (subtask, child) in enumerate(zip(method.network.subtasks, node.children, strict=True), start=1):
             task = self._nodes[child].task
-            if not _unify(subtask.task, task, frame.binding):
+            if not _extend(frame.binding, subtask.task, task):
                 wanted = subtask.task.substitute(frame.binding)
-                raise FlawError(f"{frame}: its subtask {number} is {wanted}, not {task}{self._disorder(frame)}")
+                raise FlawError(
+                    f"{frame}: its subtask {number} is {wanted}, not {task}{self._describe_permutation(frame)}"
+                )
         for parameter in method.parameters:
             if parameter.name in frame.binding:
                 self._check_object(frame.binding[parameter.name], parameter, frame)
         return frame
 
-    def _disorder(self, frame: Frame) -> str:
-        """Return that the children of `frame` are in the wrong order, where their names say that they are."""
+    def _describe_permutation(self, frame: Frame) -> str:
+        """Return a note that the children of `frame` are in the wrong order, where their names tell; else ""."""
         wanted = [subtask.task.predicate for subtask in frame.method.network.subtasks]
         found = [self._nodes[child].task.predicate for child in frame.children]
         is_permuted = wanted != found and sorted(wanted) == sorted(found)
         return "; the plan lists its subtasks in the wrong order" if is_permuted else ""
 
     def check_complete(self) -> None:
-        """Refuse nodes that are below no root, and steps that come of no task."""
+        """Refuse nodes below no root, and steps below no task."""
         for place, node in enumerate(self._nodes):
             if place not in self._above:
                 raise FlawError(f"{_Name(node.task, place)} belongs to no task")
@@ -185,8 +186,8 @@ class _Reader:
             raise FlawError(f"step {number + 1} {step} is both node {self._leaf_of[number]} and node {place}")
         self._leaf_of[number] = place
 
-    def _stated(self, place: int, node: Node, method: Method) -> Binding:
-        """Return the binding that `node` has: all parameters or none."""
+    def _given_binding(self, place: int, node: Node, method: Method) -> Binding:
+        """Return the binding of `node`, which has all parameters or none."""
         names = [parameter.name for parameter in method.parameters]
         if node.binding and len(node.binding) != len(names):
             name = INITIAL if method.name == INITIAL else f"method {method.name} of {_Name(node.task, place)}"
@@ -204,19 +205,16 @@ class _Reader:
             raise FlawError(f"{where}: '{name}' is of type {found}, but {parameter.name} wants {wanted}")
 
 
-def _unify(pattern: Atom, task: Atom, binding: Binding) -> bool:
+def _extend(binding: Binding, pattern: Atom, task: Atom) -> bool:
     """Extend `binding` so that `pattern` becomes `task`; return whether that is possible."""
-    if pattern.predicate != task.predicate or len(pattern.args) != len(task.args):
-        return False
-    for term, value in zip(pattern.args, task.args, strict=True):
-        if (binding.setdefault(term, value) if is_variable(term) else term) != value:
-            return False
-    return True
+    found = unify(pattern, task, binding)
+    binding.update(found or {})
+    return found is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Events:
-    """What follows each event at once, and how many events it follows; `steps` has the events that are steps."""
+    """For each event those that are `following` at once, and how many it `waits_for`; `steps` has those of steps."""
 
     following: list[list[int]]
     waits_for: list[int]
@@ -246,7 +244,7 @@ def events_of(tree: Decomposition, frames: Sequence[Frame]) -> Events:
 
 
 def check_order(events: Events, frames: Sequence[Frame], steps: Sequence[Step]) -> None:
-    """Raise `FlawError` where a step comes before another that its event follows, or where events form a cycle.
+    """Raise `FlawError` where a step comes before one that it has to follow, or where events form a cycle.
 
     `earliest` are slots: slot 0 is before the first step, slot n after step n.
     """
@@ -261,7 +259,7 @@ def check_order(events: Events, frames: Sequence[Frame], steps: Sequence[Step]) 
         number = events.steps.get(event)
         if number is not None:
             if earliest[event] > number:
-                raise FlawError(_disorder(event, cause, events, frames, steps))
+                raise FlawError(_describe_disorder(event, cause, events, frames, steps))
             earliest[event], cause[event] = number + 1, -1
         for other in events.following[event]:
             if earliest[event] > earliest[other]:
@@ -273,8 +271,10 @@ def check_order(events: Events, frames: Sequence[Frame], steps: Sequence[Step]) 
         raise FlawError("the ordering of tasks has a cycle")
 
 
-def _disorder(event: int, cause: Sequence[int], events: Events, frames: Sequence[Frame], steps: Sequence[Step]) -> str:
-    """Return which step comes too early, and which network says so."""
+def _describe_disorder(
+    event: int, cause: Sequence[int], events: Events, frames: Sequence[Frame], steps: Sequence[Step]
+) -> str:
+    """Return the message that a step comes too early, and which network orders it."""
     path = [event]
     while cause[path[-1]] >= 0:
         path.append(cause[path[-1]])

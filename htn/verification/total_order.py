@@ -1,10 +1,8 @@
-"""Plans whose tasks are all in a total order, in one pass over the tree: it accepts, or leaves the plan to others.
+"""Verification of totally ordered decompositions in one pass over the tree: it accepts a plan or leaves it to others.
 
-Where every network is a sequence, the order of the tree is that of the steps, and each method begins in the one state
-between the step before it and the next one. What is not accepted here is looked at by the checker for all plans, which
-also says what is wrong; the tests hold the two against each other.
-
-Methods made ready for the checker: patterns that a binding fills, and what is to be looked up in a state.
+Where every network is a sequence, the tree gives the order of the steps, and each method begins in the one state
+between the step before it and the next one. A plan that is not accepted goes to the checker for all plans, which also
+says what is wrong; tests compare the two.
 """
 
 from __future__ import annotations
@@ -12,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from htn.model import HtnProblem, Method, Task, linear
-from htn.plan import Decomposition, Node
+from htn.model import Decomposition, HtnProblem, Method, Node, Task, linearise
 from htn.verification.decomposition_tree import INITIAL
 from planner.lightweight import Final, dataclass
 from planner.model import And, Atom
@@ -25,18 +22,18 @@ from planner.validation.validate import Replay
 from planner.validation.verdict import Verdict
 
 MOST_KEPT: Final = 50_000
-"""So many bindings of a method are kept ready."""
+"""Most instances of a method that are cached."""
 
 Values = tuple[str | None, ...]
-"""What the parameters of a method stand for; None is open."""
+"""The values of a method's parameters; None is open."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """A method with its binding: what its task and its subtasks are, and what must hold when it begins.
+    """A method with its binding: the arguments of its task and subtasks, and the conditions in which it can begin.
 
-    `tests` and `rest` are what has no open parameters, `pending` what has; `domains` are those of open parameters, and
-    `objects` what all stand for where none is open.
+    `tests` and `rest` are the conditions without open parameters, `pending` those with some; `domains` are those of the
+    open parameters, and `objects` the values of all parameters where none is open.
     """
 
     task: Row
@@ -49,8 +46,8 @@ class Instance:
     objects: Row | None
 
 
-class Scheme:
-    """A method made ready; `task` is what it is for, None where it stands for the initial network."""
+class MethodScheme:
+    """A method prepared for fast instantiation; `task` is None for the initial network."""
 
     def __init__(self, method: Method, task: Task | None, simulation: Simulation) -> None:
         rules = simulation.rules
@@ -59,8 +56,8 @@ class Scheme:
         atoms = [method.task, *(subtask.task for subtask in method.network.subtasks)]
         self.task = method.task.predicate
         self.is_sequence = method.network.is_sequence
-        self.backwards = linear(len(method.network.subtasks), method.network.ordering)[::-1]
-        """The places of the subtasks, the last to be done first."""
+        self.backwards = linearise(len(method.network.subtasks), method.network.ordering)[::-1]
+        """The places of the subtasks in reverse order."""
         self._fill_task = make_filler(method.task.args, places)
         self._subtasks = [(atom.predicate, make_filler(atom.args, places)) for atom in atoms[1:]]
         self._types = [rules.universe.of_types(parameter.types) for parameter in method.parameters]
@@ -72,7 +69,7 @@ class Scheme:
         self._instances: dict[Values, Instance | None] = {}
 
     def values(self, binding: Row, task: Atom, subtasks: Sequence[Atom]) -> Values | None:
-        """Return what the parameters stand for: `binding`, or if that is empty, what shows in the tasks.
+        """Return the values of the parameters: `binding`, or if that is empty, those that the tasks give.
 
         None where there are too many or too few.
         """
@@ -87,15 +84,15 @@ class Scheme:
             return None
 
     def instance(self, values: Values) -> Instance | None:
-        """Return the method with these `values` for its parameters; None where they are not of its types."""
+        """Return the instance with these `values` for the parameters; None where they have wrong types."""
         if values not in self._instances:
             if len(self._instances) >= MOST_KEPT:
                 self._instances.clear()
-            self._instances[values] = self._made(values)
+            self._instances[values] = self._instantiate(values)
         return self._instances[values]
 
     def solution(self, instance: Instance, simulation: Simulation) -> Row | None:
-        """Return objects for all parameters with which the method can begin now; None where there are none."""
+        """Return values for all parameters with which the method can begin in this state; None where there are none."""
         solver = simulation.world.solver
         if instance.rest and not all(solver.holds(part, instance.binding) for part in instance.rest):
             return None
@@ -104,7 +101,7 @@ class Scheme:
         found = next(solver.solutions(instance.pending, instance.domains, instance.binding), None)
         return None if found is None else tuple([found[name] for name in self._names])
 
-    def _made(self, values: Values) -> Instance | None:
+    def _instantiate(self, values: Values) -> Instance | None:
         if not all(value is None or value in types for value, types in zip(values, self._types, strict=True)):
             return None
         pairs = list(zip(self._names, values, strict=True))
@@ -130,22 +127,19 @@ class Scheme:
 
 
 def _source(name: str, atoms: list[Atom]) -> tuple[int, int] | None:
-    """Return where the parameter `name` occurs first: in which of `atoms`, and at which of its arguments."""
-    return next(
-        ((number, atom.args.index(name)) for number, atom in enumerate(atoms) if name in atom.args),
-        None,
-    )
+    """Return the first occurrence of the parameter `name`: the number of the atom, and of its argument."""
+    return next(((number, atom.args.index(name)) for number, atom in enumerate(atoms) if name in atom.args), None)
 
 
-def is_line(problem: HtnProblem, tree: Decomposition) -> bool:
+def is_totally_ordered(problem: HtnProblem, tree: Decomposition) -> bool:
     """Return whether the network of `problem` and those of all methods in `tree` are totally ordered."""
     used = {node.method for node in tree.nodes if node.step is None}
     methods = [problem.domain.methods.get(name) for name in used]
     return problem.network.is_sequence and all(each is not None and each.network.is_sequence for each in methods)
 
 
-class Line:
-    """The pass over one plan; `found` has the objects for all parameters of methods, by node."""
+class SinglePass:
+    """The pass over one plan; `found` has the binding of each compound node."""
 
     def __init__(self, problem: HtnProblem, plan: Plan) -> None:
         self.found: dict[int, tuple[str, ...]] = {}
@@ -153,12 +147,12 @@ class Line:
         self._plan = plan
         self._tree: Decomposition = plan.tree
         self._replay = Replay(problem.classical)
-        self._schemes: dict[str, Scheme | None] = {}
+        self._schemes: dict[str, MethodScheme | None] = {}
 
     def verdict(self) -> Verdict | None:
-        """Return the verdict on the plan if it is valid; None where that does not show here."""
+        """Return the verdict on the plan if it is valid; None where this pass does not show that."""
         nodes, steps = self._tree.nodes, self._plan.steps
-        todo = self._roots()
+        todo = self._begin_initial()
         if todo is None:
             return None
         unseen = bytearray(b"1" * len(nodes))
@@ -170,11 +164,11 @@ class Line:
                 return None
             unseen[place] = 0
             if node.step is not None:
-                if node.step != number or number == len(steps) or not self._is_done(node):
+                if node.step != number or number == len(steps) or not self._apply(node):
                     return None
                 number += 1
                 continue
-            below = self._begun(place, node, self._scheme(node.method))
+            below = self._begin(place, node, self._scheme(node.method))
             if below is None:
                 return None
             todo += below
@@ -183,15 +177,15 @@ class Line:
         verdict = self._replay.end(self._plan.cost)
         return verdict if verdict.valid else None
 
-    def _roots(self) -> list[int] | None:
-        """Return the initial tasks, the last to be done first."""
+    def _begin_initial(self) -> list[int] | None:
+        """Return the initial tasks in reverse order, if the initial network fits."""
         problem, tree = self._problem, self._tree
         method = Method(INITIAL, Atom(INITIAL), problem.parameters, network=problem.network)
         top = Node(method.task, None, INITIAL, tree.binding, tree.roots)
-        return self._begun(len(tree.nodes), top, Scheme(method, None, self._replay.simulation))
+        return self._begin(len(tree.nodes), top, MethodScheme(method, None, self._replay.simulation))
 
-    def _is_done(self, node: Node) -> bool:
-        """Return whether the step of `node` is the task, and can be done now; then it is."""
+    def _apply(self, node: Node) -> bool:
+        """Apply the step of `node`, if it is the task and applicable; return whether it is."""
         assert node.step is not None
         step, task = self._plan.steps[node.step], node.task
         if step.action != task.predicate or step.arguments != task.args:
@@ -201,8 +195,8 @@ class Line:
         self._replay.apply(step)
         return True
 
-    def _begun(self, place: int, node: Node, scheme: Scheme | None) -> list[int] | None:
-        """Return the children of `node`, the last to be done first, if its method fits and can begin now."""
+    def _begin(self, place: int, node: Node, scheme: MethodScheme | None) -> list[int] | None:
+        """Return the children of `node` in reverse order, if its method fits and can begin in this state."""
         instance = None if scheme is None else self._instance(node, scheme)
         if scheme is None or instance is None:
             return None
@@ -215,8 +209,8 @@ class Line:
         self.found[place] = binding
         return [node.children[each] for each in scheme.backwards]
 
-    def _instance(self, node: Node, scheme: Scheme) -> Instance | None:
-        """Return `scheme` with the binding of `node`, if its task and its children are as that says."""
+    def _instance(self, node: Node, scheme: MethodScheme) -> Instance | None:
+        """Return the instance of `scheme` for `node`, if its task and its children agree with it."""
         children, nodes = node.children, self._tree.nodes
         if len(children) != len(scheme.backwards):
             return None
@@ -232,13 +226,13 @@ class Line:
                 return None
         return instance
 
-    def _scheme(self, name: str) -> Scheme | None:
-        """Return the method of this name, if there is one whose subtasks are in a total order."""
+    def _scheme(self, name: str) -> MethodScheme | None:
+        """Return the scheme of the method of this name, if its subtasks are totally ordered."""
         if name not in self._schemes:
             domain = self._problem.domain
             method = domain.methods.get(name)
             task = None if method is None else domain.tasks.get(method.task.predicate)
             self._schemes[name] = None
             if method is not None and task is not None and method.network.is_sequence:
-                self._schemes[name] = Scheme(method, task, self._replay.simulation)
+                self._schemes[name] = MethodScheme(method, task, self._replay.simulation)
         return self._schemes[name]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from htn.language.hddl import parse_domain, parse_problem, read
-from htn.language.hddl.writer import write_domain, write_problem
+from htn.language.hddl.hddl_writer import write_domain, write_problem
 from htn.model import HtnProblem
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from htn import problem_kind
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl import parse_domain, parse_problem, read, write
 from htn.model import HtnProblem
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner import load
 from planner.errors import EngineError
 from planner.model import Problem

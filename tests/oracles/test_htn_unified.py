@@ -15,7 +15,7 @@ from unified_planning.shortcuts import OneshotPlanner, PlanValidator
 from unified_planning.test.examples import get_example_problems
 
 from htn import problem_kind
-from htn.grounding.ground import ground
+from htn.grounding.ground_htn import ground
 from htn.language.hddl import parse_domain, parse_problem, read
 from htn.model import HtnProblem
 from planner import load

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from random_hierarchies import ORDERED, WILD, HtnFeatures, htn_problems
 
 from htn.language.hddl import parse_domain, parse_problem, read
-from htn.language.hddl.writer import write_domain, write_problem
+from htn.language.hddl.hddl_writer import write_domain, write_problem
 from htn.model import HtnProblem, Network
 from planner.errors import PddlError
 from planner.lightweight import replace

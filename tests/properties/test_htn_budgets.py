@@ -12,7 +12,7 @@ from random_hierarchies import PARTIAL, USUAL, HtnFeatures, random_htn
 from random_tasks import with_random_wishes
 
 from htn.language.declare import Methods
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner import Domain
 from planner.model import COST
 from planner.plan import Status

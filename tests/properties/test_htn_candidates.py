@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from random_hierarchies import ORDERED, PARTIAL, USUAL, WILD, HtnFeatures, random_htn
 from random_tasks import with_random_constraints, with_random_wishes
 
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner import StoppedBy, candidates
 from planner.lightweight import replace
 

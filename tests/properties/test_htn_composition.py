@@ -8,9 +8,8 @@ from itertools import product
 import pytest
 from random_hierarchies import ORDERED, PARTIAL, random_htn
 
-from htn.grounding.ground import GroundHtn, ground
-from htn.search.ground_hierarchy import Board
-from htn.search.search_guide import Guide
+from htn.grounding.ground_htn import GroundHtn, ground
+from htn.search.packed_hierarchy import Guide, PackedHierarchy
 from planner.jit.arrays import index, words
 from planner.jit.common_kernel import ENTRIES, INFINITE
 from planner.limits import Limits
@@ -71,16 +70,16 @@ def test_a_relaxed_plan_does_all_that_is_left(seed, features):
     problem, rng = ground(random_htn(seed, features), Limits()), random.Random(seed)
     if problem.root is None:
         return
-    board, twin = Board(problem, ENTRIES), Relaxed(problem)
+    board, twin = PackedHierarchy(problem, ENTRIES), Relaxed(problem)
     guides = [Guide.of(board, None, 1), Guide.of(board, board.costs, 0)]
     state, tasks = {*problem.task.initial}, [problem.root]
     for number in LEFT:
         guide, plan = rng.choice(guides), number + 1
         state = state if rng.random() < 0.3 else randomly(state, problem, rng)
         goal = [*problem.task.goal]
-        estimate = board.entries["compose"](
+        estimate = board.entries["estimate_network"](
             len(tasks), 0, plan, index(tasks), guide.relaxed, guide.room, guide.achievers, guide.reachable,
-            board.space, board.hierarchy, guide.demands, words(board.packed.pack(closed(problem, state))),
+            board.space, board.hierarchy, guide.demands, words(board.packing.pack(closed(problem, state))),
         )  # fmt: skip
         facts, wanted = closed(problem, state), {*goal, *[("done", task) for task in tasks]}
         possible = twin.reached(facts, twin.demanded(tasks)) >= wanted
@@ -126,7 +125,7 @@ def test_tasks_cost_at_least_what_their_cheapest_way_does(seed):
     problem = ground(random_htn(seed, ORDERED), Limits())
     if problem.root is None:
         return
-    board = Board(problem, ENTRIES)
+    board = PackedHierarchy(problem, ENTRIES)
     least = [*board.costs, *[INFINITE] * len(problem.compounds)]
     for _ in least:
         for compound, methods in enumerate(problem.methods_of, len(board.costs)):

@@ -4,10 +4,9 @@ import pytest
 from htn_brute import cheapest
 from random_hierarchies import ORDERED, PARTIAL, HtnFeatures, random_htn
 
-from htn.lifted.compiled_problem import machine
+from htn.lifted.compiled_problem import compile_problem, plan_by
 from htn.lifted.depth_first import DepthFirst
-from htn.lifted.plan_extraction import plan_by
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner.search.search_run import Ending
 
 SEEDS = range(70)
@@ -36,7 +35,7 @@ def test_where_tasks_are_not_ordered_what_is_found_are_plans(seed):
 
 
 def first_plan(problem, *, backwards):
-    made = machine(problem, backwards=backwards)
+    made = compile_problem(problem, backwards=backwards)
     search = DepthFirst(made)
     steps = search.steps()
     for _ in range(5000):

@@ -5,7 +5,7 @@ from htn_brute import TooManyNetworks, cheapest
 from random_hierarchies import ORDERED, HtnFeatures, random_htn
 
 from htn.model import HtnProblem
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner.plan import Result, Status
 from planner.solve import solve
 

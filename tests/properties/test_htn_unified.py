@@ -11,7 +11,7 @@ from unified_planning.model.htn import HierarchicalProblem
 from unified_planning.plans import HierarchicalPlan
 
 from htn import problem_kind
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner.plan import Status
 from planner.solve import solve
 from planner.unified_planning.engine_forms import GoalUnreachableError

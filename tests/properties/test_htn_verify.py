@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 
 from htn.language.plan_text import plan_from_data, read_plan, write_plan
-from htn.model import HtnProblem, Network
-from htn.plan import Decomposition, Node
-from htn.verification.chart_parsing import decomposition_of, judged
-from htn.verification.total_order import Line
-from htn.verification.validate import completed, thorough, validate
+from htn.model import Decomposition, HtnProblem, Network, Node
+from htn.verification.chart_parsing import find_decomposition, verify
+from htn.verification.plan_verification import check_thoroughly, complete_bindings, validate
+from htn.verification.total_order import SinglePass
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model.formulas import substitute
@@ -38,7 +37,7 @@ def plan_of(problem: HtnProblem) -> Plan | None:
         steps = cheapest_steps(problem, 1_000)
     except TooManyNetworks:
         return None
-    return None if steps is None else Plan(steps, problem, decomposition_of(problem, steps, Limits(20)))
+    return None if steps is None else Plan(steps, problem, find_decomposition(problem, steps, Limits(20)))
 
 
 def edited(steps: Steps, rng: random.Random) -> Steps:
@@ -78,7 +77,7 @@ def test_bare_steps_are_accepted_where_enumeration_finds_a_decomposition(feature
         steps = edited(plan.steps, rng)
         expected = enumerated(problem, steps)
         if expected is not None:
-            assert judged(problem, Plan(steps, problem), Limits(20)).valid is expected
+            assert verify(problem, Plan(steps, problem), Limits(20)).valid is expected
 
 
 def mutated(tree: Decomposition, rng: random.Random) -> Decomposition:
@@ -111,8 +110,8 @@ def test_what_the_checker_accepts_has_a_decomposition(features: HtnFeatures, see
         steps = plan.steps if rng.random() < 0.7 else edited(plan.steps, rng)
         changed = Plan(steps, problem, mutated(plan.tree, rng))
         if validate(problem, changed).valid:
-            assert decomposition_of(problem, steps, Limits(20)) is not None
-            assert validate(problem, completed(problem, changed)).valid
+            assert find_decomposition(problem, steps, Limits(20)) is not None
+            assert validate(problem, complete_bindings(problem, changed)).valid
 
 
 def opened(tree: Decomposition, rng: random.Random) -> Decomposition:
@@ -133,7 +132,7 @@ def test_the_pass_over_total_orders_accepts_what_the_checker_for_all_plans_does(
         steps = plan.steps if not plan.steps or rng.random() < 0.8 else edited(plan.steps, rng)
         tree = opened(mutated(plan.tree, rng) if number else plan.tree, rng)
         changed = Plan(steps, problem, tree)
-        quick, (expected, found) = Line(problem, changed), thorough(problem, changed)
+        quick, (expected, found) = SinglePass(problem, changed), check_thoroughly(problem, changed)
         verdict = quick.verdict()
         assert (verdict is not None) is expected.valid
         if verdict is not None:
@@ -141,7 +140,7 @@ def test_the_pass_over_total_orders_accepts_what_the_checker_for_all_plans_does(
             assert quick.found.keys() == found.keys()
             nodes = [replace(node, binding=quick.found.get(place, ())) for place, node in enumerate(tree.nodes)]
             bound = Decomposition(tuple(nodes), tree.roots, quick.found[len(nodes)])
-            assert thorough(problem, Plan(steps, problem, bound))[0] == expected
+            assert check_thoroughly(problem, Plan(steps, problem, bound))[0] == expected
 
 
 def shuffled(tree: Decomposition, rng: random.Random) -> Decomposition:
@@ -170,7 +169,7 @@ def test_plans_in_text_and_in_json_are_the_same_plans(features: HtnFeatures, see
     read = read_plan(write_plan(plan), problem)
     assert read == plan
     assert validate(problem, read).valid
-    assert write_plan(completed(problem, read)) == write_plan(read)
+    assert write_plan(complete_bindings(problem, read)) == write_plan(read)
 
 
 def with_children(tree: Decomposition, place: int, children: tuple[int, ...]) -> Decomposition:

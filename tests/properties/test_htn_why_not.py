@@ -4,10 +4,9 @@ import pytest
 from htn_brute import TooManyNetworks, cheapest
 from random_hierarchies import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 
-from htn.explain.impossible_tasks import Reach, impossible
-from htn.explain.observed_dead_ends import FirstChoices, observed
-from htn.explain.plan_steps import explain_plan
-from htn.explain.unsolvable import why_not
+from htn.explain.dead_end_search import FirstChoices, search_dead_ends
+from htn.explain.impossible_tasks import RelaxedHierarchy, find_impossible_tasks
+from htn.explain.task_explanations import explain_plan, explain_unsolvable
 from planner import solve
 from planner.limits import Limits
 
@@ -23,7 +22,7 @@ def test_a_proof_is_given_only_where_there_is_no_plan(features):
             cost = cheapest(problem, 1_000)
         except TooManyNetworks:
             continue
-        found = why_not(problem, Limits(10))
+        found = explain_unsolvable(problem, Limits(10))
         if cost is None:
             assert not found.solvable, seed
             assert found.proved or found.stopped_by is None, seed
@@ -42,7 +41,10 @@ def test_what_is_pulled_up_rules_out_what_is_ruled_out_anyway(features):
     same = 0
     for seed in range(40):
         problem = random_htn(seed, features)
-        exact, pulled = impossible(Reach(problem, Limits())), impossible(Reach(problem, Limits(), pulled=True))
+        exact, pulled = (
+            find_impossible_tasks(RelaxedHierarchy(problem, Limits())),
+            find_impossible_tasks(RelaxedHierarchy(problem, Limits(), pulled=True)),
+        )
         assert bool(exact) is bool(pulled), seed
         same += bool(pulled)
     assert same > 1
@@ -57,7 +59,7 @@ def test_what_is_tried_without_the_relaxed_world_is_no_proof(features):
             cost = cheapest(problem, 1_000)
         except TooManyNetworks:
             continue
-        met = observed(problem, FirstChoices(problem), Limits(10))
+        met = search_dead_ends(problem, FirstChoices(problem), Limits(10))
         assert not met.exhausted
         assert not met.solvable or cost is not None, seed
         dead_ends += bool(met.dead_ends)

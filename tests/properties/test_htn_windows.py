@@ -4,14 +4,13 @@ import pytest
 from htn_brute import cheapest
 from random_hierarchies import HtnFeatures, random_htn
 
-from htn.grounding.ground import ground
-from htn.lifted.compiled_problem import machine
+from htn.grounding.ground_htn import ground
+from htn.lifted.compiled_problem import compile_problem, moves_by, plan_by
 from htn.lifted.depth_first import DepthFirst
-from htn.lifted.plan_extraction import moves_by, plan_by
-from htn.search.ground_hierarchy import Board
-from htn.search.plan_extraction import plan_of, tree_of
-from htn.search.plan_neighborhood import Windows
-from htn.verification.validate import validate
+from htn.search.htn_incumbent import plan_of, tree_of
+from htn.search.packed_hierarchy import PackedHierarchy
+from htn.search.plan_windows import PlanWindows
+from htn.verification.plan_verification import validate
 from planner.jit.common_kernel import ENTRIES
 from planner.limits import Limits
 from planner.search import Ending, Run
@@ -25,19 +24,19 @@ ROUNDS = 60
 @pytest.mark.parametrize("seed", SEEDS)
 def test_windows_make_plans_cheaper_and_never_too_cheap(seed):
     problem = random_htn(seed, SEQUENCES)
-    made = machine(problem, backwards=bool(seed % 2))
+    made = compile_problem(problem, backwards=bool(seed % 2))
     search = DepthFirst(made)
     if ended(search.steps(), 10_000) is not Ending.FIRST_PLAN:
         pytest.skip("no plan to begin with")
     plan, instance = plan_by(search.ways, made, problem), ground(problem, Limits())
     moves = moves_by(search.ways, made, instance)
-    board = Board(instance, ENTRIES)
-    if moves is None or not Windows.fits(board):
+    board = PackedHierarchy(instance, ENTRIES)
+    if moves is None or not PlanWindows.fits(board):
         pytest.skip("several ground actions for a step, or conditional effects")
     assert steps_of(problem, instance, moves) == plan.steps
 
     run = Run(limit=int(plan.cost * instance.task.resolution), plan=moves)
-    ended(Windows(board, run, lambda: run.plan).steps(), ROUNDS)
+    ended(PlanWindows(board, run, lambda: run.plan).steps(), ROUNDS)
     better = plan_of(tree_of(instance, run.plan), problem, instance)
     verdict = validate(problem, better)
     assert verdict.valid, verdict.reason

@@ -10,7 +10,7 @@ from htn_brute import TooManyNetworks, cheapest
 from random_hierarchies import PARTIAL, USUAL, HtnFeatures, random_htn
 from random_tasks import with_random_constraints, with_random_wishes
 
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner.model import Metric
 from planner.plan import Status
 from planner.solve import solve

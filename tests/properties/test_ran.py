@@ -13,7 +13,7 @@ from brute_force import TooManyStates, transition_system
 
 from benchmarks.random_problems import Features, random_problem
 from htn.language.declare import Methods
-from htn.language.hddl.writer import write_problem
+from htn.language.hddl.hddl_writer import write_problem
 from planner import (
     DocumentError,
     Domain,

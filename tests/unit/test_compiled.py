@@ -17,11 +17,11 @@ from uncertain_aims import WAYS, aim_of, board_of, compiled
 
 from htn import kernels
 from htn.grounding import instances
-from htn.grounding.ground import ground as ground_htn
+from htn.grounding.ground_htn import ground as ground_htn
 from htn.search.decomposition_kernel import BLIND, DEFERRED, EAGER
-from htn.search.ground_hierarchy import Board as HtnBoard
+from htn.search.packed_hierarchy import PackedHierarchy
 from htn.search.progression import Progression
-from htn.search.task_networks import Partial
+from htn.search.task_networks import NetworkProgression
 from planner.heuristics import REGISTRY, relaxation_kernel
 from planner.heuristics.relaxation import AXIOM, relax
 from planner.heuristics.relaxation_compiled import count_missing, make_exploration, pack_relaxation
@@ -299,9 +299,9 @@ def decomposed(seed: int, entries, kind: int) -> Run:
     """Search for the decompositions of a random hierarchical problem, total and partial order."""
     ground, run = ground_htn(random_htn(seed, HtnFeatures(partial=False)), Limits()), Run()
     if ground.root is not None:
-        board = HtnBoard(ground, entries)
+        board = PackedHierarchy(ground, entries)
         finished(Progression(board, 1, 1, 0, kind=kind, room=1).steps(run))
-        finished(Partial(board, 1, 1, 0).steps(run))
+        finished(NetworkProgression(board, 1, 1, 0).steps(run))
     return run
 
 
@@ -324,7 +324,7 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
     shutil.copytree(built(), tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
     monkeypatch.setattr(library, "_loaded", {})
-    entries = kernels.entries()
+    entries = kernels.load_kernels()
     assert entries is not None
     assert entries.keys() >= {*library.entry_names(), *library.entry_names("htn")}
     for seed in SEEDS:

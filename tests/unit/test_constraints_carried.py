@@ -8,7 +8,7 @@ from executor.plan_check.check_plan import check_plan
 from executor.plans.action_plan import ActionPlan, stated
 from htn import problem_kind
 from htn.compilations.methods_from_actions import as_htn
-from htn.language.hddl.writer import write
+from htn.language.hddl.hddl_writer import write
 from planner import (
     Domain,
     Problem,

@@ -23,8 +23,8 @@ from executor.recovery.recovery_policy import Recovery
 from executor.testing import NOBODY, Crash, Fault, FaultKind, Observe, SimulatedWorld, run_virtual
 from htn.language.plan_text import tree_from_data
 from htn.model import HtnProblem
-from htn.testing.cases import plan_of
-from htn.verification.validate import validate
+from htn.testing import plan_of
+from htn.verification.plan_verification import validate
 from planner.errors import Location, PlanError
 from planner.model import Goal
 from planner.plan import Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from htn.language.hddl import parse_domain, parse_problem
-from htn.language.hddl.writer import write_domain, write_problem
+from htn.language.hddl.hddl_writer import write_domain, write_problem
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from planner import Domain, Entity, UnsupportedError
 from planner.model.actions import Action

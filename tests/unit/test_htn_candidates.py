@@ -8,7 +8,7 @@ import pytest
 from random_hierarchies import PARTIAL, WILD, HtnFeatures, random_htn
 
 from htn.language.declare import Methods
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner import Domain, StoppedBy, UnsupportedError, candidates, k_best, rank, solve
 from planner.cli import interrupt, main
 

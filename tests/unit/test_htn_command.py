@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from htn_post import PLAN, ROUND, STEPS, crowd
 
-from htn.language.hddl.writer import write_domain, write_problem
+from htn.language.hddl.hddl_writer import write_domain, write_problem
 from htn.language.plan_text import write_plan
 from planner.cli import interrupt, main
 from planner.cli.exit_codes import Exit

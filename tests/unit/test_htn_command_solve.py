@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import planner
-from htn.portfolio import HEURISTICS, SEARCHES
+from htn.htn_portfolio import HEURISTICS, SEARCHES
 from htn.solve import solve as solve_hierarchical
 from planner.cli import interrupt, main
 from planner.cli.exit_codes import Exit

@@ -8,11 +8,11 @@ import pytest
 from htn_brute import cheapest
 
 from htn import problem_kind
-from htn.explain.unsolvable import why_not
+from htn.explain.task_explanations import explain_unsolvable
 from htn.language.hddl import parse_domain, parse_problem
-from htn.language.hddl.writer import write_domain, write_problem
+from htn.language.hddl.hddl_writer import write_domain, write_problem
 from htn.model import HtnDomain
-from htn.testing.cases import check_cases
+from htn.testing import check_cases
 from planner import load
 from planner.limits import Limits
 from planner.lint.findings import Level
@@ -47,7 +47,7 @@ def test_cases_without_a_plan_are_explained(shipped):
     hopeless = [case.problem for case in shipped.cases() if case.optimum is None]
     assert hopeless
     for problem in hopeless:
-        found = why_not(problem, Limits(30))
+        found = explain_unsolvable(problem, Limits(30))
         assert found.proved
         assert found.failures or found.dead_ends
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from htn.grounding.task_reachability_kernel import components, linked, useful
+from htn.grounding.task_reachability_kernel import keep_useful, link_components, number_components
 from planner.jit.arrays import (
     empty_index,
     extend_lists,
@@ -91,7 +91,7 @@ def test_methods_are_of_use_that_can_be_finished_and_are_asked_for(seed):
     lists = lists_of(subtasks)
     users, doers = invert(lists, tasks, ENTRIES), invert(wrap_items(index(task)), tasks, ENTRIES)
     rooms = (index([0]) * size for size in (len(task), tasks, tasks))
-    assert useful(0, index(task), lists, users, doers, kept, *rooms) == sum(expected)
+    assert keep_useful(0, index(task), lists, users, doers, kept, *rooms) == sum(expected)
     assert [*kept] == expected
 
 
@@ -103,7 +103,7 @@ def test_components_are_tasks_that_lead_to_each_other(seed):
         leads = [found.union(*[leads[each] for each in found]) for found in leads]
     lists, methods_of = lists_of(subtasks), invert(wrap_items(index(task)), tasks, ENTRIES)
     component = empty_index(tasks)
-    count = components(0, methods_of, lists, component, *[empty_index(tasks) for _ in range(6)])
+    count = number_components(0, methods_of, lists, component, *[empty_index(tasks) for _ in range(6)])
     assert {*component} == {*range(count)}
     for one in range(tasks):
         for other in range(tasks):
@@ -112,7 +112,7 @@ def test_components_are_tasks_that_lead_to_each_other(seed):
             assert other not in leads[one] or component[other] <= component[one]
     links = make_lists(count, len(lists.item))
     members = invert(wrap_items(component), count, ENTRIES)
-    del links.item[linked(0, methods_of, lists, component, members, links, index([0]) * count) :]
+    del links.item[link_components(0, methods_of, lists, component, members, links, index([0]) * count) :]
     direct = [(component[task[m]], component[each]) for m in range(len(task)) for each in subtasks[m]]
     assert [{*each} for each in back(links)] == [{b for a, b in direct if a == mine != b} for mine in range(count)]
     assert all(len({*each}) == len(each) for each in back(links))

@@ -3,11 +3,10 @@
 import pytest
 
 from htn.language.hddl import parse_domain, parse_problem
-from htn.lifted.compiled_problem import machine
+from htn.lifted.compiled_problem import compile_problem, plan_by
 from htn.lifted.depth_first import DepthFirst
 from htn.lifted.generated_code import Unfit
-from htn.lifted.plan_extraction import plan_by
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner.errors import UnsupportedError
 from planner.plan import Status
 from planner.solve import solve
@@ -48,7 +47,7 @@ def problem(goal="(:goal (and))", **parts):
 
 
 def plan_of(given, *, backwards=False):
-    made = machine(given, backwards=backwards)
+    made = compile_problem(given, backwards=backwards)
     search = DepthFirst(made)
     for _ in search.steps():
         pass
@@ -65,8 +64,8 @@ def test_quantifiers_conditional_effects_constants_and_several_types(backwards):
 
 def test_what_puts_the_goal_out_of_reach_is_not_tried():
     given = problem("(:goal (seen attic))")
-    assert machine(given).goals == 1
-    ways = DepthFirst(machine(given))
+    assert compile_problem(given).goals == 1
+    ways = DepthFirst(compile_problem(given))
     for _ in ways.steps():
         pass
     assert not ways.ways, "no task looks into the attic, which has no lamps: nothing is left to try"
@@ -109,7 +108,7 @@ def test_what_it_does_not_take_is_left_to_others(parts, reason):
         **{name: text.format(" ".join(f"{each} - room" for each in names), atoms) for name, text in parts.items()}
     )
     with pytest.raises(Unfit, match=reason):
-        machine(given)
+        compile_problem(given)
     with pytest.raises(UnsupportedError, match=f"{reason}.* in depth-first search"):
         solve(given, search="depth-first")
     result = solve(given, mode="first", time_limit=30)
@@ -125,4 +124,4 @@ def test_quantifiers_that_are_nested_deep():
     given = problem(f"(:goal (not {alike.replace('lit ?l', 'in ?l attic')}))")
     assert validate(given, plan_of(given)).valid
     with pytest.raises(Unfit, match="conditions about more than 1,000,000 combinations of objects"):
-        machine(problem(f"(:goal (forall (?r0 - room) {chained}))"))
+        compile_problem(problem(f"(:goal (forall (?r0 - room) {chained}))"))

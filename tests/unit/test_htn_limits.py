@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-import htn.incumbent
 import htn.lifted.depth_first
+import htn.search.htn_incumbent
 import htn.search.task_networks
-from htn.grounding.ground import ground
+from htn.grounding.ground_htn import ground
+from htn.htn_portfolio import _continue_descent
 from htn.language.hddl import parse_domain, parse_problem
-from htn.lifted.compiled_problem import machine
-from htn.lifted.depth_first import Meanwhile
+from htn.lifted.compiled_problem import compile_problem
+from htn.lifted.depth_first import LimitsWithDescent
 from htn.model import HtnProblem
-from htn.portfolio import _descending
-from htn.search.ground_hierarchy import Board
-from htn.search.task_networks import Partial
+from htn.search.packed_hierarchy import PackedHierarchy
+from htn.search.task_networks import NetworkProgression
 from planner.cli.interrupt import GRACE, Watchman, interruptible
 from planner.jit import library
 from planner.limits import LimitReached, Limits
@@ -55,25 +55,25 @@ def test_grounding_asks_for_every_schema() -> None:
 
 def test_writing_functions_asks_for_every_task() -> None:
     few, many = Counting(), Counting()
-    machine(workshop(2), check=few.check)
-    machine(workshop(42), check=many.check)
+    compile_problem(workshop(2), check=few.check)
+    compile_problem(workshop(42), check=many.check)
     assert many.asked - few.asked == 40
 
 
 def test_what_a_search_makes_of_actions_and_methods_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(htn.search.task_networks, "BATCH", 10)
-    board = Board(ground(workshop(50), Limits()), library.ENTRIES, (counting := Counting()).check)
+    board = PackedHierarchy(ground(workshop(50), Limits()), library.ENTRIES, (counting := Counting()).check)
     asked = counting.asked
-    Partial(board, 0, 1, 1)
+    NetworkProgression(board, 0, 1, 1)
     assert counting.asked - asked >= 2 * 50 // 10
 
 
 @pytest.mark.parametrize(
     ("place", "name", "search"),
     [
-        (htn.incumbent, "validate", None),
-        (htn.incumbent, "validate", "greedy"),
-        (htn.incumbent, "plan_of", "greedy"),
+        (htn.search.htn_incumbent, "validate", None),
+        (htn.search.htn_incumbent, "validate", "greedy"),
+        (htn.search.htn_incumbent, "plan_of", "greedy"),
         (htn.lifted.depth_first, "plan_by", "depth-first"),
     ],
 )
@@ -104,7 +104,7 @@ def test_what_takes_far_too_long_is_broken_off_all_the_same(monkeypatch: pytest.
             watchman.alarm(0, None)
             raise AssertionError("the clock raises")
 
-        monkeypatch.setattr(htn.incumbent, "validate", endless)
+        monkeypatch.setattr(htn.search.htn_incumbent, "validate", endless)
         with watchman.searching(), pytest.raises(LimitReached) as ended:
             solve(workshop(3), mode="first")
     assert ended.value.stopped_by is StoppedBy.TIME
@@ -131,10 +131,10 @@ def ending_of(steps):
 
 @pytest.mark.parametrize("asked", [0, 1])
 def test_a_descent_may_end_while_somebody_asks_the_budget(asked, monkeypatch):
-    monkeypatch.setattr(htn.lifted.depth_first, "AFTER", 0.0)
-    meanwhile = Meanwhile(Limits(), Short(), Run(), enough=False)
-    steps = _descending(meanwhile)
+    monkeypatch.setattr(htn.lifted.depth_first, "ALONE_SECONDS", 0.0)
+    limits = LimitsWithDescent(Limits(), Short(), Run(), enough=False)
+    steps = _continue_descent(limits)
     next(steps)
     for _ in range(asked):
-        meanwhile.check()
+        limits.check()
     assert ending_of(steps) is (Ending.INCOMPLETE if asked else Ending.FIRST_PLAN)

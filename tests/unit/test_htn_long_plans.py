@@ -10,7 +10,7 @@ from htn_towers import tower_plan
 
 from htn.language.plan_drawing import drawn
 from htn.language.plan_text import read_plan, write_plan
-from htn.verification.validate import completed, thorough, validate
+from htn.verification.plan_verification import check_thoroughly, complete_bindings, validate
 from planner.plan import Plan
 
 SHORT, LONG = 6, 9
@@ -36,7 +36,7 @@ WORK: dict[str, Callable[[Plan], object]] = {
     "write": write_plan,
     "read": lambda plan: read_plan(write_plan(plan), plan.problem),
     "check": lambda plan: validate(plan.problem, plan),
-    "check thoroughly": lambda plan: thorough(plan.problem, plan),
+    "check thoroughly": lambda plan: check_thoroughly(plan.problem, plan),
     "draw": lambda plan: drawn(plan, depth=None),
 }
 
@@ -56,6 +56,6 @@ def test_long_plans_come_back_as_they_were() -> None:
     again = read_plan(write_plan(plan), plan.problem)
     assert again.steps == plan.steps
     assert validate(plan.problem, again).cost == 2**10 - 1
-    bound = completed(plan.problem, again)
+    bound = complete_bindings(plan.problem, again)
     assert bound.tree.nodes[bound.tree.roots[0]].binding == plan.tree.nodes[0].binding
     assert len(drawn(plan, depth=None).splitlines()) == len(plan.tree.nodes) + 1

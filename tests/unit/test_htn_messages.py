@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from htn.explain.unsolvable import why_not
+from htn.explain.task_explanations import explain_unsolvable
 from htn.language.hddl import parse_domain, parse_problem
 from htn.lint import check_htn_problem
 from htn.model import HtnProblem
@@ -70,7 +70,7 @@ def test_lint_of_the_goal_is_as_it_was_written() -> None:
 def test_the_initial_network_has_no_name_of_its_own() -> None:
     network = ":parameters (?x ?y - t) :ordered-subtasks (go ?x) :constraints (and (= ?x ?y) (not (= ?x ?y)))"
     given = problem(network=network)
-    why = str(why_not(given, Limits()))
+    why = str(explain_unsolvable(given, Limits()))
     assert "the initial task network: no objects fit its parameters" in why
     assert "@" not in why
     (message,) = messages(given)

@@ -15,10 +15,9 @@ from htn.language.hddl import parse_domain, parse_problem
 from htn.language.plan_drawing import drawn
 from htn.language.plan_drawing import tree_of as tree_of_rich
 from htn.language.plan_text import plan_from_data, plan_from_text, read_plan, write_plan
-from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
-from htn.plan import Decomposition, Node
-from htn.verification.chart_parsing import decomposition_of, judged
-from htn.verification.validate import completed, validate
+from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Node, Subtask, Task, sequence
+from htn.verification.chart_parsing import find_decomposition, verify
+from htn.verification.plan_verification import complete_bindings, validate
 from planner.errors import PlanError
 from planner.lightweight import replace
 from planner.limits import LimitReached, Limits
@@ -67,7 +66,7 @@ def test_a_plan_is_read():
     plan = read_plan(TEXT, ROUND)
     assert plan.steps == STEPS
     assert validate(ROUND, plan).valid
-    assert write_plan(completed(ROUND, plan)) == TEXT
+    assert write_plan(complete_bindings(ROUND, plan)) == TEXT
 
 
 def test_a_plan_without_decomposition_is_not_written():
@@ -228,7 +227,7 @@ SHUFFLED = replace(SHUFFLED, domain=replace(DOMAIN, methods={"mixed": MIXED}))
 def test_subtasks_in_any_linearisation(numbers):
     """The two drives and the two rests can only be told apart by the order of steps."""
     text = f"==>\n0 rest\n1 drive t a b\n2 drive t b c\n3 rest\nroot 4\n4 deliver p c -> mixed {numbers}\n<=="
-    plan = completed(SHUFFLED, read_plan(text, SHUFFLED))
+    plan = complete_bindings(SHUFFLED, read_plan(text, SHUFFLED))
     verdict = validate(SHUFFLED, plan)
     assert verdict.valid is (numbers in {"1 0 2 3", "0 1 2 3", "1 2 3 0"})
     if verdict.valid:
@@ -277,7 +276,7 @@ def test_subtasks_are_written_in_a_linearisation():
     assert validate(problem, plan).valid
     assert plan.tree.nodes[4].children == (2, 1, 0)
     assert plan.tree.roots == (3, 4)
-    assert write_plan(completed(problem, plan)) == LISTED.format(roots="4 3", children="0 1 2")
+    assert write_plan(complete_bindings(problem, plan)) == LISTED.format(roots="4 3", children="0 1 2")
 
 
 @pytest.mark.parametrize(("roots", "children"), [("3 4", "0 1 2"), ("4 3", "2 1 0"), ("4 3", "0 2 1")])
@@ -542,7 +541,7 @@ def test_steps_alone_are_a_plan_without_decomposition(text):
     plan = plan_from_text(text, ROUND)
     assert plan == Plan(STEPS, ROUND)
     assert plan.tree is None
-    verdict = judged(ROUND, plan, Limits(60))
+    verdict = verify(ROUND, plan, Limits(60))
     assert verdict.valid
     assert verdict.cost == 12
 
@@ -558,28 +557,28 @@ def test_steps_alone_are_a_plan_without_decomposition(text):
     ],
 )
 def test_steps_alone_that_are_judged(steps, reason):
-    verdict = judged(ROUND, Plan(steps, ROUND), Limits(60))
+    verdict = verify(ROUND, Plan(steps, ROUND), Limits(60))
     assert verdict.valid is (not reason)
     assert reason in verdict.reason
 
 
 def test_a_plan_with_a_decomposition_is_judged_by_it():
-    assert judged(ROUND, PLAN, Limits(0)).valid
+    assert verify(ROUND, PLAN, Limits(0)).valid
 
 
 def test_tasks_that_nobody_declared_have_no_decomposition():
-    assert decomposition_of(problem_of("fly t"), (), Limits(60)) is None
-    assert decomposition_of(problem_of("get t"), (), Limits(60)) is None
+    assert find_decomposition(problem_of("fly t"), (), Limits(60)) is None
+    assert find_decomposition(problem_of("get t"), (), Limits(60)) is None
 
 
 def test_the_search_for_a_decomposition_keeps_to_its_budget():
     with pytest.raises(LimitReached):
-        decomposition_of(ROUND, STEPS, Limits(0))
+        find_decomposition(ROUND, STEPS, Limits(0))
 
 
 def test_what_is_not_found_out_in_time_is_not_decided():
     problem, steps = crowd(18)
-    verdict = judged(problem, Plan(steps, problem), Limits(0.2))
+    verdict = verify(problem, Plan(steps, problem), Limits(0.2))
     assert verdict.stopped_by is StoppedBy.TIME
     assert not verdict.valid
     assert str(verdict).startswith("not decided: the steps can be done")

@@ -11,12 +11,11 @@ from htn_incidents import replicated
 from domains.household.instances import written
 from domains.incident.instances import shop as outage
 from domains.travel.instances import board, couple, trips
-from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
-from htn.plan import Decomposition
+from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.repair.subtree_repair import repair
-from htn.testing.cases import plan_of
-from htn.verification.chart_parsing import decomposition_of
-from htn.verification.validate import validate
+from htn.testing import plan_of
+from htn.verification.chart_parsing import find_decomposition
+from htn.verification.plan_verification import validate
 from planner.errors import InputError, PlanError
 from planner.language.declare import Domain
 from planner.limits import Limits
@@ -309,7 +308,7 @@ def choice(*, is_ordered):
 def test_the_order_of_the_tasks_around_is_kept(is_ordered):
     problem = choice(is_ordered=is_ordered)
     plan = plan_of(problem, "arm()\nunlock(front)\npush(front)")
-    plan = replace(plan, tree=decomposition_of(problem, plan.steps, Limits(10)))
+    plan = replace(plan, tree=find_decomposition(problem, plan.steps, Limits(10)))
     found = repair(problem, plan, failed=[2], forbidden=[Step("push", ("front",))])
     if is_ordered:
         assert found.status is Status.UNSOLVABLE

@@ -14,7 +14,7 @@ from htn.compilations.methods_from_actions import as_htn
 from htn.language.declare import Methods
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.repair.subtree_repair import repair
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner import Domain, Limits, Plan, Status, Step, candidates, solve, write_yaml
 from planner.errors import InputError
 from planner.lightweight import replace
@@ -282,11 +282,11 @@ def test_a_seal_is_broken_by_what_is_replaced() -> None:
 
 
 def test_methods_are_looked_up_again_only_where_what_they_name_was_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    from htn.language.declare import resolve
+    from htn.language.declare import resolve_htn
 
     read = []
-    original = resolve._Reader.domain
-    monkeypatch.setattr(resolve._Reader, "domain", lambda reader: read.append(reader) or original(reader))
+    original = resolve_htn._Reader.domain
+    monkeypatch.setattr(resolve_htn._Reader, "domain", lambda reader: read.append(reader) or original(reader))
     problem = office()
     priced = {name: replace(each, cost=(5,)) for name, each in problem.classical.domain.actions.items()}
     changes = (

@@ -14,7 +14,7 @@ from unified_planning.plans.hierarchical_plan import Decomposition
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.unified_planning import HtnOutgoing
-from htn.verification.validate import validate
+from htn.verification.plan_verification import validate
 from planner.errors import PlanError, UnsupportedError
 from planner.model.actions import Action
 from planner.model.domain import Axiom, DomainModel, Predicate

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from htn_post import PLAN, ROUND, STEPS, TREE, Done, atom, by, did, differ, problem_of, steps_of, tree_of
 
-from htn.model import HtnProblem
-from htn.plan import Decomposition, Node
-from htn.verification.validate import completed, thorough, validate
+from htn.model import Decomposition, HtnProblem, Node
+from htn.verification.plan_verification import check_thoroughly, complete_bindings, validate
 from planner.errors import InputError
 from planner.lightweight import replace
 from planner.model import Atom, Not
@@ -376,19 +375,19 @@ def test_what_is_not_ordered_may_be_anywhere(numbers):
 def test_bindings_are_found():
     plan = replace(PLAN, tree=open_tree(TREE))
     assert validate(ROUND, plan).valid
-    assert completed(ROUND, plan).tree == TREE
+    assert complete_bindings(ROUND, plan).tree == TREE
 
 
 def test_bindings_are_found_that_meet_constraints():
     problem = problem_of("rest", parameters="to from", constraints=differ("?to", "?from"))
-    plan = completed(problem, Plan(steps_of("rest"), problem, tree_of(did(1, "rest"))))
+    plan = complete_bindings(problem, Plan(steps_of("rest"), problem, tree_of(did(1, "rest"))))
     assert validate(problem, plan).valid
     assert len(set(plan.tree.binding)) == 2
 
 
 def test_a_plan_that_is_none_stays_as_it_is():
     broken = changed(0, children=())
-    assert completed(ROUND, broken) is broken
+    assert complete_bindings(ROUND, broken) is broken
 
 
 def test_the_verdict_says_where_and_what():
@@ -426,7 +425,9 @@ def level(number: int) -> list[Node]:
     ]
 
 
-@pytest.mark.parametrize("check", [validate, lambda *given: thorough(*given)[0]], ids=["quick", "thorough"])
+@pytest.mark.parametrize(
+    "check", [validate, lambda *given: check_thoroughly(*given)[0]], ids=["quick", "check_thoroughly"]
+)
 @pytest.mark.parametrize("is_open", [False, True])
 def test_deep_trees_and_long_plans(is_open, check):
     problem = problem_of(OUT, "get t c", ordering=[(0, 1)])

@@ -11,17 +11,16 @@ import pytest
 from htn_towers import tower_plan
 
 from htn import problem_kind
-from htn.explain.plan_steps import explain_plan
-from htn.explain.unsolvable import why_not
+from htn.explain.task_explanations import explain_plan, explain_unsolvable
 from htn.language.hddl import parse_domain, parse_problem
-from htn.plan import Decomposition, Node
+from htn.model import Decomposition, Node
 from planner import read_documents, solve
 from planner.errors import PlanError
 from planner.explain.near_misses import _closure
 from planner.limits import LimitReached, Limits
 from planner.plan import Plan, Status, Step, StoppedBy
 
-reasons = sys.modules["htn.explain.unsolvable"]
+reasons = sys.modules["htn.explain.task_explanations"]
 DOMAIN = """
 (define (domain errands) (:types item place)
  (:constants home - place)
@@ -155,7 +154,7 @@ after 1. drive(a, b, can), 2. take(x, b), 3. lock():
 @pytest.mark.parametrize("name", CASES)
 def test_the_deepest_reason_comes_first(name):
     problem, text, reason = CASES[name]
-    found = why_not(problem, Limits())
+    found = explain_unsolvable(problem, Limits())
     assert str(found) == text
     assert found.proved
     result = solve(problem)
@@ -165,14 +164,14 @@ def test_the_deepest_reason_comes_first(name):
 
 
 def test_where_there_is_a_plan_it_is_said():
-    found = why_not(problem_of("(collect x)"), Limits())
+    found = explain_unsolvable(problem_of("(collect x)"), Limits())
     assert (found.proved, found.solvable, str(found)) == (False, True, "there is a plan")
 
 
 def test_limits_are_told_and_not_raised():
     cancelled = threading.Event()
     cancelled.set()
-    found = why_not(problem_of("(collect x) (collect y)"), Limits(cancel=cancelled))
+    found = explain_unsolvable(problem_of("(collect x) (collect y)"), Limits(cancel=cancelled))
     assert (found.proved, found.stopped_by) == (False, StoppedBy.CANCELLED)
     assert str(found) == "not followed further; ended: cancellation"
 
@@ -182,7 +181,7 @@ def test_what_is_proved_in_a_hurry_is_proved_anyway(name, monkeypatch):
     """Where there is no time for the exact relaxed world, what is missing shows in a smaller one."""
     monkeypatch.setattr("htn.explain.impossible_tasks.EXACT_SECONDS", 0.0)
     problem, _, _ = CASES[name]
-    found = why_not(problem, Limits(60))
+    found = explain_unsolvable(problem, Limits(60))
     assert found.proved
     assert found.stopped_by is None
 
@@ -191,7 +190,7 @@ def test_objects_that_one_subtask_alone_is_about_are_told_with_it(monkeypatch):
     monkeypatch.setattr("htn.explain.impossible_tasks.EXACT_SECONDS", 0.0)
     text = "(define (problem p) (:domain errands) (:objects a b - place can x y - item) (:init (at a) (road a b))"
     network = "(:htn :parameters (?i ?j - item) :ordered-subtasks (and (collect ?i) (collect ?j)))"
-    found = why_not(parse_problem(f"{text} {network})", parse_domain(DOMAIN)), Limits(60))
+    found = explain_unsolvable(parse_problem(f"{text} {network})", parse_domain(DOMAIN)), Limits(60))
     assert [each.task for each in found.failures][-1] == "task 1 of the problem"
     assert "@" not in str(found)
 
@@ -201,14 +200,14 @@ def no_room(*_given, **_options):
 
 
 def test_without_room_for_the_relaxed_world_some_ways_are_tried(monkeypatch):
-    monkeypatch.setattr("htn.explain.impossible_tasks.relaxed_world", no_room)
-    found = why_not(problem_of("(go b) (collect y) (go a)"), Limits(60))
+    monkeypatch.setattr("htn.explain.impossible_tasks.relax", no_room)
+    found = explain_unsolvable(problem_of("(go b) (collect y) (go a)"), Limits(60))
     assert (found.proved, found.solvable, found.stopped_by) == (False, False, StoppedBy.MEMORY)
     lines = str(found).splitlines()
     assert lines[0] == "of what was tried, these ways got furthest:"
     assert lines[-1] == "not followed further; ended: the memory limit"
     assert "    hop: no choice of objects can work here" in lines
-    assert why_not(problem_of("(collect x)"), Limits(60)).solvable
+    assert explain_unsolvable(problem_of("(collect x)"), Limits(60)).solvable
 
 
 def test_the_closure_of_the_relaxed_world_keeps_to_its_budget():
@@ -226,7 +225,7 @@ def test_many_tasks_and_choices_are_told_in_part():
         f"(define (problem many) (:domain errands) (:objects {' '.join(items)} - item b - place) "
         f"{NETWORK.format(tasks)} (:init {facts} (at home)))"
     )
-    lines = str(why_not(parse_problem(text, domain), Limits())).splitlines()
+    lines = str(explain_unsolvable(parse_problem(text, domain), Limits())).splitlines()
     assert lines[1] == "go(b), for collect(i0)"
     assert len(lines) < 100
 
@@ -245,7 +244,7 @@ def test_the_deepest_reason_is_found_however_deep():
         f" (:htn :subtasks (climb n0)) (:init {above}))",
         parse_domain(text),
     )
-    found = why_not(problem, Limits())
+    found = explain_unsolvable(problem, Limits())
     assert found.failures[0].task == "climb(n499)"
     assert len(found.failures[0].above) == 499
     assert str(found).splitlines()[1].endswith(" ← climb(n492) ← climb(n491) ← …")

@@ -10,7 +10,7 @@ import pytest
 
 from executor import ExecutionPolicy, World
 from htn import problem_kind
-from htn.verification.validate import validate as validate_htn
+from htn.verification.plan_verification import validate as validate_htn
 from planner import decide, load, solve, validate
 from planner.cli import main
 from planner.errors import PddlError, UnsupportedError

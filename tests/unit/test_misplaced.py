@@ -7,8 +7,7 @@ import warnings
 
 import pytest
 
-from htn.language.hddl import domains as hddl_domains
-from htn.language.hddl import domains as hddl_problems
+from htn.language.hddl import hddl_reader as hddl_domains
 from planner.language.pddl.pddl_domains import parse_domain
 from planner.language.pddl.pddl_problems import parse_problem
 from planner.language.pddl.syntax import FileWarning
@@ -98,7 +97,7 @@ def test_hddl_has_the_same_warnings(part: str) -> None:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         domain = hddl_domains.parse_domain(HDDL.format(**texts), "d.hddl")
-        hddl_problems.parse_problem(HDDL_PROBLEM.format(**texts), domain, "p.hddl")
+        hddl_domains.parse_problem(HDDL_PROBLEM.format(**texts), domain, "p.hddl")
     (only,) = told
     start = {"method": "d.hddl:3:", "action": "d.hddl:4:", "goal": "p.hddl:2:"}[part]
     assert str(only.message).startswith(start)

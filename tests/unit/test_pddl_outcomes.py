@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from htn.language import hddl
-from htn.language.hddl.writer import write_domain as write_hddl
+from htn.language.hddl.hddl_writer import write_domain as write_hddl
 from planner import Domain, decide, solve
 from planner.cli import main
 from planner.errors import UnsupportedError

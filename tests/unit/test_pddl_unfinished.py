@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from htn.language import hddl
-from htn.language.hddl.writer import write_domain as write_hddl
+from htn.language.hddl.hddl_writer import write_domain as write_hddl
 from htn.model import HtnProblem
-from htn.verification.validate import validate as validate_decomposition
+from htn.verification.plan_verification import validate as validate_decomposition
 from planner import load
 from planner.errors import InputError, PddlError, UnsupportedError
 from planner.language import pddl

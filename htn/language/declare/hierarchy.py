@@ -1,14 +1,11 @@
-"""All tasks and methods declared for one domain, each with its place, and the model that they make together.
-
-Whether tasks, actions and predicates are used as they are declared.
-"""
+"""The tasks and methods declared for one domain, each with its place, and checks that they fit each other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from htn.language.declare.networks import PARTS, NetworkReader
+from htn.language.declare.network_reader import PARTS, NetworkReader
 from htn.model import HtnDomain, Method, Network, Task
 from planner.errors import InputError, Location, did_you_mean, with_article
 from planner.language.declare.atom_syntax import explain_bad_name, is_atom_name

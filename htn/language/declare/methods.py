@@ -1,7 +1,4 @@
-"""`Methods`: what authors write a hierarchy into. It finds the place of each declaration and hands it on.
-
-Where Python code declares a part of a hierarchy.
-"""
+"""`Methods`: the class with which authors declare tasks and methods in Python."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from typing import Any, Final, TypeVar, overload
 
 from htn.compilations.methods_from_actions import mixed
 from htn.language.declare.hierarchy import Hierarchy, network_of
-from htn.language.declare.networks import planning_of
-from htn.model import HtnDomain, HtnProblem, Method, sealed
+from htn.language.declare.network_reader import planning_of
+from htn.model import HtnDomain, HtnProblem, Method, seal_problem
 from planner.language.declare import Domain, Entity, PredicateRef
 from planner.language.declare.action_parameters import read_parameters, read_signature
 from planner.language.declare.atom_syntax import abbreviate
@@ -224,7 +221,7 @@ class Methods(Declarer):
         scope = Scope("the problem", {each.name: each.types for each in variables}, everything)
         given = {"subtasks": tasks, "ordered": ordered, "ordering": ordering, "constraints": conditions}
         network = network_of(domain, types, scope, given, dict.fromkeys(given, place))
-        return sealed(HtnProblem(domain, classical, network, variables))
+        return seal_problem(HtnProblem(domain, classical, network, variables))
 
 
 def _definition(function: Any, what: str) -> tuple[Place, str]:

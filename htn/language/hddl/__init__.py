@@ -1,14 +1,14 @@
 """HDDL (Höller et al. 2020), PDDL with tasks and methods: domains and problems are read here.
 
 What is PDDL is read by `planner.language.pddl`; here is what HDDL adds. Writing is in a module of its own,
-`htn.language.hddl.writer`, so that reading does not wait for it.
+`htn.language.hddl.hddl_writer`, so that reading does not wait for it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from htn.language.hddl.domains import parse_domain, parse_problem, read, read_domain, read_problem
+from htn.language.hddl.hddl_reader import parse_domain, parse_problem, read, read_domain, read_problem
 
 if TYPE_CHECKING:
     from planner.problem_kinds import AnyDomain, AnyProblem
@@ -17,7 +17,7 @@ __all__ = ["parse_domain", "parse_problem", "read", "read_domain", "read_problem
 
 
 def write(source: AnyDomain | AnyProblem) -> dict[str, str]:
-    """Return a domain, or a problem with its domain, as HDDL: texts by the names of files (see `writer`)."""
-    from htn.language.hddl import writer
+    """Return a domain, or a problem with its domain, as HDDL: texts by the names of files (see `hddl_writer`)."""
+    from htn.language.hddl import hddl_writer
 
-    return writer.write(source)
+    return hddl_writer.write(source)

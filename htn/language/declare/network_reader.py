@@ -1,7 +1,4 @@
-"""From subtasks and orderings as authors write them to networks.
-
-Parameters of tasks and methods.
-"""
+"""Reads subtasks and orderings, as authors write them, into task networks."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Hierarchical domains and problems as HDDL text.
-
-Whatever can be written in HDDL, as the texts of files.
-
-Names that every HDDL reader takes, for names that people chose.
-
-Hierarchical domains and problems under the names that files give them.
-"""
+"""Writes hierarchical domains and problems as HDDL, with names that every HDDL reader takes."""
 
 from __future__ import annotations
 
@@ -15,19 +8,8 @@ from htn.compilations.methods_from_actions import as_htn, derived_methods
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from planner.compilations.object_creation import refuse_creation
 from planner.errors import UnsupportedError
+from planner.language.pddl import pddl_writer as pddl
 from planner.language.pddl.legal_names import RESERVED, Names, Renaming, make_distinct, make_legal, variables_of
-from planner.language.pddl.pddl_writer import (
-    find_requirements,
-    write_actions,
-    write_atom,
-    write_block,
-    write_conjunction,
-    write_declarations,
-    write_initial,
-    write_metric,
-    write_opening,
-    write_variables,
-)
 from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import dataclass, field, replace
 from planner.model import TRUE, Atom, DomainModel, Metric, Problem, Variable
@@ -161,17 +143,17 @@ def write_domain(domain: HtnDomain) -> str:
     classical, methods = written.classical, written.methods.values()
     costs = _has_costs(classical)
     conditions = [part for method in methods for part in (method.precondition, method.network.constraints)]
-    required = [":hierarchy", *find_requirements(classical, conditions, costs=costs)]
+    required = [":hierarchy", *pddl.find_requirements(classical, conditions, costs=costs)]
     if any(method.precondition != TRUE for method in methods):
         required.append(":method-preconditions")
     return "\n".join(
         [
             f"(define (domain {classical.name})",
             f"  (:requirements {' '.join(required)})",
-            *write_declarations(classical, costs=costs),
+            *pddl.write_declarations(classical, costs=costs),
             *map(_task, written.tasks.values()),
             *map(_method, methods),
-            *write_actions(classical, costs=costs),
+            *pddl.write_actions(classical, costs=costs),
             ")\n",
         ]
     )
@@ -189,18 +171,18 @@ def write_problem(problem: HtnProblem) -> str:
     written = renamed_problem(replace(problem, domain=domain, classical=plain))
     classical = written.classical
     costs = classical.metric is Metric.COST or bool(classical.values)
-    parameters = [f"    :parameters {write_variables(written.parameters)}"]
-    goal = [] if classical.goal.hard == TRUE else [f"  (:goal {write_block(classical.goal.hard, '    ')})"]
+    parameters = [f"    :parameters {pddl.write_variables(written.parameters)}"]
+    goal = [] if classical.goal.hard == TRUE else [f"  (:goal {pddl.write_block(classical.goal.hard, '    ')})"]
     return "\n".join(
         [
-            *write_opening(classical),
+            *pddl.write_opening(classical),
             "  (:htn",
             *parameters,
             *_network(written.network),
             "  )",
-            *write_initial(classical, costs=costs),
+            *pddl.write_initial(classical, costs=costs),
             *goal,
-            *write_metric(classical, costs=costs),
+            *pddl.write_metric(classical, costs=costs),
             ")\n",
         ]
     )
@@ -219,17 +201,17 @@ def _has_costs(domain: DomainModel) -> bool:
 
 
 def _task(task: Task) -> str:
-    return f"  (:task {task.name}\n    :parameters {write_variables(task.parameters)}\n  )"
+    return f"  (:task {task.name}\n    :parameters {pddl.write_variables(task.parameters)}\n  )"
 
 
 def _method(method: Method) -> str:
     lines = [
         f"  (:method {method.name}",
-        f"    :parameters {write_variables(method.parameters)}",
-        f"    :task {write_atom(method.task)}",
+        f"    :parameters {pddl.write_variables(method.parameters)}",
+        f"    :task {pddl.write_atom(method.task)}",
     ]
     if method.precondition != TRUE:
-        lines.append(f"    :precondition {write_block(method.precondition, '    ')}")
+        lines.append(f"    :precondition {pddl.write_block(method.precondition, '    ')}")
     return "\n".join([*lines, *_network(method.network), "  )"])
 
 
@@ -240,15 +222,15 @@ def _network(network: Network) -> list[str]:
     labels = [subtask.label for subtask in network.subtasks]
     if not chain and ordering and not any(labels):
         labels = [f"t{place}" for place in range(1, size + 1)]
-    tasks = [write_atom(subtask.task) for subtask in network.subtasks]
+    tasks = [pddl.write_atom(subtask.task) for subtask in network.subtasks]
     listed = [f"({label} {task})" if label else task for label, task in zip(labels, tasks, strict=True)]
     key = ":ordered-subtasks" if chain and size else ":subtasks"
-    lines = [f"    {key} {write_conjunction(listed, '    ') if size else '()'}"]
+    lines = [f"    {key} {pddl.write_conjunction(listed, '    ') if size else '()'}"]
     if ordering and not chain:
         pairs = [f"(< {labels[first]} {labels[second]})" for first, second in ordering]
-        lines.append(f"    :ordering {write_conjunction(pairs, '    ')}")
+        lines.append(f"    :ordering {pddl.write_conjunction(pairs, '    ')}")
     if network.constraints != TRUE:
-        lines.append(f"    :constraints {write_block(network.constraints, '    ')}")
+        lines.append(f"    :constraints {pddl.write_block(network.constraints, '    ')}")
     return lines
 
 

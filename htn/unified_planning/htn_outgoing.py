@@ -1,12 +1,7 @@
-"""A hierarchical problem of ours as one of unified-planning, and plans back.
+"""Converts hierarchical problems to unified-planning, and their plans back.
 
-A hierarchy carried through conversions of what is classical: tasks and methods as actions without effects.
-
-What is done to actions on the way is then done to them, too: they get new names, and conditions in the place of types.
-
-Tasks, methods and networks written into a problem of unified-planning.
-
-Hierarchical problems as they are sent to other processes: without Python values, which cannot be.
+Tasks and methods go through the conversions of the classical part as actions without effects, so that they, too, get
+new names, and conditions in the place of types.
 """
 
 from __future__ import annotations
@@ -19,9 +14,8 @@ from unified_planning.model.htn import HierarchicalProblem, Subtask, Task, TaskN
 from unified_planning.model.htn import Method as ForeignMethod
 from unified_planning.plans import HierarchicalPlan
 
-from htn.model import HtnDomain, HtnProblem, Method, Network, sealed
-from htn.plan import Decomposition
-from htn.unified_planning.plans import instances_of, tree_from, with_costs
+from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, seal_problem
+from htn.unified_planning.foreign_decompositions import instances_of, tree_from, with_costs
 from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import with_tables
 from planner.compilations.trajectory_constraints import compile_constraints
@@ -109,8 +103,8 @@ def _with_plain_task(method: Method, wanted: tuple[Variable, ...], types: TypeHi
 class HtnWriting:
     """Writes into `target`: first what is classical, of which `actions` are the real ones, then task by task.
 
-    The others of the actions in `source` were made by `htn.unified_planning.outgoing`; `names` says what all are called
-    now.
+    The others of the actions in `source` were made by `htn.unified_planning.htn_outgoing`; `names` says what all are
+    called now.
     """
 
     def __init__(self, source: Problem, names: Names, target: HierarchicalProblem, actions: Collection[str]) -> None:
@@ -281,4 +275,4 @@ def sent(problem: HtnProblem, limits: Limits) -> HtnProblem:
         with_tables(compile_constraints(compile_adl(problem.classical).problem).problem, limits)
     )
     domain = HtnDomain(classical.domain, dict(problem.domain.tasks), dict(problem.domain.methods))
-    return sealed(replace(problem, domain=domain, classical=classical))
+    return seal_problem(replace(problem, domain=domain, classical=classical))

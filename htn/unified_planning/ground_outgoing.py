@@ -1,7 +1,7 @@
 """The ground form of a hierarchical problem, for planners of unified-planning that take little more than STRIPS tasks.
 
-Every ground action, task and method becomes one without parameters. An action that does different things in different
-states becomes a task, with a method for each of these; a method becomes several where its condition may hold in several
+Every ground action, task and method becomes one without parameters. An action with different effects in different
+states becomes a task with a method for each of these; a method becomes several where its condition may hold in several
 ways.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from htn.grounding.ground import GroundHtn, ground
+from htn.grounding.ground_htn import GroundHtn, ground
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
-from htn.search.plan_extraction import Tree, plan_of
-from htn.unified_planning.outgoing import HtnOutgoing, to_unified_planning
+from htn.search.htn_incumbent import DecompositionTree, plan_of
+from htn.unified_planning.htn_outgoing import HtnOutgoing, to_unified_planning
 from planner.errors import UnsupportedError
 from planner.limits import Limits
 from planner.model import Atom
@@ -59,7 +59,7 @@ class GroundOutgoing:
             actions = self.ground.task.actions
             numbers = [self.actions[step.action] for step in flat.steps if step.action in self.actions]
             return Plan(tuple([actions[number].step for number in numbers]), self.source)
-        tree, leaves = Tree(self.ground), dict[int, int]()
+        tree, leaves = DecompositionTree(self.ground), dict[int, int]()
         stack = [(flat.tree.roots[0], tree.add(self.ground.root))]
         while stack:
             place, node = stack.pop()
@@ -71,7 +71,7 @@ class GroundOutgoing:
             else:
                 stack.append((done.children[0], node))
         for step in sorted(leaves):
-            tree.do(leaves[step])
+            tree.add_step(leaves[step])
         return plan_of(tree, self.source, self.ground)
 
 

@@ -1,7 +1,7 @@
-"""Hierarchical plans there and back: the same steps, and for each task its method and what became of its subtasks.
+"""Converts decompositions of plans of unified-planning to ours.
 
-unified-planning nests decompositions in each other; they are put together and taken apart one by one, as they may be
-thousands of levels deep. What the variables of the initial network stand for is said by ours only.
+unified-planning nests decompositions in each other; they are converted one node at a time, as they may be thousands of
+levels deep. It does not say what the variables of the initial network stand for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from unified_planning.plans import ActionInstance, HierarchicalPlan, SequentialP
 from unified_planning.plans.hierarchical_plan import Decomposition as ForeignDecomposition
 from unified_planning.plans.hierarchical_plan import MethodInstance
 
-from htn.plan import Decomposition, Node
+from htn.model import Decomposition, Node
 from planner.errors import PlanError, kind_of
 from planner.lightweight import replace
 from planner.model import Atom

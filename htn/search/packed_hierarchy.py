@@ -1,4 +1,4 @@
-"""A ground hierarchical problem as kernels see it."""
+"""A ground hierarchical problem as the arrays that kernels take, and the guide that estimates with them."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
 
-from htn.grounding.ground import Arrays, GroundHtn
-from htn.model import Method, Order, linear
+from htn.grounding.ground_htn import Arrays, GroundHtn
+from htn.model import Method, Order, linearise
 from htn.search.relaxed_composition import Relaxation, relaxation
 from htn.search.relaxed_composition_kernel import Demands
 from htn.search.task_stack_kernel import Hierarchy
-from planner.heuristics.relaxation_compiled import allocate_exploration
-from planner.heuristics.relaxation_kernel import Exploration, Relaxed
+from planner.heuristics.relaxation_compiled import allocate_exploration, make_achievers, make_reachable
+from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed
 from planner.jit.arrays import index, invert, make_hollow, pack_assignments, pack_conditions, words, zeros
 from planner.jit.common_kernel import INFINITE
 from planner.jit.containers_kernel import Lists
 from planner.jit.library import Call
+from planner.lightweight import dataclass
 from planner.task.ground_task import Task
 from planner.task.packed_states_kernel import Changes, Conditions, Places, Space, Tree
 from planner.task.packed_task_compiled import Effects, find_emptied, pack_initial_state, pack_variables, variables_of
 
 
-class Board:
-    """The arrays for `ground`, and the kernels `entries`; subtasks that are not ordered are done as they are written.
+class PackedHierarchy:
+    """The arrays of `ground` for the kernels `entries`; `check` raises when a limit is reached meanwhile.
 
-    `check` raises when a limit is reached meanwhile.
+    Kernels do unordered subtasks in the order in which they are written.
     """
 
     def __init__(self, ground: GroundHtn, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
@@ -37,21 +38,21 @@ class Board:
         self._arrays: Arrays = ground.arrays
         self.costs = self._arrays.costs
         variable_of = variables_of(task)
-        self.packed = pack_variables(task, variable_of, self._emptied(variable_of))
+        self.packing = pack_variables(task, variable_of, self._emptied_variables(variable_of))
         self._places = Places(
-            index([word for word, _, _ in self.packed.places]),
-            words([mask for _, mask, _ in self.packed.places]),
-            words([bits for _, _, bits in self.packed.places]),
+            index([word for word, _, _ in self.packing.places]),
+            words([mask for _, mask, _ in self.packing.places]),
+            words([bits for _, _, bits in self.packing.places]),
             index(variable_of),
         )
         check()
         self.space = self._space(task)
-        self.initial = pack_initial_state(task, self.packed, self.space)
+        self.initial = pack_initial_state(task, self.packing, self.space)
         check()
-        self._lines = [_Line(size, ordering) for size, ordering in map(_network, self._arrays.sources)]
+        self._linearisations = [_Linearisation(each) for each in self._arrays.sources]
 
-    def _emptied(self, variable_of: list[int]) -> set[int]:
-        """Return the variables that actions may leave without a value."""
+    def _emptied_variables(self, variable_of: list[int]) -> set[int]:
+        """Return the finite-domain variables that actions may leave without a value."""
         arrays, vague = self._arrays, index([0]) * (max(variable_of, default=0) + 1)
         self.entries["mark_emptied_variables"](arrays.adds, arrays.deletes, index(variable_of), vague)
         found = {variable for variable, is_vague in enumerate(vague) if is_vague}
@@ -64,17 +65,17 @@ class Board:
         effects, done = Effects(), 0
         if not arrays.conditional:
             effects.skip(len(arrays.costs))
-            space = effects.space(task, self.packed, own, make_hollow(Tree), arrays.costs)
-            return self._deleting(space, unsure) if unsure.item else space
+            space = effects.space(task, self.packing, own, make_hollow(Tree), arrays.costs)
+            return self._add_deletes(space, unsure) if unsure.item else space
         for action in sorted({*arrays.conditional, *[a for a, (b, c) in enumerate(pairwise(unsure.start)) if b < c]}):
             effects.skip(action - done)
-            effects.take(task.actions[action], self.packed)
+            effects.take(task.actions[action], self.packing)
             done = action + 1
         effects.skip(len(arrays.costs) - done)
-        return effects.space(task, self.packed, own, make_hollow(Tree), arrays.costs)
+        return effects.space(task, self.packing, own, make_hollow(Tree), arrays.costs)
 
-    def _deleting(self, space: Space, unsure: Lists) -> Space:
-        """Return `space`, in which there are no conditional effects, with these deletes by action of what may hold."""
+    def _add_deletes(self, space: Space, unsure: Lists) -> Space:
+        """Return `space`, which has no conditional effects, with the `unsure` deletes of facts that may not hold."""
         start = index(range(len(unsure.item) + 1))
         word = index(map(self._places.word.__getitem__, unsure.item))
         mask = words(map(self._places.mask.__getitem__, unsure.item))
@@ -88,14 +89,14 @@ class Board:
 
     @cached_property
     def sequences(self) -> Lists:
-        """The subtasks of each method in an order that agrees with its own."""
+        """The subtasks of each method in a linearisation of its ordering."""
         arrays = self._arrays
-        if all(line.is_straight for line in self._lines):
+        if all(line.is_as_written for line in self._linearisations):
             return arrays.subtasks
         start, written = arrays.subtasks
         item, method = written[:], 0
         for source, run in groupby(arrays.source):
-            line, first = self._lines[source], method
+            line, first = self._linearisations[source], method
             method += sum(1 for _ in run)
             begin, end, many = start[first], start[method], len(line.order)
             for place, subtask in enumerate(line.order):
@@ -103,28 +104,28 @@ class Board:
         return Lists(start, item)
 
     def order_of(self, method: int) -> list[Order]:
-        """Return the order of the subtasks of a method, as pairs of places in its sequence."""
-        return self._lines[self._arrays.source[method]].pairs
+        """Return the ordering of the subtasks of a method, as pairs of places in its sequence."""
+        return self._linearisations[self._arrays.source[method]].pairs
 
     @property
     def widest(self) -> int:
-        """How many subtasks a method has at most."""
-        return max([len(line.order) for line in self._lines], default=0)
+        """The greatest number of subtasks of a method."""
+        return max([len(line.order) for line in self._linearisations], default=0)
 
     @cached_property
     def least(self) -> array[int]:
-        """What each task costs at least, whatever the state is."""
-        return self.cheapest(self.costs)
+        """The least cost of each task in any state."""
+        return self.least_costs(self.costs)
 
-    def cheapest(self, costs: list[int]) -> array[int]:
-        """Return what each task comes to at least by these `costs` of actions, whatever the state is."""
+    def least_costs(self, costs: list[int]) -> array[int]:
+        """Return the least cost of each task in any state by these `costs` of actions."""
         arrays = self._arrays
         tasks = len(self.costs) + len(self.ground.compounds)
         users = invert(arrays.subtasks, tasks, self.entries)
         found, methods = words([INFINITE]) * tasks, len(arrays.task)
         most = methods + len(self.costs) + 1
         rooms = index([0]) * methods, zeros(most), index([0]) * most
-        self.entries["cheapest"](words(costs), arrays.task, arrays.subtasks, users, found, *rooms)
+        self.entries["compute_least_costs"](words(costs), arrays.task, arrays.subtasks, users, found, *rooms)
         return found
 
     @cached_property
@@ -143,26 +144,26 @@ class Board:
     @cached_property
     def relaxation(self) -> Relaxation:
         """The relaxed composition."""
-        found = relaxation(self.ground.task, self._arrays, self.packed, self.entries)
+        found = relaxation(self.ground.task, self._arrays, self.packing, self.entries)
         self.check()
         return found
 
     def relaxed(self, costs: Sequence[int], own: int) -> Relaxed:
-        """Return it as arrays, with these `costs` of actions, and `own` for each method."""
+        """Return the relaxed composition as arrays, with these `costs` of actions, and `own` for each method."""
         return self.relaxation.arrays._replace(cost=self.relaxation.prices(costs, own))
 
     @cached_property
     def exploration(self) -> Exploration:
-        """Room for explorations of it."""
+        """Room for explorations of the relaxed composition."""
         at_first = self.relaxation.at_first
-        return allocate_exploration(self.relaxation.facts, len(at_first), at_first, [1], self.packed)
+        return allocate_exploration(self.relaxation.facts, len(at_first), at_first, [1], self.packing)
 
     @cached_property
     def _demands(self) -> Demands:
         return self.relaxation.demands()
 
     def demands(self) -> Demands:
-        """Return what takes part in explorations, for a search that numbers its relaxed plans from 1 on."""
+        """Return the demands of a search that numbers its relaxed plans from 1 on, in the shared room."""
         self._explorers += 1
         shared = self._demands
         return shared._replace(
@@ -172,20 +173,43 @@ class Board:
         )
 
 
-class _Line:
-    """The subtasks of a network, linear: their `order`, and pairs of places in it."""
+class _Linearisation:
+    """A linearisation of the subtasks of a method (None: a single action): `order`, and pairs of places in it."""
 
-    def __init__(self, size: int, ordering: Sequence[Order]) -> None:
-        self.order = linear(size, ordering)
+    def __init__(self, method: Method | None) -> None:
+        ordering = () if method is None else method.network.ordering
+        self.order = linearise(1 if method is None else len(method.network.subtasks), ordering)
         place = {subtask: number for number, subtask in enumerate(self.order)}
         self.pairs = [(place[one], place[other]) for one, other in ordering]
 
     @property
-    def is_straight(self) -> bool:
-        """Whether it is the order in which they are written."""
+    def is_as_written(self) -> bool:
+        """Whether it is the order in which the subtasks are written."""
         return self.order == sorted(self.order)
 
 
-def _network(method: Method | None) -> tuple[int, Sequence[Order]]:
-    """Return how many subtasks a method has, and their order."""
-    return (1, ()) if method is None else (len(method.network.subtasks), method.network.ordering)
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """The relaxed composition with certain costs, and room for its relaxed plans, which are numbered from 1 on."""
+
+    relaxed: Relaxed
+    room: Exploration
+    demands: Demands
+    achievers: Achievers
+    reachable: Reachable
+
+    @classmethod
+    def of(cls, packed: PackedHierarchy, costs: Sequence[int] | None, own: int) -> Guide:
+        """Return a guide that counts these `costs` of actions (None: 1 each), and `own` for every method."""
+        operators = len(packed.costs) + len(packed.ground.methods)
+        relaxed = packed.relaxed([1] * len(packed.costs) if costs is None else costs, own)
+        facts = packed.relaxation.facts
+        return cls(
+            relaxed, packed.exploration, packed.demands(), make_achievers(facts, operators), make_reachable(relaxed)
+        )
+
+
+def blind_guide(packed: PackedHierarchy) -> Guide:
+    """Return a guide for a search without an estimate."""
+    room: Exploration = make_hollow(Exploration)._replace(state=zeros(packed.packing.words))
+    return Guide(make_hollow(Relaxed), room, make_hollow(Demands), make_hollow(Achievers), make_hollow(Reachable))

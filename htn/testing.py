@@ -1,4 +1,4 @@
-"""Cases: what a domain's author knows about a hierarchical problem, checked by replaying plans and by solving."""
+"""Test cases for domains: facts that an author knows about a hierarchical problem, checked by replay and by solving."""
 
 from __future__ import annotations
 

@@ -1,18 +1,11 @@
-"""What subtasks may name, tasks and actions, and whether their arguments fit.
-
-Task networks: subtasks with or without labels, their ordering, and constraints on their variables.
-
-Orderings of subtasks by their labels: `(and (< t1 t2) …)`.
-
-Constraints on the variables of a network: equalities, their negations, and types.
-"""
+"""Reads the sections of HDDL about task networks: tasks, subtasks, orderings, and constraints on variables."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from graphlib import CycleError
 
-from htn.model import Network, Order, Subtask, Task, linear
+from htn.model import Network, Order, Subtask, Task, linearise
 from planner.errors import PddlError
 from planner.language.pddl.pddl_actions import read_effects
 from planner.language.pddl.pddl_conditions import read_condition
@@ -121,7 +114,7 @@ def read_ordering(
     for pair in tree[1:] if tree[:1] == ["and"] else [tree] if tree else []:
         found.setdefault(_pair(source, tree, pair, labels), pair)
     try:
-        linear(size, found)
+        linearise(size, found)
     except CycleError as error:
         cycle = error.args[1]
         names = {place: label for label, place in labels.items()}

@@ -1,19 +1,12 @@
-"""Domain files: what PDDL has, tasks and methods.
-
-Methods: for which task, when, and by which network.
-
-Names as a file spells them: the model has them in lower case, and the competition's verifier tells case apart.
-
-Problem files: what PDDL has, and the initial task network.
-"""
+"""Reads HDDL domains and problems: tasks, methods and initial task networks beside PDDL (Höller et al., 2020)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from htn.language.hddl.networks import Heads, network_parts, read_constraints, read_network, read_task
-from htn.model import HtnDomain, HtnProblem, Method, Network, Spelling, Task, sealed
+from htn.language.hddl.network_sections import Heads, network_parts, read_constraints, read_network, read_task
+from htn.model import HtnDomain, HtnProblem, Method, Network, Spelling, Task, seal_problem
 from planner.errors import UnsupportedError
 from planner.garbage_collection import collector_paused
 from planner.language.pddl.pddl_conditions import read_condition
@@ -203,7 +196,7 @@ def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> Htn
     if domain.classical.unfinished.is_any:
         domain = replace(domain, classical=classical.domain)
     network, parameters = _initial_network(definition, words, domain)
-    return sealed(HtnProblem(domain, classical, network, parameters, read_spelling(definition.source)))
+    return seal_problem(HtnProblem(domain, classical, network, parameters, read_spelling(definition.source)))
 
 
 def _initial_network(

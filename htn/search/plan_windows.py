@@ -1,8 +1,8 @@
-"""Better plans from a plan, piece by piece.
+"""Plan neighborhood search for decompositions: windows of the best plan are replaced by cheaper ones.
 
-A *window* is a part of the plan in which some tasks are done that come one after the other: a search that does them
-from the state before it, to what the rest of the plan needs, takes its place if that is cheaper (Siddiqui and Haslum,
-2015, do so with classical plans). What was decomposed above the window stays as it is.
+A *window* is a part of the plan in which some consecutive tasks are done. A search does them from the state before the
+window to the needs of the rest of the plan, and its plan replaces the window if it is cheaper (Siddiqui and Haslum,
+2015, for classical plans). The decomposition above the window stays.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 
 from htn.search.decomposition_kernel import BLIND, EAGER
-from htn.search.ground_hierarchy import Board
+from htn.search.packed_hierarchy import Guide, PackedHierarchy, blind_guide
 from htn.search.progression import Part, Progression
-from htn.search.search_guide import Guide, blind
 from planner.jit.arrays import index
 from planner.lightweight import Final, dataclass, replace
 from planner.search.plan_neighborhood import EFFORT, GROWTH, LENGTH, MOST_EFFORT
@@ -20,13 +19,13 @@ from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import State, bits, facts_of
 from planner.task.packed_task_compiled import pack_conjunction
 
-PRICE: Final = 30
-"""So many places without an estimate are as much work as an evaluation."""
+EXPANSIONS_PER_EVALUATION: Final = 30
+"""Expansions without an estimate that take as much time as one evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The moves from `start` to `end`, in which the first `tasks` of what is left are done in so many `steps`."""
+    """The moves from `start` to `end`, in which the first `tasks` of the open tasks are done in `steps` steps."""
 
     start: int
     end: int
@@ -34,14 +33,14 @@ class _Window:
     steps: int
 
 
-class Windows:
-    """Makes the best plan of `run` better; `moves` returns it, or None as long as it has none of this kind.
+class PlanWindows:
+    """Improves the best plan of `run`, whose moves `moves` returns (None: it has none).
 
-    Only for totally ordered tasks, and actions without conditional effects: `fits` tells.
+    Tasks are totally ordered, and actions have no conditional effects: `fits` tells.
     """
 
-    def __init__(self, board: Board, run: Run, moves: Callable[[], Sequence[int] | None]) -> None:
-        self._board, self._run, self._given = board, run, moves
+    def __init__(self, packed: PackedHierarchy, run: Run, moves: Callable[[], Sequence[int] | None]) -> None:
+        self._packed, self._run, self._given = packed, run, moves
         self._effects: dict[int, tuple[State, State, State]] = {}
         self._moves: list[int] = []
         self._states: list[State] = []
@@ -50,13 +49,13 @@ class Windows:
         self._evaluations = 0
 
     @staticmethod
-    def fits(board: Board) -> bool:
-        """Return whether windows of plans on `board` can be searched."""
-        task = board.ground.task
-        return board.ground.is_ordered and not task.has_axioms and not task.has_conditional_effects
+    def fits(packed: PackedHierarchy) -> bool:
+        """Return whether windows of plans on `packed` can be searched."""
+        task = packed.ground.task
+        return packed.ground.is_ordered and not task.has_axioms and not task.has_conditional_effects
 
     def steps(self) -> Steps:
-        """Go on as long as more effort may help."""
+        """Search windows of growing length with growing effort, as long as more effort may help."""
         effort = EFFORT
         while effort <= MOST_EFFORT:
             for kind in (BLIND, EAGER):
@@ -66,24 +65,24 @@ class Windows:
                     if moves is None:
                         return Ending.INCOMPLETE
                     self._take(moves)
-                    yield from self._round(kind, int(length), effort)
+                    yield from self._search_round(kind, int(length), effort)
                     length, steps = length * GROWTH, moves.count(0)
             effort *= 2
         return Ending.INCOMPLETE
 
     def _take(self, moves: Sequence[int]) -> None:
-        """Go on with a plan."""
+        """Take `moves` as the plan to improve."""
         self._moves = [*moves]
         self._plan = self._run.plan
         self._tasks = self._tasks_of(moves)
-        self._states = self._after(bits(self._board.ground.task.initial), 0, len(moves))
-        self._needs = self._before(bits(self._board.ground.task.goal), 0, len(moves))
+        self._states = self._states_from(bits(self._packed.ground.task.initial), 0, len(moves))
+        self._needs = self._needs_before(bits(self._packed.ground.task.goal), 0, len(moves))
 
     def _tasks_of(self, moves: Sequence[int]) -> list[int]:
-        """Return for each move the task that it is about."""
-        root = self._board.ground.root
+        """Return the task of each move."""
+        root = self._packed.ground.root
         assert root is not None
-        tasks, left, sequences = [], [root], self._board.sequences
+        tasks, left, sequences = [], [root], self._packed.sequences
         for move in moves:
             tasks.append(left.pop())
             if move:
@@ -91,55 +90,55 @@ class Windows:
                 left += reversed(sequences.item[begin:end])
         return tasks
 
-    def _of(self, action: int) -> tuple[State, State, State]:
-        """Return what `action` requires, adds and deletes."""
+    def _effects_of(self, action: int) -> tuple[State, State, State]:
+        """Return the facts that `action` requires, adds and deletes, as bits."""
         if action not in self._effects:
-            source = self._board.ground.task.actions[action]
+            source = self._packed.ground.task.actions[action]
             self._effects[action] = bits(source.precondition), bits(source.adds), bits(source.deletes)
         return self._effects[action]
 
-    def _after(self, state: State, start: int, end: int) -> list[State]:
-        """Return the states before each of the moves from `start` to `end`, the first being `state`, and at the end."""
+    def _states_from(self, state: State, start: int, end: int) -> list[State]:
+        """Return the states before each move from `start` to `end`, beginning with `state`, and the last state."""
         found = [state]
         for place in range(start, end):
             if not self._moves[place]:
-                _, adds, deletes = self._of(self._tasks[place])
+                _, adds, deletes = self._effects_of(self._tasks[place])
                 state = state & ~deletes | adds
             found.append(state)
         return found
 
-    def _before(self, need: State, start: int, end: int) -> list[State]:
-        """Return what each of the moves from `start` to `end` needs so that `need` holds after them, and that."""
+    def _needs_before(self, need: State, start: int, end: int) -> list[State]:
+        """Return the facts needed before each move from `start` to `end` for `need` to hold at the end (regression)."""
         found = [need]
         for place in range(end - 1, start - 1, -1):
             move = self._moves[place]
             if move:
-                need |= bits(self._board.ground.methods[move - 1].precondition)
+                need |= bits(self._packed.ground.methods[move - 1].precondition)
             else:
-                requires, adds, _ = self._of(self._tasks[place])
+                requires, adds, _ = self._effects_of(self._tasks[place])
                 need = need & ~adds | requires
             found.append(need)
         return found[::-1]
 
-    def _round(self, kind: int, length: int, effort: int) -> Generator[None]:
-        """Try windows of up to `length` steps all along the plan, unless another search finds a better one."""
+    def _search_round(self, kind: int, length: int, effort: int) -> Generator[None]:
+        """Search windows of up to `length` steps all along the plan, unless another search finds a better plan."""
         start = 0
         while start < len(self._moves) and self._plan is self._run.plan:
             yield
-            window = self._window(start, length)
+            window = self._longest_window(start, length)
             if window is None:
                 start += 1
                 continue
-            yield from self._try(window, kind, effort)
+            yield from self._search_window(window, kind, effort)
             done = 0
             while start < len(self._moves) and 2 * done <= window.steps:
                 done += not self._moves[start]
                 start += 1
 
-    def _window(self, start: int, length: int) -> _Window | None:
-        """Return the longest window from the move `start` on, None if the task there takes more steps than `length`."""
+    def _longest_window(self, start: int, length: int) -> _Window | None:
+        """Return the longest window from the move `start` on, None if the task there takes more than `length` steps."""
         depth, low, steps, found = 0, 0, 0, None
-        subtasks = self._board.sequences.start
+        subtasks = self._packed.sequences.start
         for place in range(start, len(self._moves)):
             move = self._moves[place]
             depth += subtasks[move] - subtasks[move - 1] - 1 if move else -1
@@ -150,21 +149,21 @@ class Windows:
                 low, found = depth, _Window(start, place + 1, -depth, steps)
         return found
 
-    def _try(self, window: _Window, kind: int, effort: int) -> Generator[None]:
-        """Replace what is in the window by something cheaper, if that is found with so much effort."""
-        board, start, end = self._board, window.start, window.end
-        cost = sum(board.costs[self._tasks[place]] for place in range(start, end) if not self._moves[place])
-        left = self._left(start, window.tasks)
-        if cost <= sum(board.least[task] for task in left):
+    def _search_window(self, window: _Window, kind: int, effort: int) -> Generator[None]:
+        """Replace the plan in the window by a cheaper one, if `effort` evaluations find one."""
+        packed, start, end = self._packed, window.start, window.end
+        cost = sum(packed.costs[self._tasks[place]] for place in range(start, end) if not self._moves[place])
+        left = self._open_tasks(start, window.tasks)
+        if cost <= sum(packed.least[task] for task in left):
             return
         goal = facts_of(self._needs[end])
-        space = board.space._replace(goal=pack_conjunction(goal, board.packed))
-        guide = blind(board) if kind == BLIND else self._aimed(goal)
-        part = Part(board.packed.pack(facts_of(self._states[start])), left, space, guide, self._evaluations)
+        space = packed.space._replace(goal=pack_conjunction(goal, packed.packing))
+        guide = blind_guide(packed) if kind == BLIND else self._guide_to(goal)
+        part = Part(packed.packing.pack(facts_of(self._states[start])), left, space, guide, self._evaluations)
         run = Run(limit=cost, trusted=False)
-        search = Progression(board, 1, int(kind != BLIND), 0, kind=kind, part=part)
+        search = Progression(packed, 1, int(kind != BLIND), 0, kind=kind, part=part)
         for _ in search.steps(run):
-            if run.evaluated + run.expanded // PRICE >= effort:
+            if run.evaluated + run.expanded // EXPANSIONS_PER_EVALUATION >= effort:
                 break
             yield
         self._evaluations += run.evaluated
@@ -174,9 +173,9 @@ class Windows:
         if run.plan is not None and self._plan is self._run.plan:
             self._replace(window, run.plan)
 
-    def _left(self, start: int, count: int) -> list[int]:
-        """Return the first `count` tasks that are left before the move `start`."""
-        subtasks, found, depth = self._board.sequences.start, [], 0
+    def _open_tasks(self, start: int, count: int) -> list[int]:
+        """Return the first `count` open tasks before the move `start`."""
+        subtasks, found, depth = self._packed.sequences.start, [], 0
         for place in range(start, len(self._moves)):
             if not depth:
                 found.append(self._tasks[place])
@@ -187,11 +186,11 @@ class Windows:
             depth += subtasks[move] - subtasks[move - 1] - 1 if move else -1
         return found
 
-    def _aimed(self, goal: Sequence[int]) -> Guide:
-        """Return a guide to `goal`, facts that the task has."""
-        board = self._board
+    def _guide_to(self, goal: Sequence[int]) -> Guide:
+        """Return a guide to the facts `goal`."""
+        packed = self._packed
         if self._guide is None:
-            self._guide = Guide.of(board, board.costs, 0)
+            self._guide = Guide.of(packed, packed.costs, 0)
         relaxed = self._guide.relaxed
         last = len(relaxed.cost) - 1
         begin = relaxed.precondition_start[last]
@@ -202,18 +201,18 @@ class Windows:
         return replace(self._guide, relaxed=aimed)
 
     def _replace(self, window: _Window, moves: list[int]) -> None:
-        """Go on with the plan that has `moves` in the window."""
+        """Put `moves` in the place of the window, and report the plan."""
         start, end = window.start, window.end
         new = start + len(moves)
         later = self._states[end:]
         self._moves[start:end] = moves
         self._tasks = self._tasks_of(self._moves)
-        self._needs[start:end] = self._before(self._needs[end], start, new)[:-1]
-        self._states[start:] = self._after(self._states[start], start, new)
+        self._needs[start:end] = self._needs_before(self._needs[end], start, new)[:-1]
+        self._states[start:] = self._states_from(self._states[start], start, new)
         if self._states[-1] == later[0]:
             self._states += later[1:]
         else:
-            self._states += self._after(self._states[-1], new, len(self._moves))[1:]
-        cost = sum(self._board.costs[task] for task, move in zip(self._tasks, self._moves, strict=True) if not move)
+            self._states += self._states_from(self._states[-1], new, len(self._moves))[1:]
+        cost = sum(self._packed.costs[task] for task, move in zip(self._tasks, self._moves, strict=True) if not move)
         self._run.report_plan([*self._moves], cost)
         self._plan = self._run.plan

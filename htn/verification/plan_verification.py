@@ -1,26 +1,22 @@
-"""The independent checker of hierarchical plans: a plan, and the decomposition that justifies it.
+"""The independent verifier of hierarchical plans: it checks a plan and the decomposition that justifies it.
 
-It shares no code with what finds plans. First the tree is compared with the tasks and methods (`frames`), then the
-order of its steps (`ordering`), then states (`sweep`): steps, preconditions of methods, and the goal. Plans whose tasks
-are all in a total order are accepted in a single pass (`line`), which leaves the others to these. What is to be
-checked of a decomposition is stated by Behnke, Höller and Biundo (2015, "On the Complexity of HTN Plan Verification and
-Its Implications for Plan Recognition") and by Höller et al. (2020, "HDDL: An Extension to PDDL for Expressing
-Hierarchical Planning Problems").
+It shares no code with the stages that find plans. `decomposition_tree` compares the tree with tasks and methods, and
+the order of its steps; then `Sweep` passes over the states, for steps, preconditions of methods, and the goal.
+`total_order` accepts plans with totally ordered tasks in a single pass, and leaves the others to these. Behnke, Höller
+and Biundo (2015, "On the Complexity of HTN Plan Verification and Its Implications for Plan Recognition") and Höller et
+al. (2020, "HDDL: An Extension to PDDL for Expressing Hierarchical Planning Problems") state what is to be checked.
 
-The one pass over states: steps are applied, and each method begins as soon as its precondition holds.
-
-A precondition changes nothing, so it can only help those that come after it to hold it as early as the order allows.
-One that fails is asked again when facts that it reads have changed.
+A precondition changes nothing, so it is best for what follows that it is tested as early as the order allows. One that
+fails is tested again when facts that it reads have changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from htn.model import HtnProblem
-from htn.plan import Decomposition
+from htn.model import Decomposition, HtnProblem
 from htn.verification.decomposition_tree import Events, FlawError, Frame, check_order, events_of, frames_of
-from htn.verification.total_order import Line, is_line
+from htn.verification.total_order import SinglePass, is_totally_ordered
 from planner.errors import InputError, kind_of
 from planner.lightweight import Any, replace
 from planner.model import And, Formula
@@ -34,7 +30,7 @@ from planner.validation.verdict import Verdict
 
 
 def check_constraints(frames: Iterable[Frame], simulation: Simulation) -> None:
-    """Raise `FlawError` where objects that are known all break a constraint, which no state can change."""
+    """Raise `FlawError` where a complete binding breaks a constraint, which no state can change."""
     for frame in frames:
         constraints = frame.method.network.constraints
         if constraints != TRUE and not frame.is_open and not simulation.holds(substitute(constraints, frame.binding)):
@@ -43,7 +39,7 @@ def check_constraints(frames: Iterable[Frame], simulation: Simulation) -> None:
 
 
 class Sweep:
-    """A plan on its way; `found` has the objects for all parameters of the methods that have begun, by node."""
+    """The pass over the states of a plan; `found` has the bindings of the methods that have begun, by node."""
 
     def __init__(self, replay: Replay, frames: Iterable[Frame], events: Events) -> None:
         self.found: dict[int, tuple[str, ...]] = {}
@@ -53,18 +49,18 @@ class Sweep:
         self._waits_for = events.waits_for.copy()
         self._compiled: dict[str, tuple[Condition, frozenset[str]]] = {}
         self._waiting: dict[int, int] = {}
-        """The beginnings for which only the precondition is missing, and the slots in which that began."""
+        """The beginnings that wait for the precondition alone, and the slots since which they wait."""
         self._readers: dict[str, dict[int, None]] = {}
         self._slot = 0
 
     def verdict(self, plan: Plan) -> Verdict:
-        """Return what is to be said about `plan`, whose steps are in order."""
+        """Return the verdict on `plan`, whose steps are in order."""
         steps = plan.steps
         step_events = {number: event for event, number in self._events.steps.items()}
         self._settle([event for event, number in enumerate(self._waits_for) if not number])
         for number, step in enumerate(steps):
             if self._waits_for[step_events[number]]:
-                return self._failed(steps)
+                return self._failure(steps)
             objection = self._replay.objection(step)
             if objection is not None:
                 return objection
@@ -72,38 +68,38 @@ class Sweep:
             self._slot = number + 1
             touched = {fact.predicate for fact in (*changes.added, *changes.removed)}
             again = dict.fromkeys(event for predicate in touched for event in self._readers.get(predicate, ()))
-            self._settle([*again, *self._after(step_events[number])])
-        return self._failed(steps) if self._waiting else self._replay.end(plan.cost)
+            self._settle([*again, *self._successors(step_events[number])])
+        return self._failure(steps) if self._waiting else self._replay.end(plan.cost)
 
     def _settle(self, ready: list[int]) -> None:
-        """Let happen what can happen in this slot, beginning with the events `ready`."""
+        """Let all events happen that can happen in this slot, beginning with `ready`."""
         while ready:
             event = ready.pop()
             frame = self._frames.get(event)
             if event in self._events.steps:
                 continue
-            if frame is None or self._begins(frame):
+            if frame is None or self._begin(frame):
                 self._forget(event)
-                ready.extend(self._after(event))
+                ready.extend(self._successors(event))
             elif event not in self._waiting:
                 self._waiting[event] = self._slot
                 for predicate in self._condition(frame)[1]:
                     self._readers.setdefault(predicate, {})[event] = None
 
     def _forget(self, event: int) -> None:
-        """Ask no more for the beginning `event`."""
+        """Stop waiting for the precondition of the beginning `event`."""
         if self._waiting.pop(event, None) is not None:
             for predicate in self._condition(self._frames[event])[1]:
                 del self._readers[predicate][event]
 
-    def _after(self, event: int) -> list[int]:
+    def _successors(self, event: int) -> list[int]:
         """Return the events that wait for nothing more now that `event` has happened."""
         for other in self._events.following[event]:
             self._waits_for[other] -= 1
         return [other for other in self._events.following[event] if not self._waits_for[other]]
 
     def _condition(self, frame: Frame) -> tuple[Condition, frozenset[str]]:
-        """Return what must hold as the method of `frame` begins, and the base predicates that it reads."""
+        """Return the condition for the method of `frame` to begin, and the base predicates that it reads."""
         method = frame.method
         if method.name not in self._compiled:
             rules = self._replay.simulation.rules
@@ -113,8 +109,8 @@ class Sweep:
             self._compiled[method.name] = rules.compiler.compile(formula), frozenset().union(*reads)
         return self._compiled[method.name]
 
-    def _begins(self, frame: Frame) -> bool:
-        """Return whether the method of `frame` can begin now, and note the objects for its parameters."""
+    def _begin(self, frame: Frame) -> bool:
+        """Begin the method of `frame` with some binding, if that is possible; return whether it is."""
         names = [parameter.name for parameter in frame.method.parameters]
         condition = self._condition(frame)[0]
         solver = self._replay.simulation.world.solver
@@ -132,7 +128,7 @@ class Sweep:
         missing = [each for each in frame.method.parameters if each.name not in frame.binding]
         return self._replay.simulation.rules.universe.domains(tuple(missing))
 
-    def _failed(self, steps: Sequence[Step]) -> Verdict:
+    def _failure(self, steps: Sequence[Step]) -> Verdict:
         """Return the verdict on a plan in which a method cannot begin; of several, the last in the tree."""
         event = self._culprit(steps)
         frame, since, now = self._frames[event], self._waiting[event], self._slot
@@ -146,7 +142,7 @@ class Sweep:
         return Verdict(valid=False, cost=self._replay.cost, reason=reason, failing_step=failing, condition=condition)
 
     def _culprit(self, steps: Sequence[Step]) -> int:
-        """Return a beginning that the next step waits for."""
+        """Return the beginning of a method that the next step waits for."""
         if self._slot == len(steps):
             return max(self._waiting)
         before: dict[int, list[int]] = {}
@@ -162,7 +158,7 @@ class Sweep:
         return stack[-1]
 
     def _missing(self, frame: Frame) -> tuple[Formula, str]:
-        """Return what is missing for the method of `frame` to begin, and why it is."""
+        """Return the condition that keeps the method of `frame` from beginning, and why it does not hold."""
         method = frame.method
         whole = And(tuple([part for part in (method.precondition, method.network.constraints) if part != TRUE]))
         if frame.is_open:
@@ -173,19 +169,18 @@ class Sweep:
 
 
 def validate(problem: HtnProblem, plan: Plan) -> Verdict:
-    """Check that `plan.tree` decomposes the tasks of `problem` into the steps of `plan`, and that these can be done.
+    """Check that `plan.tree` decomposes the tasks of `problem` into the steps of `plan`, and that these are applicable.
 
     A method's precondition holds in some state after everything that is ordered before its task, and before the first
     of its steps. Where a method (or the initial network) has no binding, any that fits will do. Never raises for a bad
-    plan; raises `InputError` for what is no plan of a hierarchical problem, and as
-    `planner.validation.validate.validate` does.
+    plan; raises `InputError` for arguments of the wrong kind, and as `planner.validation.validate` does.
     """
-    return _checked(problem, plan)[0]
+    return _check(problem, plan)[0]
 
 
-def completed(problem: HtnProblem, plan: Plan) -> Plan:
+def complete_bindings(problem: HtnProblem, plan: Plan) -> Plan:
     """Return `plan` with bindings for all methods that have none, where it is valid; otherwise as it is."""
-    verdict, found = _checked(problem, plan)
+    verdict, found = _check(problem, plan)
     if not verdict.valid:
         return plan
     tree: Decomposition = plan.tree
@@ -195,24 +190,24 @@ def completed(problem: HtnProblem, plan: Plan) -> Plan:
     return replace(plan, tree=Decomposition(tuple(nodes), tree.roots, found[len(nodes)]))
 
 
-def _checked(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[str, ...]]]:
+def _check(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[str, ...]]]:
     _check_arguments(problem, plan)
     if creates_objects(problem.classical.domain):
-        from htn.compilations.object_creation import named_by
+        from htn.compilations.htn_reductions import add_placeholders_of_steps
 
-        problem = named_by(problem, plan.steps)
+        problem = add_placeholders_of_steps(problem, plan.steps)
     if plan.tree is None:
-        return _flawed("the plan has no decomposition"), {}
-    if is_line(problem, plan.tree):
-        line = Line(problem, plan)
-        verdict = line.verdict()
+        return _flaw_verdict("the plan has no decomposition"), {}
+    if is_totally_ordered(problem, plan.tree):
+        single = SinglePass(problem, plan)
+        verdict = single.verdict()
         if verdict is not None:
-            return verdict, line.found
-    return thorough(problem, plan)
+            return verdict, single.found
+    return check_thoroughly(problem, plan)
 
 
-def thorough(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[str, ...]]]:
-    """Return the verdict on `plan`, which has a decomposition, and the objects for the parameters of each method."""
+def check_thoroughly(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[str, ...]]]:
+    """Return the verdict on `plan`, which has a decomposition, and the bindings of its methods by node."""
     replay = Replay(problem.classical)
     try:
         frames = frames_of(problem, plan.steps, plan.tree, replay.simulation.rules.universe)
@@ -220,12 +215,12 @@ def thorough(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[
         check_order(events, frames, plan.steps)
         check_constraints(frames, replay.simulation)
     except FlawError as flaw:
-        return _flawed(str(flaw)), {}
+        return _flaw_verdict(str(flaw)), {}
     sweep = Sweep(replay, frames, events)
     return sweep.verdict(plan), sweep.found
 
 
-def _flawed(reason: str) -> Verdict:
+def _flaw_verdict(reason: str) -> Verdict:
     return Verdict(valid=False, cost=0, reason=reason)
 
 
@@ -235,7 +230,7 @@ def _check_arguments(problem: Any, plan: Any) -> None:
     if not isinstance(plan, Plan):
         raise InputError(f"{kind_of(plan)} is no plan", hint="Plan(steps, problem, decomposition) is one")
     if plan.tree is not None and not isinstance(plan.tree, Decomposition):
-        raise InputError(f"{kind_of(plan.tree)} is no decomposition", hint="htn.plan has the class")
+        raise InputError(f"{kind_of(plan.tree)} is no decomposition", hint="htn.model has the class")
 
 
-__all__ = ["completed", "thorough", "validate"]
+__all__ = ["check_thoroughly", "complete_bindings", "validate"]

@@ -7,8 +7,8 @@ from graphlib import CycleError
 from typing import Any
 
 from htn.language.declare.hierarchy import Vocabulary
-from htn.language.declare.networks import PARTS, NetworkReader
-from htn.model import HtnDomain, HtnProblem, Method, Network, Order, Subtask, Task, linear, sealed
+from htn.language.declare.network_reader import PARTS, NetworkReader
+from htn.model import HtnDomain, HtnProblem, Method, Network, Order, Subtask, Task, linearise, seal_problem
 from planner.errors import did_you_mean, kind_of
 from planner.language.declare.atom_syntax import abbreviate
 from planner.language.declare.condition_reader import Conditions
@@ -29,7 +29,7 @@ def resolved(problem: HtnProblem) -> HtnProblem:
     parameters = reader.parameters(problem.parameters, place)
     network = reader.network(problem.network, reader.scope("the problem", parameters), place.within("tasks"))
     found = replace(problem, domain=domain, classical=classical, network=network, parameters=parameters)
-    return problem if classical is problem.classical and found == problem else sealed(found)
+    return problem if classical is problem.classical and found == problem else seal_problem(found)
 
 
 def _domain(problem: HtnProblem, classical: Problem, place: Place) -> HtnDomain:
@@ -168,7 +168,7 @@ def _ordering(network: Network, place: Place) -> tuple[Order, ...]:
             known = f"the places are 0 to {size - 1}" if size else "there are no subtasks"
             raise place.error(f"{abbreviate(pair)} is no pair of places of subtasks", known)
     try:
-        linear(size, pairs)
+        linearise(size, pairs)
     except CycleError as error:
         circle = " < ".join(f"{network.subtasks[each].task} ({each})" for each in error.args[1])
         raise place.error(f"the ordering runs in a circle: {circle}", "remove one of its pairs") from None

@@ -1,6 +1,4 @@
-"""A hierarchical problem of unified-planning as one of ours; `planner.unified_planning` reads what is classical in it.
-
-Networks of unified-planning: subtasks, what orders them, and what else is asked of their arguments.
+"""Converts hierarchical problems of unified-planning to ours; `planner.unified_planning` converts the classical part.
 
 There, one list of constraints has both kinds: comparisons of points in time, which order the subtasks, and conditions
 on the parameters, which may be any that read no fluent.
@@ -18,10 +16,22 @@ from unified_planning.model.walkers import AnyChecker
 from unified_planning.plans import HierarchicalPlan
 
 from htn import problem_kind
-from htn.model import HtnDomain, HtnProblem, Method, Network, Order, Subtask, Task, linear, sealed, sequence
-from htn.plan import Decomposition, Node
-from htn.unified_planning.plans import instances_of, tree_from, with_costs, written
-from htn.verification.validate import completed
+from htn.model import (
+    Decomposition,
+    HtnDomain,
+    HtnProblem,
+    Method,
+    Network,
+    Node,
+    Order,
+    Subtask,
+    Task,
+    linearise,
+    seal_problem,
+    sequence,
+)
+from htn.unified_planning.foreign_decompositions import instances_of, tree_from, with_costs, written
+from htn.verification.plan_verification import complete_bindings
 from planner.errors import InputError, PlanError, UnsupportedError
 from planner.lightweight import replace
 from planner.model import TRUE, Atom, Equals, Formula, Not, Term, Variable, is_variable
@@ -106,7 +116,7 @@ class NetworkReader:
                     )
             found[places[names[0]], places[names[1]]] = None
         try:
-            linear(len(places), found)
+            linearise(len(places), found)
         except CycleError as error:
             around = " < ".join(source.subtasks[place].identifier for place in error.args[1])
             raise InputError(
@@ -187,7 +197,7 @@ class HtnIncoming:
         """Return a plan of ours as a plan for `source`; raise `PlanError` for an invalid one without bindings."""
         if plan.tree is None:
             raise PlanError("the plan has no decomposition", hint="solve(…) gives plans that have one")
-        tree: Decomposition = completed(self.problem, plan).tree
+        tree: Decomposition = complete_bindings(self.problem, plan).tree
         if self.top is not None:
             tree = replace(tree, roots=tree.nodes[tree.roots[0]].children)
         return written(plan.steps, tree, self)
@@ -277,7 +287,7 @@ class _Reading:
             tasks[task.name], methods[top.name] = task, top
             network, variables = sequence(top.task), ()
         domain = HtnDomain(self._classical.problem.domain, tasks, methods)
-        problem = sealed(HtnProblem(domain, self._classical.problem, network, variables))
+        problem = seal_problem(HtnProblem(domain, self._classical.problem, network, variables))
         return HtnIncoming(problem, self._source, self._classical, self._methods, top)
 
     def _task(self, task: ForeignTask) -> Task:

@@ -1,12 +1,4 @@
-"""From a hierarchical problem to its ground form: reachable from above, feasible from below.
-
-Sequences of objects that few ever ask for.
-
-The facts of a ground task that matter: those that some condition asks for, and what excludes them.
-
-Where one effect deletes what another adds, the negation of the fact depends on that the other does not fire, and so on
-the opposite of its condition.
-"""
+"""The ground form of a hierarchical problem: reachable actions, tasks and methods as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Generic, SupportsIndex, TypeVar, overload
 
-from htn.grounding.instances import DEMANDED, METHOD, Instances, Rows, fitting, plain, program, rows_of
+from htn.compilations.method_preprocessing import preprocess
+from htn.grounding.instances import DEMANDED, METHOD, Columns, Instances, columns_of, demand_problem, select_kernels
 from htn.model import HtnProblem, Method, Order
 from planner.compilations.adl import compile_adl
 from planner.garbage_collection import collector_paused
@@ -28,15 +21,15 @@ from planner.jit.arrays import Entries, empty_index, index, invert, list_of, sel
 from planner.jit.containers_kernel import Lists
 from planner.lightweight import dataclass, field, replace
 from planner.limits import Limits
-from planner.model import Action, Atom, Formula
+from planner.model import Atom, Formula
 from planner.plan import Step, exact
 from planner.task.ground_task import ConditionalEffect, GroundAction, Task
 
 Item = TypeVar("Item")
 
 
-class Late(Sequence[Item], Generic[Item]):
-    """A sequence whose items are made when they are asked for."""
+class LazySequence(Sequence[Item], Generic[Item]):
+    """A sequence whose items are made at each access."""
 
     __slots__ = ("_length", "_make")
 
@@ -59,8 +52,12 @@ class Late(Sequence[Item], Generic[Item]):
         return map(self._make, range(self._length))
 
 
-def mattering(task: RawTask, groups: Groups) -> Groups:
-    """Return `groups` with those variables alone that matter."""
+def relevant_groups(task: RawTask, groups: Groups) -> Groups:
+    """Return those of `groups` whose variables have a fact in some condition, and so are relevant.
+
+    Where one effect deletes a fact that another adds, whether the fact ends depends on that the other does not fire:
+    the opposite of its condition counts as a condition.
+    """
     wanted = {*task.goal, *chain.from_iterable(part.condition for part in parts_of(task.actions))}
     effects = [effect for action in task.actions for effect in action.effects]
     wanted.update([~literal for effect in effects for literal in effect.condition if literal < 0])
@@ -93,11 +90,11 @@ class GroundMethod:
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """A ground hierarchy as arrays.
+    """A ground hierarchy as arrays; facts, tasks and methods are numbers.
 
-    By action: what it is `required` for it, and what it `adds` and `deletes`; some have `conditional` effects, too. By
-    method: what must hold for it to be `possible`, its `subtasks` as they are written, and the `task` it does; its
-    `source` is `sources[source[m]]`. By compound task: the `methods_of` it.
+    By action: the facts `required` for it, those that it `adds` and `deletes`, its `costs`, and its `conditional`
+    effects, if any. By method m: the facts required for it to be `possible`, its `subtasks` as they are written, its
+    `task`, and its lifted method `sources[source[m]]`. By compound task: `methods_of` it.
     """
 
     required: Lists
@@ -134,14 +131,14 @@ class GroundHtn:
 
 
 def ground(problem: HtnProblem, limits: Limits) -> GroundHtn:
-    """Return the ground form of `problem`; raises `LimitReached` when a limit is reached."""
+    """Return the ground form of `problem`, reachable from above and finishable from below; raises `LimitReached`."""
     with collector_paused():
-        source = plain(problem)
-        reached = reach(compile_adl(program(source)).problem, limits)
+        source = preprocess(problem)
+        reached = reach(compile_adl(demand_problem(source)).problem, limits)
         limits.check()
         instances = Instances(reached, source, limits.check)
         limits.check()
-        instances.keep_useful()
+        instances.drop_useless()
         limits.check()
         growing = reached.database.growing
         found = instantiated(reached, [name for name in growing if not name.startswith(DEMANDED)], limits)
@@ -149,24 +146,20 @@ def ground(problem: HtnProblem, limits: Limits) -> GroundHtn:
             goal = found.unreachable_goal
             return GroundHtn(Task((), (), (), (), (), unreachable_goal=goal), unreachable_goal=goal)
         groups = without_clashes(found.task, found.atoms, limits)
-        instances.settle(found.task)
+        instances.drop_useless_from(found.task)
         limits.check()
-        frame, numbers = framed(found.task, found.atoms, mattering(found.task, groups))
+        frame, numbers = framed(found.task, found.atoms, relevant_groups(found.task, groups))
         limits.check()
-        entries = fitting(found.task.size)
-        actions, methods = rows_of(found.task, _is_method, numbers, entries, limits.check)
+        entries = select_kernels(found.task.size)
+        actions, methods = columns_of(found.task, numbers, entries, limits.check)
         limits.check()
-        return _Numbers(actions, methods, instances, entries).numbered(frame, source)
+        return _Numbering(actions, methods, instances, entries).build(frame, source)
 
 
-def _is_method(action: Action) -> bool:
-    return action.name.startswith(METHOD)
+class _Numbering:
+    """Numbers the tasks of the remaining instances: first actions, then compound tasks."""
 
-
-class _Numbers:
-    """Gives what is left its final numbers."""
-
-    def __init__(self, actions: Rows, methods: Rows, instances: Instances, entries: Entries) -> None:
+    def __init__(self, actions: Columns, methods: Columns, instances: Instances, entries: Entries) -> None:
         self._actions, self._methods, self._instances, self._entries = actions, methods, instances, entries
         tasks = list(map(instances.task.__getitem__, actions.number))
         self._done_by: dict[int, list[int]] = {}
@@ -182,11 +175,11 @@ class _Numbers:
         for place, task in enumerate(self._compounds, len(actions)):
             self._number[task] = place
 
-    def numbered(self, frame: Task, source: HtnProblem) -> GroundHtn:
-        """Return all of it."""
+    def build(self, frame: Task, source: HtnProblem) -> GroundHtn:
+        """Return the ground problem, whose facts are those of `frame`."""
         resolution = common_resolution({*self._actions.costs})
         arrays = self._arrays(source, resolution)
-        actions = Late(len(self._actions), self._action_maker(arrays))
+        actions = LazySequence(len(self._actions), self._action_maker(arrays))
         methods = self._methods
 
         def method_of(number: int) -> GroundMethod:
@@ -205,16 +198,16 @@ class _Numbers:
         root = self._number[self._instances.root]
         return GroundHtn(
             world,
-            Late(len(self._compounds), compound),
-            Late(len(arrays.source), method_of),
-            Late(len(self._compounds), lambda place: list_of(arrays.methods_of, place)),
+            LazySequence(len(self._compounds), compound),
+            LazySequence(len(arrays.source), method_of),
+            LazySequence(len(self._compounds), lambda place: list_of(arrays.methods_of, place)),
             root if root < len(actions) + len(self._compounds) else None,
             arrays,
             source.is_ordered,
         )
 
     def _arrays(self, source: HtnProblem, resolution: int) -> Arrays:
-        """Return the arrays; the methods for one of several actions are the last ones."""
+        """Return the arrays; the last methods are those that choose one of several ground actions for a step."""
         actions, methods, number = self._actions, self._methods, self._number
         subtasks = select(self._instances.subtasks, methods.number, number, self._entries)
         task = index([number[each] for each in self._tasks])

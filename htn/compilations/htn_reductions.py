@@ -1,0 +1,208 @@
+"""Compilations of hierarchical problems to ones that search takes: constraints, soft goals and object creation.
+
+*Soft goals*: after all other tasks comes one task for each wish. It has two methods: one finds the wish to hold, the
+other forgoes it at the cost of its utility (Keyder and Geffner, 2009, for classical planning). A cheapest plan then has
+the greatest net benefit. Trajectory constraints become conditions and effects of actions, as in classical planning.
+
+*Object creation*: planning uses placeholders (`planner.compilations.object_creation`). A subtask whose action creates
+objects has these as its last arguments, as steps of plans have: parameters of the method, which later subtasks may
+name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
+from htn.verification.plan_verification import validate
+from planner.compilations import Compilation, object_creation, same_steps
+from planner.compilations.creation_rounds import Creation, CreationRounds, creations_of, rule_sizes
+from planner.compilations.soft_goals import WishSolver, budget_spending, forgo_name, grant_name
+from planner.compilations.trajectory_constraints import compile_constraints as compile_classical_constraints
+from planner.lightweight import Final, replace
+from planner.model import COST, Action, Atom, Goal, Metric, Problem, TypeHierarchy
+from planner.model.domain import creates_objects
+from planner.options import Solve, SolveOptions
+from planner.plan import Plan, Result, Step
+from planner.validation.verdict import Verdict
+
+
+def compile_constraints(problem: HtnProblem) -> Compilation:
+    """Compile hard constraints to actions that keep them, and soft ones to soft goals; plans keep their steps."""
+    if not problem.classical.constraints:
+        return same_steps(problem, problem)
+    classical = compile_classical_constraints(problem.classical).problem
+    compiled = replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
+    return same_steps(compiled, problem)
+
+
+_WISH: Final = "@wish-"
+"""Prefix of the tasks that settle wishes."""
+
+
+def compile_wishes(problem: HtnProblem) -> Compilation:
+    """Compile to a problem without soft goals and without constraints.
+
+    Actions whose names begin with `@`, one for each wish, follow the steps of a plan; mapping back removes them. In a
+    cheapest plan they cost the utilities of the wishes that the plan forgoes.
+    """
+    plain = compile_constraints(problem).problem
+    wishes = plain.classical.goal.soft
+    classical = budget_spending(plain.classical) if COST in plain.classical.budgets else plain.classical
+    special, tasks, methods = dict[str, Action](), dict[str, Task](), dict[str, Method]()
+    for place, wish in enumerate(wishes):
+        finding = Action(grant_name(place), requires=wish.condition, cost=(0,))
+        name = f"{_WISH}{place}"
+        tasks[name] = Task(name)
+        for action in (finding, Action(forgo_name(place), cost=(wish.utility,))):
+            special[action.name] = action
+            methods[action.name] = Method(action.name, Atom(name), network=Network((Subtask(Atom(action.name)),)))
+    actions = {each.name: _unit_cost(each, classical.metric) for each in classical.domain.actions.values()} | special
+    classical = replace(
+        classical,
+        domain=replace(classical.domain, actions=actions),
+        goal=Goal(classical.goal.hard),
+        metric=Metric.COST,
+    )
+    domain = HtnDomain(
+        classical.domain, {**plain.domain.tasks, **tasks}, {**plain.domain.methods, **methods}, plain.domain.inferred
+    )
+    compiled = replace(plain, domain=domain, classical=classical, network=_append_tasks(plain.network, tasks))
+    return Compilation(compiled, lambda plan: remove_wishes(plan, problem))
+
+
+def _unit_cost(action: Action, metric: Metric) -> Action:
+    return replace(action, cost=(1,)) if metric is Metric.LENGTH else action
+
+
+def _append_tasks(network: Network, names: Collection[str]) -> Network:
+    """Return `network` with the tasks `names` in a row after all others."""
+    size = len(network.subtasks)
+    first = [(place, size) for place in range(size) if names]
+    row = [(place, place + 1) for place in range(size, size + len(names) - 1)]
+    wishes = tuple([Subtask(Atom(name)) for name in names])
+    return replace(network, subtasks=(*network.subtasks, *wishes), ordering=(*network.ordering, *first, *row))
+
+
+def solve_with_wishes(problem: HtnProblem, options: SolveOptions, solve: Solve) -> Result | None:
+    """Compile soft goals and soft constraints to tasks that grant or forgo them, and let `solve` answer.
+
+    Returns None where there are no wishes.
+    """
+    if problem.classical.unknown or not problem.classical.wishes:
+        return None
+    return _HtnWishing(problem, compile_wishes(problem), options).answer(solve)
+
+
+def remove_wishes(plan: Plan, problem: HtnProblem) -> Plan:
+    """Return `plan` as one of `problem`: without the tasks and steps that settle wishes."""
+    own, tree = problem.classical.domain.actions, plan.tree
+    plain = replace(plan, steps=tuple([step for step in plan.steps if step.action in own]), problem=problem)
+    if tree is None:
+        return plain
+    kept = [place for place, node in enumerate(tree.nodes) if not node.task.predicate.startswith("@")]
+    return replace(plain, tree=tree.keep(kept))
+
+
+class _HtnWishing(WishSolver):
+    """Wishes of problems whose plans have a decomposition."""
+
+    def verdict(self, plan: Plan) -> Verdict:
+        """Return what the independent checker says about `plan`."""
+        return validate(self.problem, plan)
+
+
+def replace_classical(problem: HtnProblem, classical: Problem) -> HtnProblem:
+    """Return `problem` with `classical` as its classical part, which has placeholders, perhaps in another state.
+
+    Quantifiers in preconditions of methods then range over the objects that exist.
+    """
+    source = problem.classical
+    if not creates_objects(source.domain) or creates_objects(classical.domain):
+        return replace(problem, classical=classical)
+    types = TypeHierarchy(source.domain.types)
+    existing = object_creation.expand_in_order(source.domain).existing
+    guards = object_creation.Guards(existing, object_creation.created_types(source.domain.actions.values()), types)
+    methods = {
+        name: replace(each, precondition=guards.condition(each.precondition))
+        for name, each in problem.domain.methods.items()
+    }
+    facts = [Atom(existing, (each.name,)) for each in source.all_objects if types.is_a(each.types, guards.types)]
+    classical = replace(classical, initial=tuple(dict.fromkeys((*classical.initial, *facts))))
+    domain = replace(problem.domain, classical=classical.domain, methods=methods)
+    return replace(problem, domain=domain, classical=classical)
+
+
+def add_placeholders_of_steps(problem: HtnProblem, steps: Iterable[Step]) -> HtnProblem:
+    """Return `problem` with the objects that `steps` create as placeholders; as it is if no action creates objects."""
+    return replace_classical(problem, object_creation.for_steps(problem.classical, steps))
+
+
+def add_reachable_placeholders(problem: HtnProblem) -> HtnProblem:
+    """Return `problem` with enough placeholders for relaxed reachability; as it is if no action creates objects.
+
+    See `planner.compilations.creation_rounds.add_enough_placeholders`; methods are rules, too.
+    """
+    if not creates_objects(problem.classical.domain):
+        return problem
+    types = TypeHierarchy(problem.classical.domain.types)
+    scopes = [problem.parameters, *(each.parameters for each in problem.domain.methods.values())]
+    counts = {
+        kind: max(size, *(sum(types.is_a((kind,), each.types) for each in scope) for scope in scopes))
+        for kind, size in rule_sizes(problem.classical).items()
+    }
+    return replace_classical(problem, object_creation.add_placeholders(problem.classical, counts))
+
+
+def solve_with_creation(problem: HtnProblem, options: SolveOptions, solve: Solve) -> Result | None:
+    """Plan with placeholders for the objects that actions create, and let `solve` answer for each number of these.
+
+    OPTIMAL and UNSOLVABLE hold for any number of created objects. Returns None where no action creates objects.
+    """
+    if not creates_objects(problem.classical.domain):
+        return None
+    return _HtnRounds(problem, options, solve).solve_within_limits()
+
+
+class _HtnRounds(CreationRounds):
+    """Rounds with ever more placeholders for hierarchical problems."""
+
+    def find_creations(self) -> list[Creation]:
+        """Return what the actions create which the tasks may lead to."""
+        actions = self._problem.classical.domain.actions
+        return creations_of([actions[name] for name in _reachable_actions(self._problem)], self._problem.classical)
+
+    def count_fewest_steps(self) -> int:
+        """Return the least number of creating steps of one kind in every plan: 0, as tasks do not tell."""
+        return 0
+
+    def add_placeholders(self, counts: Mapping[str, int]) -> HtnProblem:
+        """Return the problem with so many placeholders of each type."""
+        return replace_classical(
+            self._problem, object_creation.compile_object_creation(self._problem.classical, counts).problem
+        )
+
+    def check_plan(self, plan: Plan) -> Verdict:
+        """Return what the independent checker says about `plan`."""
+        return validate(self._problem, plan)
+
+    def is_proved(self, steps: int) -> bool:
+        """Return whether the tasks lead to nothing that creates, or cannot be done even with deletes ignored."""
+        from htn.explain.impossible_tasks import is_impossible
+
+        return not self._creations or (
+            steps == 1 and is_impossible(add_reachable_placeholders(self._problem), self._limits)
+        )
+
+
+def _reachable_actions(problem: HtnProblem) -> list[str]:
+    """Return the names of the actions that some decomposition of the initial tasks may contain."""
+    domain = problem.domain
+    found = dict.fromkeys([each.task.predicate for each in problem.network.subtasks])
+    open_names = list(found)
+    while open_names:
+        for method in domain.methods_for(open_names.pop()):
+            fresh = [each.task.predicate for each in method.network.subtasks if each.task.predicate not in found]
+            found.update(dict.fromkeys(fresh))
+            open_names += dict.fromkeys(fresh)
+    return [name for name in found if name in domain.classical.actions]
