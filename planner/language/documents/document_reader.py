@@ -1,4 +1,4 @@
-"""Read documents: from validated domain and problem documents to declarations, each at its place in the file."""
+"""Read YAML and JSON documents to domains and problems; each mistake has its place in the file."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
         DataDocument,
         DomainDocument,
         ProblemDocument,
-        WhenDocument,
     )
 
 
 def declarations_of(document: DomainDocument, place: Place) -> Declarations:
-    """Return the declarations of `document`; raises `DocumentError` at the first mistake."""
+    """Read the declarations of `document`; raises `DocumentError` at the first mistake."""
     resolution = resolution_of(document.resolution, place.within("resolution"))
     found = Declarations(document.domain, place.within("domain"), document.description, resolution)
     types = document.types if isinstance(document.types, dict) else {name: ["object"] for name in document.types}
@@ -76,7 +75,7 @@ def _declare_action(found: Declarations, name: str, action: ActionDocument, plac
     whens = action.when if isinstance(action.when, list) else [action.when]
     fields: Any = {
         **{field: getattr(action, field) for field in _PLAIN},
-        "when": [_when(when) for when in whens],
+        "when": [When(each.requires, each.provides, each.modifies, each.variables) for each in whens],
         "outcomes": [Outcome(each.probability, each.provides, each.modifies, each.name) for each in action.outcomes],
         "cases": [Case(tuple(each.arguments), each.risk, tuple(each.outcomes)) for each in action.cases],
     }
@@ -87,11 +86,7 @@ _PLAIN = (
     "requires", "provides", "modifies", "cost", "uses", "resolution", "after", "creates", "duration", "risk",
     "senses", "tags", "description", "similes", "examples",
 )  # fmt: skip
-"""Fields that declarations take as documents have them."""
-
-
-def _when(when: WhenDocument) -> When:
-    return When(when.requires, when.provides, when.modifies, when.variables)
+"""The fields that declarations accept as they stand in documents."""
 
 
 def _data_parameter(name: str, data: DataDocument, place: Place) -> DataParameter:
@@ -133,7 +128,7 @@ def problem_of(document: ProblemDocument, domain: DomainModel, place: Place) -> 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """What a file declares, in its order."""
+    """The domains and problems of a file, in its order."""
 
     domains: tuple[AnyDomain, ...] = ()
     problems: tuple[AnyProblem, ...] = ()
@@ -145,10 +140,10 @@ class Documents:
 
 
 def read_documents(source: str | Path, *, domain: AnyDomain | None = None) -> Documents:
-    """Return the domains and problems of a YAML or JSON file, or of a text that is one.
+    """Read the domains and problems of a YAML or JSON file, or of a text with its contents.
 
-    A text is told from a path by a line break or a brace. Problems whose domain is not in the same text are those of
-    `domain`. Those with tasks are hierarchical. Raises `DocumentError` with file, line and column.
+    A text, unlike a path, has a line break or a brace. Problems whose domain is not in the same text are those of
+    `domain`; those with tasks are hierarchical. Raises `DocumentError` with file, line and column.
     """
     with collector_paused():
         return _read(_documents(source), domain)

@@ -1,6 +1,6 @@
-"""Write domains and problems as documents that read back as the same.
+"""Write domains and problems as YAML and JSON documents; reading them gives equal domains and problems.
 
-Decimals are exact, short lists stand on one line, and texts have quotes where needed.
+Decimals are exact, short lists take one line, and texts have quotes only where needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from planner.language.declare.atom_syntax import is_atom_name
 from planner.language.declare.declared_names import name_parameters
 from planner.language.documents.document_conditions import Notation, write_constraint, write_default
 from planner.language.documents.schema import load_hierarchies
-from planner.model.actions import Action, Case, CostFunction, CostTerm, DataParameter, Outcome, When
+from planner.model.actions import Action, CostFunction, CostTerm, DataParameter, Outcome, When
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Predicate, refuse_unfinished
 from planner.model.formulas import TRUE, Atom, Object, Variable
 from planner.model.problem import Goal, Metric, Problem
@@ -31,7 +31,7 @@ _UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufff
 
 
 def to_yaml(documents: Iterable[dict[str, Any]]) -> str:
-    """Return `documents` as YAML 1.2."""
+    """Write `documents` as YAML 1.2."""
     return "---\n".join("".join(f"{line}\n" for line in _mapping(document, "")) for document in documents)
 
 
@@ -41,7 +41,7 @@ def _mapping(value: dict[str, Any], indent: str) -> Iterable[str]:
 
 
 def _entry(head: str, value: Any, indent: str) -> Iterable[str]:
-    """Yield the lines of `head`, which ends in a colon or is a dash, with its value."""
+    """Yield the lines of `head`, which ends in a colon or is a dash, and of its value."""
     flow = _flow(value)
     if not isinstance(value, dict | list) or not value or (len(head) + len(flow) < WIDTH and _is_short(value)):
         yield f"{head} {flow}"
@@ -94,7 +94,7 @@ def _number(value: Any) -> str:
 
 
 def to_json(value: Any, indent: str = "") -> str:
-    """Return `value` as JSON."""
+    """Write `value` as JSON."""
     inside = indent + "  "
     match value:
         case dict() if value:
@@ -112,22 +112,21 @@ def to_json(value: Any, indent: str = "") -> str:
 
 
 def write_yaml(item: AnyDomain | AnyProblem, *, domain: bool = True) -> str:
-    """Return `item` as YAML 1.2: a problem after its domain, or without it where `domain` is false.
+    """Write `item` as YAML 1.2: a problem after its domain, or without it where `domain` is false.
 
-    Raises `UnsupportedError` for what only Python can hold: costs that it computes, and types of data without a name.
-    Handlers are left out.
+    Handlers are left out. Raises `UnsupportedError` for costs that Python computes, and types of data without a name.
     """
     return to_yaml(documents_of(item, domain=domain))
 
 
 def write_json(item: AnyDomain | AnyProblem, *, domain: bool = True) -> str:
-    """Return `item` as JSON: one object, or the list of domain and problem; see `write_yaml`."""
+    """Write `item` as JSON: one object, or the list of domain and problem; see `write_yaml`."""
     documents = documents_of(item, domain=domain)
     return to_json(documents if len(documents) > 1 else documents[0]) + "\n"
 
 
 def documents_of(item: AnyDomain | AnyProblem, *, domain: bool) -> list[dict[str, Any]]:
-    """Return `item` as plain data: mappings, lists, texts and numbers."""
+    """Convert `item` to plain data: mappings, lists, texts and numbers."""
     if isinstance(item, DomainModel):
         return [write_domain_document(item)]
     if not isinstance(item, Problem):
@@ -136,7 +135,7 @@ def documents_of(item: AnyDomain | AnyProblem, *, domain: bool) -> list[dict[str
 
 
 def write_domain_document(domain: DomainModel) -> dict[str, Any]:
-    """Return the document of `domain`."""
+    """Convert `domain` to a document."""
     refuse_unfinished(domain, "in a document", with_objects=True)
     constants = frozenset(each.name for each in domain.constants)
     for name in (*domain.predicates, *domain.functions, *domain.actions):
@@ -157,7 +156,7 @@ def write_domain_document(domain: DomainModel) -> dict[str, Any]:
 
 
 def write_problem_document(problem: Problem) -> dict[str, Any]:
-    """Return the document of `problem`, which names its domain."""
+    """Convert `problem` to a document, which names its domain."""
     write = Notation((), ())
     return without_defaults(
         {
@@ -222,7 +221,10 @@ def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
             "duration": action.duration,
             "risk": action.risk or None,
             "outcomes": [_outcome(each, after) for each in action.outcomes],
-            "cases": [_case(each) for each in action.cases],
+            "cases": [
+                without_defaults({"arguments": list(x.arguments), "risk": x.risk or None, "outcomes": list(x.outcomes)})
+                for x in action.cases
+            ],
             "senses": before.each(action.senses),
             "tags": sorted(action.tags),
             "similes": list(action.similes),
@@ -242,11 +244,6 @@ def _when(when: When, before: Notation, action: Action) -> dict[str, Any]:
             "modifies": inner.each(when.modifies),
         }
     )
-
-
-def _case(case: Case) -> dict[str, Any]:
-    found = {"arguments": list(case.arguments), "risk": case.risk or None, "outcomes": list(case.outcomes)}
-    return without_defaults(found)
 
 
 def _outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:
@@ -302,14 +299,14 @@ def _rule(axiom: Axiom, constants: frozenset[str]) -> dict[str, Any]:
 
 
 def _signature(parameters: tuple[Variable, ...]) -> Any:
-    """Return types alone where the parameters are named after them, else names and types."""
+    """Write types alone where the parameters have their default names, else names and types."""
     if parameters == name_parameters([each.types for each in parameters]):
         return [_one(each.types) for each in parameters]
     return write_variables_document(parameters)
 
 
 def write_variables_document(variables: tuple[Variable, ...]) -> dict[str, Any]:
-    """Return names and types."""
+    """Write names and types."""
     return {each.name.removeprefix("?"): _one(each.types) for each in variables}
 
 
@@ -322,7 +319,7 @@ def _one(types: tuple[str, ...]) -> Any:
 
 
 def without_defaults(document: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return `document` without what is empty; what is listed in `keep` only where it is None."""
+    """Drop empty values from `document`; those of the keys in `keep` only where they are None."""
     return {
         key: value
         for key, value in document.items()

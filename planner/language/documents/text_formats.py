@@ -1,8 +1,8 @@
-"""YAML 1.2 and JSON text to data, with the line and column of every key and value.
+"""Parse YAML 1.2 and JSON text to data, and find the line and column of every key and value.
 
-YAML is read event by event: nothing recurses, and bombs are refused. The core schema alone decides what a plain word
-is, so `yes`, `no`, `on` and `off` are texts. Keys are always texts. Numbers with a fraction are exact decimals, in JSON
-too. A place is a path of keys and indices, which becomes line and column when somebody asks.
+The YAML reader takes the events of a parser, does not recurse, and refuses expansion bombs. It follows the core schema,
+so `yes`, `no`, `on` and `off` are texts. Keys are always texts. Numbers with a fraction are exact decimals, in JSON
+too. A place is a path of keys and indices; its line and column are computed when an error needs them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Positions = Mapping[Path, tuple[int, int]]
 
 
 class Document:
-    """One document of a file: its data, and how to find where a part of it is written."""
+    """One document of a file: its data, and the function `locate` that finds the positions of its parts."""
 
     def __init__(self, data: Any, source: str, number: int, locate: Callable[[], Positions]) -> None:
         self.data = data
@@ -38,7 +38,7 @@ class Document:
         return self._locate()
 
     def location(self, path: Path) -> Location:
-        """Return where `path` leads, or the nearest part above it that has a place."""
+        """Return the place of `path`, or of the nearest part above it that has one."""
         full: Path = (self._number, *path)
         while full and full not in self._positions:
             full = full[:-1]
@@ -63,7 +63,7 @@ class DocumentPlace:
         return self.document.location(self.path)
 
     def error(self, message: str, hint: str | None = None) -> DocumentError:
-        """Return a `DocumentError` here."""
+        """Make a `DocumentError` at this place."""
         return DocumentError(message, self.location, hint)
 
     def within(self, *path: str | int) -> DocumentPlace:
@@ -72,9 +72,9 @@ class DocumentPlace:
 
 
 DEEPEST: Final = 50
-"""How deep lists and mappings may nest."""
+"""Most levels of lists and mappings."""
 LARGEST: Final = 5_000_000
-"""How many values a file may have once its aliases are expanded."""
+"""Most values of a file after expansion of its aliases."""
 LONGEST_NUMBER: Final = 60
 
 NO_CHARACTER: Final = "the text has half of a surrogate pair in it, which is no character"
@@ -88,7 +88,7 @@ _TAG: Final = "tag:yaml.org,2002:"
 
 
 def parse_yaml(text: str, source: str) -> list[Any]:
-    """Return the data of each document in `text`; raises `DocumentError` with line and column."""
+    """Parse the documents in `text`; raises `DocumentError` with line and column."""
     builder = _Builder(source)
     for event in _events(text, source):
         builder.take(event)
@@ -96,7 +96,7 @@ def parse_yaml(text: str, source: str) -> list[Any]:
 
 
 def yaml_positions(text: str, source: str) -> Positions:
-    """Return where each value of `text`, which `parse_yaml` has read, is written: that of its key in a mapping."""
+    """Find the position of each value of `text`, which `parse_yaml` has read; in a mapping, that of its key."""
     builder = _Builder(source, positions={})
     for event in _events(text, source):
         builder.take(event)
@@ -116,16 +116,13 @@ def _events(text: str, source: str) -> Iterator[Any]:
         place = Location(source, mark.line + 1, mark.column + 1) if mark else Location(source)
         raise DocumentError(f"this is no YAML: {error.problem or error.context}", place) from None
     except Exception as error:  # noqa: BLE001 - the scanner has more ways to stumble than it declares
-        raise DocumentError(f"this is no YAML: {_first_line(error)}", Location(source)) from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise DocumentError(f"this is no YAML: {reason}", Location(source)) from None
 
 
 @dataclass(slots=True)
 class _Frame:
-    """A list or mapping that is being filled."""
+    """An unfinished list or mapping."""
 
     value: Any
     anchor: str | None
@@ -136,7 +133,7 @@ class _Frame:
 
 
 class _Builder:
-    """Takes events and keeps the documents made so far, and positions where asked for them."""
+    """Builds documents from events, and records positions if given a table for them."""
 
     def __init__(self, source: str, positions: dict[Path, tuple[int, int]] | None = None) -> None:
         self.documents: list[Any] = []
@@ -146,7 +143,7 @@ class _Builder:
         self._anchors: dict[str, tuple[Any, int]] = {}
 
     def take(self, event: Any) -> None:
-        """Take the next event of the parser."""
+        """Process the next event of the parser."""
         kind = type(event).__name__
         if kind == "ScalarEvent":
             self._scalar(event)
@@ -168,7 +165,7 @@ class _Builder:
             self._key(frame, event)
         else:
             self._mark(event)
-            self._add(self._resolved(event), 1, event.anchor, event)
+            self._add(self._resolve(event), 1, event.anchor, event)
 
     def _key(self, frame: _Frame, event: Any) -> None:
         key, place = event.value, self._location(event)
@@ -229,8 +226,8 @@ class _Builder:
     def _location(self, event: Any) -> Location:
         return Location(self._source, event.start_mark.line + 1, event.start_mark.column + 1)
 
-    def _resolved(self, event: Any) -> Any:
-        """Return what a scalar stands for."""
+    def _resolve(self, event: Any) -> Any:
+        """Return the value of a scalar."""
         text, tag = event.value, event.tag
         if tag == _TAG + "str" or tag == "!" or (tag is None and event.style is not None):
             return text
@@ -277,20 +274,20 @@ _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse_json(text: str, source: str) -> list[Any]:
-    """Return the documents of `text`: one object, or a list of them; raises `DocumentError` with line and column."""
+    """Parse `text`, one object or a list of objects; raises `DocumentError` with line and column."""
     try:
         data = json.loads(
             text,
-            parse_float=_decimal,
-            parse_int=_integer,
+            parse_float=lambda literal: Decimal(_check_length(literal)),
+            parse_int=lambda literal: int(_check_length(literal)),
             parse_constant=_refuse_constant,
-            object_pairs_hook=_without_twins,
+            object_pairs_hook=_refuse_twins,
         )
     except json.JSONDecodeError as error:
         place = Location(source, error.lineno, error.colno)
         raise DocumentError(f"this is no JSON: {error.msg[:1].lower()}{error.msg[1:]}", place) from None
     except _TwinError:
-        raise _twin(text, source) from None
+        raise _make_twin_error(text, source) from None
     except _OutOfRangeError as error:
         offset = next((token.start() for token in _TOKEN.finditer(text) if token[0] == error.literal), 0)
         place = Location(source, *_position(offset, _line_starts(text)))
@@ -314,14 +311,14 @@ def _deepest(text: str) -> int:
 
 
 def _check_characters(text: str, source: str) -> None:
-    """Raise `DocumentError` at a text with half of a surrogate pair: nothing that names it could be written."""
+    """Raise `DocumentError` at a text with half of a surrogate pair: messages could not print it."""
     for token in _TOKEN.finditer(text):
         if token[0][0] == '"' and SURROGATE.search(json.loads(token[0], strict=False)):
             raise DocumentError(NO_CHARACTER, Location(source, *_position(token.start(), _line_starts(text))))
 
 
 def json_positions(text: str) -> Positions:
-    """Return where each value of `text`, which `parse_json` has read, is written: that of its key in an object."""
+    """Find the position of each value of `text`, which `parse_json` has read; in an object, that of its key."""
     found: dict[Path, tuple[int, int]] = {}
     lines = _line_starts(text)
     is_list = text.lstrip()[:1] == "["
@@ -364,22 +361,22 @@ class _TwinError(Exception):
 
 
 class _OutOfRangeError(Exception):
-    """A number that no plan needs, as the text writes it."""
+    """A number is too long or not finite; `literal` is its text."""
 
     def __init__(self, message: str, literal: str) -> None:
         super().__init__(message)
         self.literal = literal
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise _TwinError
     return found
 
 
-def _twin(text: str, source: str) -> DocumentError:
-    """Return the error for the first key that stands twice. A key's own value repeats its path, and comes next."""
+def _make_twin_error(text: str, source: str) -> DocumentError:
+    """Make the error for the first repeated key; the value after a key has the same path and does not count."""
     lines = _line_starts(text)
     seen: dict[Path, int] = {}
     for path, offset in _walk(text):
@@ -404,19 +401,10 @@ def _position(offset: int, lines: list[int]) -> tuple[int, int]:
     return line, offset - lines[line - 1] + 1
 
 
-def _decimal(text: str) -> Decimal:
-    _check_length(text)
-    return Decimal(text)
-
-
-def _integer(text: str) -> int:
-    _check_length(text)
-    return int(text)
-
-
-def _check_length(text: str) -> None:
-    if len(text) > LONGEST_NUMBER:
-        raise _OutOfRangeError(f"a number of {len(text)} characters is out of range", text)
+def _check_length(literal: str) -> str:
+    if len(literal) > LONGEST_NUMBER:
+        raise _OutOfRangeError(f"a number of {len(literal)} characters is out of range", literal)
+    return literal
 
 
 def _refuse_constant(name: str) -> NoReturn:

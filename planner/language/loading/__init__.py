@@ -1,1 +1,1 @@
-"""Loading."""
+"""Load domains and problems from files, folders and shipped domains."""

@@ -31,7 +31,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What it was asked for by."""
+        """The name that the user gave."""
 
     def domain(self) -> AnyDomain:
         """Return its domain; raises `InputError` where it has none, or more than one."""
@@ -64,7 +64,7 @@ PLUGIN_GROUP: Final = "forethought.sources"
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What files whose names end in `name` are read by: the module `value`."""
+    """The module `value`, which reads files whose names end in `name`."""
 
     name: str
     value: str
@@ -75,10 +75,9 @@ class Language:
 
 
 def find_languages() -> dict[str, Language]:
-    """Return the languages that installed distributions declare, by the endings of files' names.
+    """Find the languages that installed distributions declare, by the endings of files' names.
 
-    It is a millisecond's work to look into the files of the installers; to import `importlib.metadata`, which does it,
-    takes twenty.
+    Reading the metadata files takes a millisecond; importing `importlib.metadata`, which reads them too, takes twenty.
     """
     found: dict[str, Language] = {}
     for folder in sys.path:
@@ -92,7 +91,7 @@ def find_languages() -> dict[str, Language]:
 
 
 class OtherSource:
-    """A domain file in a language that another package reads; problems have files of their own."""
+    """A domain file in a language of another package; problems have files of their own."""
 
     def __init__(self, path: Path, language: Language) -> None:
         self._path = path
@@ -121,7 +120,7 @@ class OtherSource:
         return {}
 
     def read_problem(self, path: Path) -> OtherProblem:
-        """Return the problem in the file at `path`, which is in the language of the domain whatever it is called."""
+        """Read the problem in the file at `path`, whatever its name, in the language of the domain."""
         problem: OtherProblem = self._reader.read_problem(path, self._domain)
         return problem
 
@@ -211,9 +210,9 @@ def folder_files(folder: Path) -> tuple[Path | None, list[Path]]:
 
 
 def _may_hold_problem(path: Path) -> bool:
-    """Return whether `path` is in a planning language, or a document that has the key `problem`.
+    """Return whether `path` is in a planning language, or a document with the key `problem`.
 
-    Settings lie about in folders, too.
+    Other documents in a folder may be settings.
     """
     suffix = path.suffix.lower()
     if suffix not in DOCUMENTS:
@@ -227,13 +226,13 @@ def _may_hold_problem(path: Path) -> bool:
 
 
 def natural_sort_key(path: Path) -> list[tuple[int, str]]:
-    """Return a key that sorts `p2` before `p10`."""
+    """Make a key that sorts `p2` before `p10`."""
     parts = re.split(r"(\d+)", path.stem.lower())
     return [(int(part[:18]), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def read_problem_file(path: Path, domain: Source) -> AnyProblem:
-    """Return the one problem of a file that is no Python, for the domain of `domain`."""
+    """Read the one problem of a file that is no Python, for the domain of `domain`."""
     if isinstance(domain, FolderSource):
         domain = domain.domain_file
     suffix = path.suffix.lower()
@@ -241,23 +240,19 @@ def read_problem_file(path: Path, domain: Source) -> AnyProblem:
         return domain.read_problem(path)
     model = domain.domain()
     if suffix in DOCUMENTS:
-        return _documented(path, model)
+        return _read_document(path, model)
     if not isinstance(model, DomainModel) or (suffix not in KNOWN and suffix in find_languages()):
-        raise _of_another_kind(path, domain)
+        message = f"the problem is not in a language that goes with the domain of {domain.name}"
+        raise InputError(message, Location(str(path)), "give the domain and the problem in the same language")
     if suffix == ".pddl" or isinstance(domain, PddlSource):
         from planner.language.pddl import read_problem
 
         return read_problem(path, model)
-    return _documented(path, model)
+    return _read_document(path, model)
 
 
-def _of_another_kind(path: Path, domain: Source) -> InputError:
-    message = f"the problem is not in a language that goes with the domain of {domain.name}"
-    return InputError(message, Location(str(path)), "give the domain and the problem in the same language")
-
-
-def _documented(path: Path, domain: AnyDomain) -> AnyProblem:
-    """Return the one problem of a YAML or JSON file."""
+def _read_document(path: Path, domain: AnyDomain) -> AnyProblem:
+    """Read the one problem of a YAML or JSON file."""
     from planner.language.documents import read_documents
 
     found = read_documents(path, domain=domain).problems
@@ -271,7 +266,7 @@ def _documented(path: Path, domain: AnyDomain) -> AnyProblem:
 
 
 def check_domain(problem: AnyProblem, domain: AnyDomain, source: str) -> None:
-    """Refuse a problem that is not for `domain`, but for another that stands beside it in `source`."""
+    """Raise an error for a problem in `source` that is for another domain than `domain`."""
     own = problem.domain if isinstance(problem, Problem) else domain
     if own.name != domain.name:
         message = f"problem {problem.name!r} is for the domain {own.name!r}, not for {domain.name!r}"
@@ -283,38 +278,40 @@ _MANY: Final = 12
 
 
 def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None = None) -> AnyProblem:
-    """Return a problem, ready to be solved.
+    """Load a problem, ready to be solved.
 
     `domain` is a .py (or `file.py:name`), .yaml, .json, .pddl or .hddl file, a folder, or the name of a shipped domain.
-    `problem` is a file, or the name of one of the domain's own problems; without it the first of these is taken. What
-    has tasks, in HDDL, documents or Python, is a hierarchical problem, an `HtnProblem`.
-    Raises `InputError` for mistakes in what was given.
+    `problem` is a file, or the name of one of the domain's own problems; by default it is the first of these. A problem
+    with tasks, in HDDL, documents or Python, is an `HtnProblem`. Raises `InputError` for mistakes.
     """
     return load_from(open_source(_path(domain)), problem)
 
 
 def load_from(source: Source, problem: str | os.PathLike[str] | None = None) -> AnyProblem:
-    """Return a problem of what `source` gives; see `load`."""
+    """Load a problem from `source`; see `load`."""
     if problem is None:
-        return _first(source)
+        return _first_problem(source)
     wanted = _path(problem)
     if is_readable(wanted):
-        return _from_file(wanted, source)
+        return _load_file(wanted, source)
     own = source.problems()
     if wanted in own:
         return own[wanted]
     if Path(wanted).is_file():
-        return _from_file(wanted, source)
+        return _load_file(wanted, source)
     raise _unknown_problem(wanted, source, own)
 
 
 def is_readable(text: str) -> bool:
-    """Return whether the ending of a file's name tells that domains or problems are read from it."""
-    return _PYTHON.match(text) is not None or _is_known(Path(text).suffix.lower())
+    """Return whether the ending of a file's name is one of domains or problems."""
+    suffix = Path(text).suffix.lower()
+    if _PYTHON.match(text) is not None or suffix in KNOWN:
+        return True
+    return suffix != "" and suffix in find_languages()  # finding languages takes time, so that comes last
 
 
 def load_domain(domain: str | os.PathLike[str]) -> AnyDomain:
-    """Return the domain that a file, a folder or the name of a shipped domain gives; see `load`."""
+    """Load the domain of a file or folder, or a shipped domain; see `load`."""
     return open_source(_path(domain)).domain()
 
 
@@ -325,7 +322,7 @@ def _path(given: str | os.PathLike[str]) -> str:
 
 
 def open_source(text: str) -> Source:
-    """Return where domain and problems are read from; the text decides, and nothing is read yet."""
+    """Choose the source that `text` names, without reading it."""
     if not text:
         raise InputError("the name of the domain is empty", hint="'.' is the folder where you are")
     python = _PYTHON.match(text)
@@ -340,23 +337,18 @@ def open_source(text: str) -> Source:
     if suffix == ".pddl":
         return PddlSource(path)
     language = find_languages().get(suffix) if suffix else None
-    return OtherSource(path, language) if language else _named(text, path)
+    return OtherSource(path, language) if language else _open_by_name(text, path)
 
 
-def _is_known(suffix: str) -> bool:
-    """Return whether files with this ending are read: looking for other languages takes time, so that comes last."""
-    return suffix in KNOWN or (suffix != "" and suffix in find_languages())
-
-
-def _named(text: str, path: Path) -> Source:
-    """Return a shipped domain or a folder; a name of the former needs './' to mean the latter."""
+def _open_by_name(text: str, path: Path) -> Source:
+    """Open a shipped domain or a folder; a folder with the name of a shipped domain needs './' before it."""
     from planner.language.loading.python_files import ShippedSource, list_shipped_names
 
     names = list_shipped_names()
     if text in names:
         return ShippedSource(text)
     if path.is_dir():
-        return _folder(path)
+        return _open_folder(path)
     listed = f"the shipped domains are {', '.join(names)}" if names else "no domain is shipped with this installation"
     if path.exists():
         kinds = ", ".join(sorted(KNOWN.union(find_languages())))
@@ -367,8 +359,8 @@ def _named(text: str, path: Path) -> Source:
     raise InputError(f"there is no file, folder or shipped domain {text!r}", hint=hint)
 
 
-def _folder(folder: Path) -> Source:
-    """Return the Python package that `folder` is, if it gives problems, or else the files in it."""
+def _open_folder(folder: Path) -> Source:
+    """Open the Python package that `folder` is, if it has problems, or else the files in it."""
     package = folder / "__init__.py"
     domain, files = folder_files(folder)
     if package.is_file():
@@ -381,15 +373,15 @@ def _folder(folder: Path) -> Source:
     raise InputError("the folder has no domain", Location(str(folder)), hint)
 
 
-def _from_file(text: str, source: Source) -> AnyProblem:
+def _load_file(text: str, source: Source) -> AnyProblem:
     if not _PYTHON.match(text):
         return read_problem_file(Path(text), source)
-    problem = _first(open_source(text))
+    problem = _first_problem(open_source(text))
     check_domain(problem, source.domain(), text)
     return problem
 
 
-def _first(source: Source) -> AnyProblem:
+def _first_problem(source: Source) -> AnyProblem:
     problems = source.problems()
     for name in problems:
         return problems[name]

@@ -1,4 +1,4 @@
-"""Load Python files, which are executed and searched for domains and problems, and domains that distributions ship.
+"""Load domains and problems from Python files, which are executed, and domains that distributions ship.
 
 An entry point of the group `forethought.domains` leads to a module with `domain()` (a `Domain` or `DomainModel`) and
 `problems()` (a mapping from names to problems, made when looked up).
@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TypeVar
@@ -37,11 +37,11 @@ class PythonSource:
 
     @cached_property
     def _left(self) -> dict[str, Any]:
-        """What the file leaves behind, by name."""
+        """The values that the file defines, by name."""
         return vars(execute_file(self._path))
 
     def values(self, kind: type[Value]) -> list[Value]:
-        """Return the values of a type that the file leaves behind, each once."""
+        """Return the values of a type that the file defines, each once."""
         return list({id(value): value for value in self._left.values() if isinstance(value, kind)}.values())
 
     @cached_property
@@ -63,7 +63,7 @@ class PythonSource:
 
     @cached_property
     def _problems(self) -> dict[str, AnyProblem]:
-        """Problems under the names that they have, or those of their variables where names repeat."""
+        """Problems by their names, or by those of their variables where names repeat."""
         found: dict[str, AnyProblem] = {}
         for variable, value in self._names.items():
             if (isinstance(value, Problem) or is_other_problem(value)) and not any(
@@ -73,13 +73,14 @@ class PythonSource:
         return found
 
     def domain(self) -> AnyDomain:
-        """Return the one domain of the file: one declared in Python, a finished model, or that of its problems.
+        """Return the one domain of the file: a declared one, a model, or that of its problems.
 
-        Of other kinds than the classical one come first: what they are declared on may stand beside them.
+        Domains of other kinds than the classical one come first: their classical parts may stand beside them.
         """
-        found = {name: value for name, value in self._names.items() if _is_of_another_kind(value)} or {
-            name: value for name, value in self._names.items() if isinstance(value, Domain | DomainModel)
-        }
+        values = self._names.items()
+        found: dict[str, Any]
+        found = {name: value for name, value in values if isinstance(value, Declarer) or is_other_domain(value)}
+        found = found or {name: value for name, value in values if isinstance(value, Domain | DomainModel)}
         distinct = {id(value): name for name, value in reversed(found.items())}
         if not found and "domain" in self._names:
             value = self._called(self._names["domain"])
@@ -105,12 +106,8 @@ class PythonSource:
         return found if isinstance(found, Mapping) else {}
 
 
-def _is_of_another_kind(value: object) -> bool:
-    return isinstance(value, Declarer) or is_other_domain(value)
-
-
 def model_of(value: Any, name: str) -> AnyDomain:
-    """Return the model of what should be a domain."""
+    """Return the model of `value`, which should be a domain; messages call it `name`."""
     found: AnyDomain
     if isinstance(value, Domain | Declarer):
         return value.model
@@ -124,9 +121,9 @@ def model_of(value: Any, name: str) -> AnyDomain:
 
 
 def execute_file(path: Path) -> ModuleType:
-    """Return the module that the file at `path` is, executed anew; a mistake in it is an `InputError` at its line.
+    """Execute the file at `path` as a new module; a mistake in it is an `InputError` at its line.
 
-    What the file prints goes to stderr: stdout is for results.
+    The output of the file goes to stderr, since stdout is for results.
     """
     if path.name == "__init__.py":
         return _import_package(path)
@@ -141,7 +138,7 @@ def execute_file(path: Path) -> ModuleType:
 
 
 def _module_name(path: Path) -> str:
-    """Return a name for the module of a file, which no other module has."""
+    """Make a unique name for the module of a file."""
     return f"forethought_file_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
 
 
@@ -158,7 +155,7 @@ def _import_package(path: Path) -> ModuleType:
 
 @contextmanager
 def _importable(folder: Path) -> Iterator[None]:
-    """Let the file import its neighbours while it is executed, as Python itself does."""
+    """Let the file import its neighbours during execution, as Python itself does."""
     entry = str(folder.resolve())
     sys.path.insert(0, entry)
     try:
@@ -170,7 +167,7 @@ def _importable(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def report_as_input_error(path: Path) -> Iterator[None]:
-    """Turn whatever the user's file raises into an `InputError` at the line of the file."""
+    """Turn any exception of the user's file into an `InputError` at its line there."""
     try:
         yield
     except (ForethoughtError, MemoryError):
@@ -179,8 +176,9 @@ def report_as_input_error(path: Path) -> Iterator[None]:
         place = Location(error.filename or str(path), error.lineno, error.offset)
         raise DeclarationError(f"this is no Python: {error.msg}", place) from None
     except (Exception, SystemExit) as error:
-        place = _place(error, path)
-        raise DeclarationError(f"the file raises {_described(error)}", place) from error
+        text, kind = str(error), type(error).__name__
+        described = f"{kind}: {text}" if text else kind
+        raise DeclarationError(f"the file raises {described}", _place(error, path)) from error
 
 
 def _place(error: BaseException, path: Path) -> Location:
@@ -190,11 +188,6 @@ def _place(error: BaseException, path: Path) -> Location:
         if frame.filename == str(path) or Path(frame.filename) == path.resolve()
     ]
     return Location(str(path), lines[-1] if lines else None)
-
-
-def _described(error: BaseException) -> str:
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 GROUP: Final = "forethought.domains"
@@ -217,7 +210,12 @@ class ShippedSource:
         if len(entries) > 1:
             places = " and ".join(sorted(entries))
             raise InputError(f"the domain name {self.name!r} is ambiguous: it leads to {places}")
-        return _loaded(*entries.values())
+        (entry,) = entries.values()
+        try:
+            return entry.load()
+        except (ImportError, AttributeError) as error:
+            message = f"the shipped domain {entry.name!r} cannot be imported from {entry.value}: {error}"
+            raise InputError(message) from error
 
     def domain(self) -> AnyDomain:
         """Return the domain."""
@@ -234,16 +232,5 @@ class ShippedSource:
         function = getattr(self._module, name, None)
         if not callable(function):
             raise InputError(f"the shipped domain {self.name!r} has no function {name}()")
-        with report_as_input_error(_file(self._module)):
+        with report_as_input_error(Path(str(getattr(self._module, "__file__", None) or self._module))):
             return function()
-
-
-def _loaded(entry: EntryPoint) -> Any:
-    try:
-        return entry.load()
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"the shipped domain {entry.name!r} cannot be imported from {entry.value}: {error}") from error
-
-
-def _file(module: Any) -> Path:
-    return Path(str(getattr(module, "__file__", None) or module))

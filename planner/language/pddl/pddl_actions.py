@@ -34,33 +34,28 @@ if TYPE_CHECKING:
 
 TOTAL_COST: Final = "total-cost"
 _CHANCES: Final = frozenset({"oneof", "probabilistic"})
-"""Effects of which one of several comes about."""
+"""Effects with alternative outcomes."""
 
 
 @dataclass(slots=True)
 class Effects:
-    """What the effects of one action come to, in the order in which they are written."""
+    """The effects of one action, in the order of the file."""
 
     provides: list[Literal] = field(default_factory=list)
     when: list[_Branch] = field(default_factory=list)
     cost: list[CostTerm] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
-    """For each effect of which one of several comes about, these."""
+    """The alternatives of each effect with several outcomes."""
 
     def conditional(self) -> tuple[When, ...]:
         """Return the conditional and universal effects that have any literal."""
-        return tuple(
-            [
-                When(conjunction(branch.conditions), tuple(branch.literals), (), branch.variables)
-                for branch in self.when
-                if branch.literals
-            ]
-        )
+        branches = [each for each in self.when if each.literals]
+        return tuple([When(conjunction(x.conditions), tuple(x.literals), (), x.variables) for x in branches])
 
 
 @dataclass(slots=True)
 class _Branch:
-    """Literals under conditions, for all objects of variables; the outermost has neither."""
+    """Literals under `conditions`, for all objects of `variables`; the outermost branch has neither."""
 
     literals: list[Literal]
     conditions: tuple[Formula, ...] = ()
@@ -69,7 +64,7 @@ class _Branch:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the effects of one action; `derived` are the predicates that no effect may write."""
+    """Reads the effects of one action; no effect may write a predicate of `derived`."""
 
     words: Vocabulary
     derived: frozenset[str]
@@ -95,7 +90,7 @@ class _Reader:
             branch.literals.append(self._atom(tree, scope))
 
     def _chance(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
-        """Read an effect of several of which one comes about: `(oneof a b)`, `(probabilistic 0.3 a 0.7 b)`."""
+        """Read an effect with several outcomes: `(oneof a b)`, `(probabilistic 0.3 a 0.7 b)`."""
         from planner.language.pddl import uncertain_effects
 
         is_weighed = tree[0] == "probabilistic"
@@ -112,13 +107,12 @@ class _Reader:
             raise refuse_construct(self.words.source, syntax.MANY_OUTCOMES, tree)
 
     def _option(self, tree: Tree, index: int, scope: Scope, branch: _Branch) -> tuple[list[Part], list[Choice]]:
-        """Return what the effect at item `index` of `tree` comes to where `branch` does."""
+        """Read the effect at item `index` of `tree`, which stands in `branch`."""
         inner = Effects()
         start = _Branch([], branch.conditions, branch.variables) if branch.conditions or branch.variables else None
         inner.when += [start] if start else []
-        _Reader(self.words, self.derived, inner).read(
-            self._effect(tree, index), scope, start or _Branch(inner.provides)
-        )
+        reader = _Reader(self.words, self.derived, inner)
+        reader.read(self._effect(tree, index), scope, start or _Branch(inner.provides))
         written = [_Branch(inner.provides), *inner.when]
         if inner.cost:
             raise refuse_construct(self.words.source, syntax.COST_OF_OUTCOME, tree)
@@ -130,7 +124,7 @@ class _Reader:
         return parts, inner.choices
 
     def _retracted(self, branch: _Branch, tree: Tree) -> Iterator[Literal]:
-        """Yield the universal deletes of `branch` with open arguments; raises where it says anything else of all."""
+        """Yield the universal deletes of `branch` with open arguments; raises for other universal effects."""
         types = {variable.name: variable.types for variable in branch.variables}
         for literal in branch.literals:
             atom = literal.part if isinstance(literal, Not) else None
@@ -139,7 +133,7 @@ class _Reader:
             yield Not(atom.substitute(dict.fromkeys(types, OPEN)))
 
     def _covers_all(self, atom: Atom, types: Mapping[str, tuple[str, ...]]) -> bool:
-        """Return whether `atom` is any fact of its pattern: its variables of `types` stand for all that there are."""
+        """Return whether `atom` with variables of `types` covers all facts of its pattern."""
         declared = self.words.predicates.get(atom.predicate)
         if declared is None or any(atom.args.count(name) != 1 for name in types):
             return False
@@ -208,7 +202,7 @@ class _Reader:
         self.found.cost.extend(self._terms(tree, 2, scope))
 
     def _terms(self, tree: Tree, index: int, scope: Scope) -> list[CostTerm]:
-        """Return the terms that are summed in item `index` of `tree`."""
+        """Read the terms of the sum at item `index` of `tree`."""
         item = tree[index]
         if isinstance(item, str):
             if is_number(item):
@@ -226,7 +220,7 @@ class _Reader:
 
 
 def read_effects(tree: Tree, words: Vocabulary, scope: Scope, derived: frozenset[str]) -> Effects:
-    """Return what the effect `tree` says, nested conditions and quantifiers joined.
+    """Read the effect `tree`, and join nested conditions and quantifiers.
 
     Raises `PddlError` for what is no effect, `UnsupportedError` for effects beyond the ADL level and action costs.
     """
@@ -246,7 +240,7 @@ _KEYWORDS: Final = frozenset(_READERS) | frozenset(syntax.EFFECTS) | _CHANCES
 
 
 def read_objects(section: Tree, types: Types, known: Mapping[str, Object]) -> dict[str, Object]:
-    """Return the objects that `section` declares; one that it or `known` has already is of both types."""
+    """Read the objects that `section` declares; one that is declared twice, or is in `known`, has both types."""
     found: dict[str, Object] = {}
     for name, kinds, index in read_typed_list(types.source, section, 1, "an object"):
         types.check(kinds, section, index)
@@ -262,7 +256,7 @@ def read_objects(section: Tree, types: Types, known: Mapping[str, Object]) -> di
 
 
 def read_predicates(sections: list[Tree], types: Types) -> dict[str, Predicate]:
-    """Return the predicates that `sections` declare; `=` is known anyway."""
+    """Read the predicates that `sections` declare; `=` is built in."""
     found: dict[str, Predicate] = {}
     for section in sections:
         for index in range(1, len(section)):
@@ -274,7 +268,7 @@ def read_predicates(sections: list[Tree], types: Types) -> dict[str, Predicate]:
 
 
 def read_functions(sections: list[Tree], types: Types) -> dict[str, Function]:
-    """Return the functions that `sections` declare; `total-cost` is the sum of costs, and none of them."""
+    """Read the functions that `sections` declare, except `total-cost`, the sum of costs."""
     found: dict[str, Function] = {}
     for section in sections:
         for index in _function_heads(types.source, section):
@@ -286,7 +280,7 @@ def read_functions(sections: list[Tree], types: Types) -> dict[str, Function]:
 
 
 def _function_heads(source: Source, section: Tree) -> Iterator[int]:
-    """Yield where functions are declared in `section`: all items but `- number`."""
+    """Yield the indices of declarations of functions in `section`: all items except `- number`."""
     items = iter(range(1, len(section)))
     for index in items:
         if section[index] != "-":
@@ -310,7 +304,7 @@ def _check_same(
 def read_head(
     types: Types, section: Tree, index: int, what: str, *, twice: bool = True
 ) -> tuple[str, tuple[Variable, ...]]:
-    """Return the name and the parameters at item `index` of `section`; their names may repeat where `twice`."""
+    """Read the name and parameters at item `index` of `section`; where `twice`, names of parameters may repeat."""
     tree = subtree(types.source, section, index, what)
     if not tree or not isinstance(tree[0], str) or tree[0][0] in "?:":
         raise types.source.error(f"found {quote(tree)}, expected {what} with its parameters", section, index)
@@ -327,9 +321,9 @@ _WITHOUT_MEANING: Final = frozenset({":comment", ":documentation", ":name"})
 
 
 def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple[list[Action], tuple[Stated, ...]]:
-    """Return the action that the section `tree` declares, and the preferences of its precondition.
+    """Read the action that the section `tree` declares, and the preferences of its precondition.
 
-    Where outcomes have conditions, there is a version of it for each case, all of one name. No effect of it may write a
+    Where outcomes have conditions, the action has a version for each case, all of one name. No effect may write a
     predicate of `derived`. `:vars` of PDDL 1.2 are parameters like the others.
     """
     source = words.source
@@ -341,7 +335,7 @@ def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple
     if len(scope) < len(declared):
         raise source.error("a variable of ':vars' is a parameter already", parts[":vars"], None, "rename one")
     precondition, effect = parts.get(":precondition"), parts.get(":effect")
-    requires, preferences = _precondition(precondition or [], words, scope, name)
+    requires, preferences = _split_precondition(precondition or [], words, scope, name)
     effects = Effects() if effect is None else read_effects(effect, words, scope, derived)
     when, cost = effects.conditional(), tuple(effects.cost)
     action = Action(name, tuple(declared), requires, tuple(effects.provides), when=when, cost=cost)
@@ -351,20 +345,19 @@ def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple
 
     if len(uncertain_effects.conditions_of(effects.choices)) > uncertain_effects.MOST_CONDITIONS:
         raise refuse_construct(source, syntax.MANY_CONDITIONS, tree)
-    return [
-        _version(action, *each) for each in uncertain_effects.enumerate_versions(action.provides, effects.choices)
-    ], preferences
+    versions = uncertain_effects.enumerate_versions(action.provides, effects.choices)
+    return [_make_version(action, *each) for each in versions], preferences
 
 
-def _version(action: Action, demand: Formula, outcomes: tuple[Outcome, ...]) -> Action:
-    """Return `action` where `demand` holds, of which these `outcomes` may come."""
+def _make_version(action: Action, demand: Formula, outcomes: tuple[Outcome, ...]) -> Action:
+    """Make the version of `action` that applies where `demand` holds, with these `outcomes`."""
     requires = action.requires if demand == TRUE else conjunction([action.requires, demand])
     several = outcomes if len(outcomes) > 1 else ()
     intended = outcomes[0]
     return replace(action, requires=requires, provides=intended.provides, modifies=intended.modifies, outcomes=several)
 
 
-def _precondition(tree: Tree, words: Vocabulary, scope: Scope, name: str) -> tuple[Formula, tuple[Stated, ...]]:
+def _split_precondition(tree: Tree, words: Vocabulary, scope: Scope, name: str) -> tuple[Formula, tuple[Stated, ...]]:
     if not has_preferences(tree, words):
         return read_condition(tree, words, scope), ()
     hard, preferences = read_precondition(tree, words, scope)
@@ -374,7 +367,7 @@ def _precondition(tree: Tree, words: Vocabulary, scope: Scope, name: str) -> tup
 
 
 def derived_name(tree: Tree) -> str:
-    """Return the predicate that the section `tree` derives, or "" where it is not well-formed."""
+    """Return the predicate that the section `tree` derives, or "" where the section is malformed."""
     match tree:
         case [_, [str(name), *_], *_]:
             return name
@@ -383,7 +376,7 @@ def derived_name(tree: Tree) -> str:
 
 
 def read_axiom(tree: Tree, words: Vocabulary) -> Axiom:
-    """Return the rule in the section `tree`: `(:derived (predicate variables…) condition)`."""
+    """Read the axiom in the section `tree`: `(:derived (predicate variables…) condition)`."""
     name, variables = read_head(words.types, tree, 1, "a derived predicate", twice=True)
     words.owner = f"derived {name}"
     words.check_predicate(name, len(variables), tree[1])
@@ -391,11 +384,11 @@ def read_axiom(tree: Tree, words: Vocabulary) -> Axiom:
     check_length(words.source, tree, 3, f"the rule for {quote(name)}")
     scope, _ = extend_scope({}, variables)
     written = read_condition(condition, words, scope)
-    return Axiom(name, variables, conjunction([written, *_same(words, tree, variables)]))
+    return Axiom(name, variables, conjunction([written, *_equate_repeated(words, tree, variables)]))
 
 
-def _same(words: Vocabulary, tree: Tree, variables: tuple[Variable, ...]) -> list[Equals]:
-    """Return that variables of a head are the same which it names twice, and the model has once each."""
+def _equate_repeated(words: Vocabulary, tree: Tree, variables: tuple[Variable, ...]) -> list[Equals]:
+    """Equate the variables that a head names twice, since variables of the model are distinct."""
     named = {each for each in tree[1] if isinstance(each, str)}
     found = []
     for variable in variables:

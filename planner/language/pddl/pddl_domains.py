@@ -1,4 +1,4 @@
-"""Domain files: sections to the domain of the model."""
+"""Read domain files."""
 
 from __future__ import annotations
 
@@ -24,19 +24,11 @@ from planner.model import Action, DomainModel, Object
 from planner.model.actions import Stated
 from planner.model.domain import Unfinished
 
-SECTIONS: Final = (
-    ":requirements",
-    ":types",
-    ":constants",
-    ":predicates",
-    ":functions",
-    ":action",
-    ":derived",
-    ":constraints",
-)
+_DECLARED: Final = (":requirements", ":types", ":constants", ":predicates", ":functions")
+SECTIONS: Final = (*_DECLARED, ":action", ":derived", ":constraints")
 WITHOUT_MEANING: Final = frozenset({":invariant", ":irrelevant", ":replaceable", ":extends", ":domain-variables"})
-"""Sections that say nothing about which plans there are: they restate what follows from the actions (DKEL), or belong
-to languages before PDDL 2.1."""
+"""Sections without influence on plans: they restate consequences of the actions (DKEL), or belong to languages before
+PDDL 2.1."""
 
 
 def read_domain(path: str | os.PathLike[str]) -> DomainModel:
@@ -46,11 +38,10 @@ def read_domain(path: str | os.PathLike[str]) -> DomainModel:
 
 @collector_paused()
 def parse_domain(text: str, source: str = "<string>") -> DomainModel:
-    """Return the domain that `text` defines; `source` names it in messages. All names become lower-case.
+    """Parse the domain in `text`; `source` names it in messages. All names become lower-case.
 
-    An action costs the sum of its increases of `(total-cost)`, nothing where there is none; the problem's metric says
-    whether costs count. What `:requirements` says changes nothing. Predicates and functions are declared by their first
-    use where their section is missing.
+    An action costs the sum of its increases of `(total-cost)`; the problem's metric says whether costs count.
+    `:requirements` has no influence. Where the section of predicates or functions is missing, first uses declare them.
 
     Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
     """
@@ -59,9 +50,9 @@ def parse_domain(text: str, source: str = "<string>") -> DomainModel:
 
 
 def build_domain(definition: Definition, *, last_counts: bool = False) -> tuple[DomainModel, Vocabulary]:
-    """Return the domain that the sections of `definition` declare, and what conditions over it may name.
+    """Build the domain from the sections of `definition`; return it and the vocabulary of its conditions.
 
-    Sections of other kinds are left alone. Of several actions of one name, each is kept, or only the last where
+    Sections of other kinds are ignored. Of several actions of one name all are kept, or only the last where
     `last_counts`.
     """
     types = Types(definition.source, read_types(definition.source, definition.all(":types")))
@@ -80,7 +71,7 @@ def build_domain(definition: Definition, *, last_counts: bool = False) -> tuple[
 
 
 def with_undeclared(domain: DomainModel, words: Vocabulary) -> DomainModel:
-    """Return `domain` with the objects that `words` found to be named and not declared."""
+    """Add the objects to `domain` that `words` has seen and that are not declared."""
     if not words.undeclared:
         return domain
     undeclared = {name: tuple(found) for name, found in words.undeclared.items()}
@@ -110,7 +101,7 @@ def _vocabulary(definition: Definition, types: Types, constants: dict[str, Objec
 def _actions(
     definition: Definition, words: Vocabulary, *, last_counts: bool
 ) -> tuple[dict[str, Action], dict[str, tuple[Stated, ...]], dict[str, str]]:
-    """Return the actions by name, the preferences of their preconditions, and which are versions of which."""
+    """Read the actions by name, the preferences of their preconditions, and which actions are versions of which."""
     derived = frozenset(map(derived_name, definition.all(":derived")))
     found: dict[str, Action] = {}
     preferences: dict[str, tuple[Stated, ...]] = {}

@@ -1,6 +1,6 @@
-"""Read problem files: objects, initial states, goals and metrics, with what the domain file leaves to the problem.
+"""Read problem files: objects, initial states, goals and metrics, and complete the domain with them.
 
-Initial states are by far the longest part of most files, so facts are checked by the column.
+Initial states are by far the longest part of most files, so the reader checks facts by column.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from planner.language.pddl.syntax import (
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import Action, Constraint, Stated
 from planner.model.domain import DomainModel, Unfinished
-from planner.model.formulas import And, Atom, Formula, Not, Number, Object, Variable, conjunction, exact_number
+from planner.model.formulas import And, Atom, Formula, Not, Number, Object, conjunction, exact_number
 from planner.model.problem import Goal, Metric, Problem, SoftGoal, seal
 
 MOST_PREFERENCES: Final = 6
-"""Counted preferences of one action: each doubles the number of actions that stand for it."""
+"""Most counted preferences of one action; each doubles the number of its versions."""
 
 
 def with_constants(domain: DomainModel, types: Types, known: Mapping[str, Object]) -> DomainModel:
-    """Return `domain` with those of the objects `known` as constants that it names without declaring them.
+    """Make constants of the objects that `domain` names without declaring them; `known` are the declared objects.
 
     Raises `PddlError` where there is no such object, or it is of another type than where it is named.
     """
@@ -68,9 +68,9 @@ def with_constants(domain: DomainModel, types: Types, known: Mapping[str, Object
 
 
 def with_counted_preferences(domain: DomainModel, worth: Mapping[str, Number], words: Vocabulary) -> DomainModel:
-    """Return `domain` with an action for each set of preferences that a step may break, at the price that it pays.
+    """Add a version of each action for each set of preferences that a step may break, at its additional cost.
 
-    Preferences that the metric does not count are left out. Plans call all these actions by the name of the file's.
+    Preferences that the metric does not count are left out. Plans use the name of the file's action for all versions.
     """
     actions: dict[str, Action] = {}
     versions = dict(domain.versions)
@@ -87,40 +87,29 @@ def with_counted_preferences(domain: DomainModel, worth: Mapping[str, Number], w
 def _versions(
     action: Action, preferences: list[Stated], worth: Mapping[str, Number], taken: set[str]
 ) -> Iterable[Action]:
-    """Yield `action` for each set of `preferences` that its steps may break, the empty set first."""
+    """Yield a version of `action` for each set of `preferences` that its steps may break, the empty set first."""
     if len(preferences) > MOST_PREFERENCES:
         construct = f"{len(preferences)} counted preferences in the precondition of '{action.name}'"
         raise UnsupportedError(construct, f"at most {MOST_PREFERENCES} are counted")
     for broken in itertools.product((False, True), repeat=len(preferences)):
-        pairs = list(zip(preferences, broken, strict=True))
-        requires = [_as_demanded(each.wanted, is_broken=is_broken) for each, is_broken in pairs]
-        names = [each.preference for each, is_broken in pairs if is_broken]
-        yield replace(
-            action,
-            name=_name(action.name, names, taken) if names else action.name,
-            requires=conjunction([action.requires, *requires]) if requires else action.requires,
-            cost=(*action.cost, *(worth[name] for name in names)),
-        )
-
-
-def _as_demanded(wanted: Formula | Constraint, *, is_broken: bool) -> Formula:
-    assert not isinstance(wanted, Constraint)
-    return Not(wanted) if is_broken else wanted
-
-
-def _name(action: str, preferences: list[str], taken: set[str]) -> str:
-    """Return a new name for `action` where it breaks `preferences`, and add it to `taken`."""
-    return choose_free_name(f"{action}-without-{'-'.join(preferences)}", taken)
+        requires: list[Formula] = [action.requires]
+        names = []
+        for each, is_broken in zip(preferences, broken, strict=True):
+            assert not isinstance(each.wanted, Constraint)
+            requires.append(Not(each.wanted) if is_broken else each.wanted)
+            names += [each.preference] if is_broken else []
+        name = choose_free_name(f"{action.name}-without-{'-'.join(names)}", taken) if names else action.name
+        cost = (*action.cost, *(worth[each] for each in names))
+        yield replace(action, name=name, requires=conjunction(requires), cost=cost)
 
 
 def read_initial(
     sections: list[Tree], words: Vocabulary, derived: frozenset[str]
 ) -> tuple[tuple[Atom, ...], dict[Atom, Number], tuple[Atom, ...]]:
-    """Return the facts of the `:init` sections, each once and in their order, and the values of the functions.
+    """Read the `:init` sections: their facts, each once and in order, and the values of functions.
 
-    The last are facts and functions of which the domain knows nothing, unless a name near theirs is declared.
-
-    `(not …)` says what is so anyway, unless the fact is stated as well: that is an error.
+    The third result are facts whose predicates the domain does not have, if it has no similar names. `(not …)` changes
+    nothing, but is an error where the fact is stated as well.
     """
     reader = _Reader(words, derived)
     for section in sections:
@@ -141,7 +130,7 @@ class _Reader:
         self._no_facts: set[int] = set()
 
     def read(self, section: Tree) -> None:
-        """Take what `section` states; its facts are left in their order for `facts`."""
+        """Read the entries of `section`; `facts` collects its facts later, in their order."""
         by_predicate = self._by_predicate
         for index in range(1, len(section)):
             entry = section[index]
@@ -150,12 +139,12 @@ class _Reader:
             except (KeyError, TypeError, IndexError):
                 rows = None
             if rows is None or entry.__class__ is str:
-                self._other(section, index)
+                self._read_other(section, index)
             else:
                 rows.append(entry)
 
     def facts(self, sections: list[Tree]) -> tuple[Atom, ...]:
-        """Check the facts that were read and return them."""
+        """Check and return the facts."""
         for name, rows in self._by_predicate.items():
             if rows:
                 self._check_columns(name, rows)
@@ -168,14 +157,15 @@ class _Reader:
         return tuple([Atom(row[0], row[1:]) for row in unique])
 
     def _check_columns(self, name: str, rows: list[Tree]) -> None:
-        """Raise where one of `rows`, all of predicate `name`, has arguments that do not fit."""
+        """Raise an error where one of `rows`, all of predicate `name`, has arguments of wrong number or type."""
         parameters = self._words.predicates[name].parameters
         if name in self._derived:
             message = f"the derived predicate {quote(name)} is in the initial state"
             raise self._words.source.error(message, rows[0], None, "state what it is derived from")
         try:
             columns = list(zip(*rows, strict=True))[1:]
-            if len(columns) == len(parameters) and all(map(self._fits, columns, parameters)):
+            extents = [self._words.extent(parameter.types) for parameter in parameters]
+            if len(columns) == len(parameters) and all(map(set.issuperset, extents, columns)):
                 return
         except (TypeError, ValueError):
             pass
@@ -183,18 +173,15 @@ class _Reader:
             self._refuse(row)
             self._words.atom(row, {})
 
-    def _fits(self, column: tuple[str, ...], parameter: Variable) -> bool:
-        return self._words.extent(parameter.types).issuperset(column)
-
-    def _other(self, section: Tree, index: int) -> None:
-        """Take an entry that is no atom of a declared predicate, or raise."""
+    def _read_other(self, section: Tree, index: int) -> None:
+        """Read an entry that is no atom of a declared predicate, or raise an error."""
         source, entry = self._words.source, section[index]
         if not isinstance(entry, list) or not entry or not isinstance(entry[0], str):
             hint = f"write '({entry})'" if isinstance(entry, str) else "write facts side by side, such as '(ready a)'"
             raise source.error(f"found {quote(entry)}, expected a fact", section, index, hint)
         match entry:
             case ["=", *_]:
-                self._value(entry)
+                self._read_value(entry)
                 self._no_facts.add(id(entry))
             case ["not", [str(name), *args] as atom] if self._is_unmentioned(name, args):
                 self._take_unmentioned(atom)
@@ -211,14 +198,14 @@ class _Reader:
                 self._words.atom(entry, {})
 
     def _is_unmentioned(self, name: str, args: list[Tree]) -> bool:
-        """Return whether nothing in the domain is called `name`, or nearly so, and the entry can be a fact."""
+        """Return whether the entry may be a fact, and nothing in the domain has the name `name` or a similar one."""
         if name[0] in "?:" or is_number(name) or name in syntax.INITIAL or name in ("at", "and", "=", TOTAL_COST):
             return False
         known = [*self._words.predicates, *self._words.functions]
         return name not in known and all(isinstance(each, str) for each in args) and not suggest_nearest(name, known)
 
     def _take_unmentioned(self, tree: Tree) -> None:
-        """Keep the fact `tree`, of which the domain knows nothing; raise where it has a variable."""
+        """Keep the fact `tree`, whose predicate the domain does not have; raise an error where it has a variable."""
         for index, term in enumerate(tree):
             if term[0] == "?":
                 message = f"the variable {quote(term)} is not bound"
@@ -226,25 +213,22 @@ class _Reader:
         self.unmentioned.append(Atom(tree[0], tuple(tree[1:])))
 
     def _refuse(self, entry: Tree) -> None:
-        """Raise where `entry` is a construct beyond the ADL level."""
+        """Raise an error where `entry` is a construct beyond the ADL level."""
         match entry:
             case ["at", str(time), [*_]] if is_number(time):
                 raise refuse_construct(self._words.source, syntax.TIMED_FACT, entry)
             case [str(word), *_, [*_]] if word in syntax.INITIAL:
                 raise refuse_construct(self._words.source, syntax.INITIAL[word], entry)
 
-    def _value(self, entry: Tree) -> None:
-        """Take `(= (function object…) number)`."""
+    def _read_value(self, entry: Tree) -> None:
+        """Read `(= (function object…) number)`."""
         source = self._words.source
         if len(entry) != 3:
             message = f"found {quote(entry)}, expected a value such as '(= (distance a b) 3)'"
             raise source.error(message, entry)
         term = entry[1] if isinstance(entry[1], list) else [entry[1]]
-        if (
-            term
-            and all(isinstance(each, str) for each in (term[0], entry[2]))
-            and self._is_unmentioned(term[0], term[1:])
-        ):
+        is_plain = bool(term) and isinstance(term[0], str) and isinstance(entry[2], str)
+        if is_plain and self._is_unmentioned(term[0], term[1:]):
             self._take_unmentioned(term)
             return
         value = read_number(source, entry, 2)
@@ -256,7 +240,7 @@ class _Reader:
             raise source.error(message, entry, None, "remove one")
 
     def _function_term(self, entry: Tree) -> Atom:
-        """Return the term whose value `entry` states; parentheses may be missing where it has no arguments."""
+        """Read the term whose value `entry` states; a term without arguments may lack its parentheses."""
         if isinstance(entry[1], list):
             return self._words.function_term(entry[1], {})
         function = self._words.functions.get(entry[1])
@@ -268,12 +252,12 @@ class _Reader:
 
 _EXAMPLE = "'(:metric minimize (total-cost))'"
 CONSTANT = ""
-"""The term of a sum that multiplies nothing."""
+"""The key of the constant term of a sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a metric says: how plans are counted, whether costs count at all, and what each preference is worth."""
+    """A metric: how the cost of a plan is counted, whether action costs count, and the worth of each preference."""
 
     metric: Metric
     costs: bool = True
@@ -281,7 +265,7 @@ class Weights:
 
 
 def read_metric(definition: Definition) -> Weights:
-    """Return what the metric of a problem says; without one, plans are counted by their length.
+    """Read the metric of a problem; without one, the cost of a plan is its length.
 
     Raises `PddlError` for what is no metric, `UnsupportedError` for other metrics than sums of the total cost and of
     violated preferences.
@@ -296,7 +280,7 @@ def read_metric(definition: Definition) -> Weights:
             warn(definition.source, section, None, "the reward is left out: what counts is that the goal is reached")
             return Weights(Metric.LENGTH)
         case [_, "minimize" | "maximize", list(tree)]:
-            return _weights(definition, section, tree)
+            return _read_weights(definition, section, tree)
         case [_, "minimize" | "maximize", _]:
             raise refuse_construct(definition.source, syntax.METRIC, section)
         case [_, str(word), *_] if word not in ("minimize", "maximize"):
@@ -307,8 +291,8 @@ def read_metric(definition: Definition) -> Weights:
             raise definition.source.error(f"found {quote(section)}, expected {_EXAMPLE}", section)
 
 
-def _weights(definition: Definition, section: Tree, tree: Tree) -> Weights:
-    terms = _sum(tree)
+def _read_weights(definition: Definition, section: Tree, tree: Tree) -> Weights:
+    terms = _read_sum(tree)
     if terms is None:
         raise refuse_construct(definition.source, syntax.METRIC, section)
     sign = 1 if section[1] == "minimize" else -1
@@ -321,8 +305,8 @@ def _weights(definition: Definition, section: Tree, tree: Tree) -> Weights:
     return Weights(Metric.COST, bool(cost), {name: exact_number(value) for name, value in worth.items()})
 
 
-def _sum(tree: Tree | str) -> dict[str, Decimal] | None:
-    """Return the terms of a linear expression: the total cost, preferences (after `!`), and the constant."""
+def _read_sum(tree: Tree | str) -> dict[str, Decimal] | None:
+    """Read the terms of a linear expression: the total cost, preferences (after `!`), and the constant."""
     match tree:
         case str(word) if is_number(word):
             return {CONSTANT: Decimal(word)}
@@ -331,13 +315,13 @@ def _sum(tree: Tree | str) -> dict[str, Decimal] | None:
         case ["is-violated", str(name)]:
             return {f"!{name}": Decimal(1)}
         case ["+" | "-" as sign, *parts] if parts:
-            return _added([_sum(part) for part in parts], sign == "-")
+            return _add([_read_sum(part) for part in parts], sign == "-")
         case ["*", *parts] if parts:
-            return _product([_sum(part) for part in parts])
+            return _multiply([_read_sum(part) for part in parts])
     return None
 
 
-def _added(parts: list[dict[str, Decimal] | None], minus: bool) -> dict[str, Decimal] | None:
+def _add(parts: list[dict[str, Decimal] | None], minus: bool) -> dict[str, Decimal] | None:
     found: dict[str, Decimal] = {}
     for number, part in enumerate(parts):
         if part is None:
@@ -348,7 +332,7 @@ def _added(parts: list[dict[str, Decimal] | None], minus: bool) -> dict[str, Dec
     return found
 
 
-def _product(parts: list[dict[str, Decimal] | None]) -> dict[str, Decimal] | None:
+def _multiply(parts: list[dict[str, Decimal] | None]) -> dict[str, Decimal] | None:
     found: dict[str, Decimal] = {CONSTANT: Decimal(1)}
     for part in parts:
         if part is None:
@@ -379,10 +363,10 @@ def read_problem(path: str | os.PathLike[str], domain: DomainModel) -> Problem:
 
 @collector_paused()
 def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> Problem:
-    """Return the problem for `domain` that `text` defines; `source` names it in messages. Names become lower-case.
+    """Parse the problem for `domain` in `text`; `source` names it in messages. Names become lower-case.
 
-    With `(:metric minimize (total-cost))` plans cost what their actions do, without a metric their length. Constraints
-    and preferences are those of PDDL 3; a preference is worth what the metric says, and nothing without it.
+    With `(:metric minimize (total-cost))`, a plan costs the sum of its actions, without a metric its length.
+    Constraints and preferences are those of PDDL 3; the metric gives the worth of a preference, by default 0.
 
     Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
     """
@@ -394,15 +378,15 @@ def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> P
 
 
 def build_problem(definition: Definition, domain: DomainModel, *, same_name: bool = True) -> tuple[Problem, Vocabulary]:
-    """Return the problem that the sections of `definition` state, and what conditions in it may name.
+    """Build the problem from the sections of `definition`; return it and the vocabulary of its conditions.
 
-    Sections of other kinds are left alone; without a goal, it is always true. The domain that the problem names has to
-    have the name of `domain` where `same_name`.
+    Sections of other kinds are ignored; without a goal section, the goal is true. Where `same_name`, the problem must
+    name `domain`.
     """
     _check_domain(definition, domain, same_name=same_name)
     types = Types(definition.source, domain.types)
     constants = {constant.name: constant for constant in domain.constants}
-    objects = _objects(definition, types, constants)
+    objects = _read_objects(definition, types, constants)
     if domain.unfinished.undeclared:
         domain = with_constants(domain, types, {**constants, **objects})
         constants = {constant.name: constant for constant in domain.constants}
@@ -410,7 +394,7 @@ def build_problem(definition: Definition, domain: DomainModel, *, same_name: boo
     words = Vocabulary(definition.source, types, dict(domain.predicates), constants | objects, dict(domain.functions))
     initial, values, unmentioned = read_initial(definition.all(":init"), words, domain.derived)
     weights = read_metric(definition)
-    goal, constraints = _demands(definition, words, weights, domain.unfinished)
+    goal, constraints = _read_demands(definition, words, weights, domain.unfinished)
     domain = domain if weights.costs else drop_action_costs(domain)
     if domain.unfinished.is_any:
         domain = replace(with_counted_preferences(domain, weights.worth, words), unfinished=Unfinished())
@@ -435,8 +419,8 @@ def _check_domain(definition: Definition, domain: DomainModel, *, same_name: boo
     raise definition.source.error(message, tree, None, f"add '(:domain {domain.name})'")
 
 
-def _objects(definition: Definition, types: Types, constants: dict[str, Object]) -> dict[str, Object]:
-    """Return the objects that are no constants already."""
+def _read_objects(definition: Definition, types: Types, constants: dict[str, Object]) -> dict[str, Object]:
+    """Read the objects, except those that are constants already."""
     found: dict[str, Object] = {}
     for section in definition.all(":objects"):
         for name, item in read_objects(section, types, found).items():
@@ -449,11 +433,11 @@ def _objects(definition: Definition, types: Types, constants: dict[str, Object])
     return found
 
 
-def _demands(
+def _read_demands(
     definition: Definition, words: Vocabulary, weights: Weights, unfinished: Unfinished
 ) -> tuple[Goal, tuple[Constraint, ...]]:
-    """Return what must hold at the end and on the way, and what would be good to hold, by its worth."""
-    templates = [*_goal(definition, words), *unfinished.constraints]
+    """Read the hard and soft goals and constraints; soft ones have the worth that the metric gives them."""
+    templates = [*_read_goal(definition, words), *unfinished.constraints]
     for section in definition.all(":constraints"):
         templates += read_constraints(section, words)
     in_preconditions = [each for found in unfinished.preferences.values() for each in found]
@@ -472,7 +456,7 @@ def _demands(
     return Goal(goals[0] if len(goals) == 1 else And(tuple(goals)), wishes), tuple(ways)
 
 
-def _goal(definition: Definition, words: Vocabulary) -> Iterable[Stated]:
+def _read_goal(definition: Definition, words: Vocabulary) -> Iterable[Stated]:
     section = definition.one(":goal")
     if section is None:
         return ()
@@ -484,5 +468,5 @@ def _goal(definition: Definition, words: Vocabulary) -> Iterable[Stated]:
 
 
 def drop_action_costs(domain: DomainModel) -> DomainModel:
-    """Return `domain` with actions that cost nothing, as where a metric leaves out the total cost."""
+    """Make the actions of `domain` free, for a metric without the total cost."""
     return replace(domain, actions={name: replace(each, cost=()) for name, each in domain.actions.items()})

@@ -1,4 +1,4 @@
-"""Names that a PDDL condition or effect may use, typed lists such as `a b - block c`, and errors for other names."""
+"""Read typed lists such as `a b - block c`, and resolve the names in PDDL conditions and effects."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from planner.model.domain import Mention
 
 UNTYPED: Final = (ROOT_TYPE,)
 MAX_TYPE_DEPTH: Final = 100
-"""How far below `object` a type may be: every type knows all that are above it, so a chain costs its square."""
+"""Most levels of types below `object`: every type has a set of all its ancestors, so a chain costs its square."""
 
 Entry = tuple[str, tuple[str, ...], int]
 """A name, its types, and where in its list it stands."""
 
 
 def read_typed_list(source: Source, tree: Tree, start: int, what: str) -> Iterator[Entry]:
-    """Yield the entries of `tree` from item `start` on; `what` says for messages what is listed."""
+    """Read the typed list in `tree` from item `start` on; messages call its entries `what`."""
     pending: list[tuple[str, int]] = []
     items = iter(range(start, len(tree)))
     for index in items:
@@ -56,7 +56,7 @@ def _types(source: Source, tree: Tree, index: int) -> tuple[str, ...]:
 
 
 class Types:
-    """The types that a file may use; where `unresolved`, any."""
+    """The declared types; where `unresolved`, a file may use any others."""
 
     __slots__ = ("_hierarchy", "declared", "source", "unresolved")
 
@@ -68,7 +68,7 @@ class Types:
 
     @property
     def hierarchy(self) -> TypeHierarchy:
-        """What is above what; made when it is first asked for."""
+        """The table of ancestors, computed at the first use."""
         if self._hierarchy is None:
             self._hierarchy = TypeHierarchy(self.declared)
         return self._hierarchy
@@ -83,19 +83,19 @@ class Types:
         return wanted.union(name for name in self.declared if not wanted.isdisjoint(self.hierarchy.ancestors(name)))
 
     def check(self, types: tuple[str, ...], tree: Tree, index: int) -> None:
-        """Raise unless all of `types` are declared; `index` is where their first user stands."""
+        """Raise an error unless all of `types` are declared; `index` is the place of their first entry."""
         for name in types:
             if name != ROOT_TYPE and name not in self.declared and not self.unresolved:
                 raise self.unknown(name, tree, index)
 
     def unknown(self, name: str, tree: Tree, index: int) -> PddlError:
-        """Return the error for the undeclared type `name` of the name at item `index`."""
+        """Make the error for the undeclared type `name` of the name at item `index`."""
         near = suggest_nearest(name, [*self.declared, ROOT_TYPE])
         hint = near or "declare it in the domain's (:types …)"
         return self.source.error(f"{quote(tree[index])} has the unknown type {quote(name)}", tree, index, hint)
 
     def variables(self, tree: Tree, start: int = 0, *, twice: bool = False) -> tuple[Variable, ...]:
-        """Return the variables that `tree` declares from item `start` on; where `twice`, names may be repeated."""
+        """Read the variables that `tree` declares from item `start` on; where `twice`, names may repeat."""
         found: dict[str, Variable] = {}
         for name, types, index in read_typed_list(self.source, tree, start, "a variable"):
             if name[0] != "?" or name == "?":
@@ -112,10 +112,10 @@ class Types:
 
 
 def read_types(source: Source, sections: list[Tree]) -> dict[str, tuple[str, ...]]:
-    """Return the types that the `:types` sections declare, with their parents.
+    """Read the types of the `:types` sections, with their parents.
 
-    A parent that is not declared itself is a type below `object`; one that is declared twice has all its parents;
-    what is said of `object` itself means nothing and is left out.
+    A parent that is not declared itself is a type below `object`; a type that is declared twice has all its parents;
+    declarations of `object` itself are ignored.
     """
     found: dict[str, tuple[str, ...]] = {}
     for section in sections:
@@ -134,7 +134,7 @@ def read_types(source: Source, sections: list[Tree]) -> dict[str, tuple[str, ...
 
 
 def _refuse_cycles(source: Source, sections: list[Tree], types: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise where a type is above itself, or further below `object` than `MAX_TYPE_DEPTH`."""
+    """Raise an error where a type is above itself, or further below `object` than `MAX_TYPE_DEPTH`."""
     children: dict[str, list[str]] = {}
     for name, parents in types.items():
         for parent in parents:
@@ -166,11 +166,11 @@ def _declaration(source: Source, sections: list[Tree], wanted: Container[str]) -
 
 
 Scope = Mapping[str, Variable]
-"""The variables in scope by the names that the file has for them: in the model, they may have others."""
+"""The variables in scope by their names in the file; in the model, they may have other names."""
 
 
 def extend_scope(scope: Scope, variables: tuple[Variable, ...]) -> tuple[dict[str, Variable], tuple[Variable, ...]]:
-    """Return `scope` with `variables`, and these with new names where they hide others.
+    """Extend `scope` by `variables`; return it, and the variables, renamed where they hide others.
 
     No variable of the model hides another, so that conditions can be moved between scopes.
     """
@@ -188,14 +188,14 @@ def extend_scope(scope: Scope, variables: tuple[Variable, ...]) -> tuple[dict[st
 
 @dataclass(slots=True)
 class Vocabulary:
-    """What is declared.
+    """The names that a file may use.
 
-    Where `inferred`, a predicate is declared by its first use; where `functions_inferred`, a function is. Where
-    `unresolved`, every name is taken as it is. Where `undeclared` is a table, problems may declare objects that the
-    domain names, and these are noted there.
+    Where `inferred`, the first use of a predicate declares it; where `functions_inferred`, that of a function does.
+    Where `unresolved`, every name is valid. Where `undeclared` is a table, it collects the objects that the domain
+    names and does not declare, since problems may declare them.
 
-    `misplaced` notes where an atom has an argument of a type that cannot stand there, by atom and `owner`, which is the
-    declaration that is being read.
+    `misplaced` locates arguments of types that cannot stand there, by atom and `owner`, the declaration that contains
+    it.
     """
 
     source: Source
@@ -220,13 +220,13 @@ class Vocabulary:
         self._members = self.types.hierarchy.objects_by_type(self.objects.values())
 
     def extent(self, types: tuple[str, ...]) -> set[str]:
-        """Return the names of the objects that are of any of `types`."""
+        """Return the names of the objects of `types`."""
         if types not in self._extents:
             self._extents[types] = set().union(*(self._members.get(kind, ()) for kind in types))
         return self._extents[types]
 
     def atom(self, tree: Tree, scope: Scope) -> Atom:
-        """Return the atom that `tree` is; raise unless its predicate, its number of arguments and they are known."""
+        """Read the atom `tree`; raise an error for an unknown predicate or argument, or a wrong number of arguments."""
         predicate = tree[0]
         if self.arities.get(predicate) != len(tree) - 1:
             self.check_predicate(predicate, len(tree) - 1, tree)
@@ -236,7 +236,7 @@ class Vocabulary:
         return atom
 
     def terms(self, tree: Tree, scope: Scope) -> tuple[str, ...]:
-        """Return the arguments of `tree`: its items but the first."""
+        """Resolve the arguments of `tree`, the items after the first."""
         objects = self.objects
         found = []
         for term in tree[1:]:
@@ -251,7 +251,7 @@ class Vocabulary:
         return tuple(found)
 
     def function_term(self, tree: Tree, scope: Scope) -> Atom:
-        """Return the term that `tree` is; raise unless the function is declared with as many parameters."""
+        """Read the function term `tree`; raise an error unless the function has as many parameters."""
         name = tree[0] if tree else None
         if not isinstance(name, str):
             raise self.source.error(f"found {quote(tree)}, expected a function with its arguments", tree)
@@ -273,7 +273,7 @@ class Vocabulary:
         return atom
 
     def _check_types(self, tree: Tree, parameters: tuple[Variable, ...], scope: Scope, atom: Atom) -> None:
-        """Raise where an object among the arguments of `atom`, which `tree` is, has another type; warn of variables."""
+        """Check the types of the arguments of `atom`, read from `tree`: raise for objects, and warn of variables."""
         for index, (term, parameter) in enumerate(zip(tree[1:], parameters, strict=True), start=1):
             if term in scope:
                 self._check_variable(tree, index, scope[term], parameter.types, atom)
@@ -281,7 +281,7 @@ class Vocabulary:
                 self.check_type(tree, index, term, parameter.types)
 
     def _check_variable(self, tree: Tree, index: int, variable: Variable, wanted: tuple[str, ...], atom: Atom) -> None:
-        """Warn where no object of the type of `variable` is of one of the types `wanted`: PDDL allows it."""
+        """Warn where no object can have the type of `variable` and one of `wanted`, which PDDL allows."""
         if not self.overlap(variable.types, wanted):
             place = self.source.location(tree, index)
             message = describe_wrong_type(tree[index], variable.types, wanted, f"argument {index} of {quote(tree[0])}")
@@ -289,7 +289,7 @@ class Vocabulary:
             self.misplaced.setdefault((self.owner, atom), place)
 
     def overlap(self, found: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-        """Return whether an object may be of a type of `found` and of one of `wanted`."""
+        """Return whether an object may have a type of `found` and one of `wanted`."""
         if found == wanted or ROOT_TYPE in wanted:
             return True
         key = (found, wanted)
@@ -300,9 +300,9 @@ class Vocabulary:
         return self._overlaps[key]
 
     def check_type(self, tree: Tree, index: int, term: str, wanted: tuple[str, ...]) -> None:
-        """Raise unless the object `term`, item `index` of `tree`, is of one of the types `wanted`.
+        """Raise an error unless the object `term`, item `index` of `tree`, has one of the types `wanted`.
 
-        An object that is not declared yet is noted instead.
+        An object that is not declared yet is recorded instead.
         """
         if term in self.extent(wanted):
             return
@@ -314,7 +314,7 @@ class Vocabulary:
         raise self.source.error(message, tree, index, "use another object, or correct its type")
 
     def check_predicate(self, name: str, count: int, tree: Tree) -> None:
-        """Raise unless `name` is a predicate with `count` parameters, or may become one by its use in `tree`."""
+        """Raise an error unless `name` is a predicate with `count` parameters, or its use in `tree` may declare it."""
         if self.unresolved or self.arities.get(name) == count:
             return
         declared = self.predicates.get(name)
@@ -331,7 +331,7 @@ class Vocabulary:
         raise self.source.error(_wrong_number(name, count, declared.parameters), tree, None, place or _usage(declared))
 
     def _other_term(self, tree: Tree, term: Tree | str, scope: Scope) -> str:
-        """Return `term`, which is no variable in scope and no known object, where all names are taken, or raise."""
+        """Accept `term`, which is neither in scope nor a known object, where the vocabulary allows it, or raise."""
         if self.unresolved and isinstance(term, str):
             return term
         index = next(place for place, item in enumerate(tree) if item is term and place)
@@ -345,10 +345,8 @@ class Vocabulary:
 
     def _unknown_term(self, tree: Tree, index: int, term: str, scope: Scope) -> PddlError:
         if term[0] == "?":
-            places = (
-                "':parameters', or with 'forall' or 'exists'" if scope else "'forall' or 'exists', or name an object"
-            )
-            hint = suggest_nearest(term, scope) or f"declare it in {places}"
+            bound, free = "':parameters', or with 'forall' or 'exists'", "'forall' or 'exists', or name an object"
+            hint = suggest_nearest(term, scope) or f"declare it in {bound if scope else free}"
             return self.source.error(f"the variable {quote(term)} is not bound", tree, index, hint)
         if f"?{term}" in scope:
             return self.source.error(f"the object {quote(term)} is not declared", tree, index, f"write '?{term}'")
@@ -361,7 +359,7 @@ def _parameters(count: int) -> tuple[Variable, ...]:
 
 
 def describe_wrong_type(name: str, found: tuple[str, ...], wanted: tuple[str, ...], role: str) -> str:
-    """Return that the object `name` is of the types `found`, and that its `role` wants others."""
+    """Return the message that `name` has the types `found`, but its `role` requires others."""
     is_of, has_to_be = " or ".join(found), " or ".join(wanted)
     return f"{quote(name)} is of type '{is_of}', but {role} has to be of type '{has_to_be}'"
 

@@ -1,9 +1,9 @@
-"""PDDL text to nested lists of words, and from any list back to its line and column.
+"""Parse PDDL text to nested lists of words, and find the line and column of any list.
 
-Reading is two C-speed passes over the text and one short loop. Words carry no positions: where an error needs one, the
-text is split a second time, counting words. Files may be UTF-8, UTF-16 with a mark, or Latin-1. Words beyond the ADL
-level are refused by name, with the tools that take them. What the field's other tools read, though PDDL says otherwise,
-is read with a warning.
+Parsing is two C-speed passes over the text and one short loop. Words carry no positions: where an error needs one,
+`Source` splits the text a second time and counts words. Files may be UTF-8, UTF-16 with a mark, or Latin-1. Errors for
+constructs beyond the ADL level name them and tools that support them. Constructs that PDDL forbids and other tools
+accept give a warning.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Tree = list[Any]
 """A parenthesised list: its items are words (`str`) and further trees."""
 
 MAX_DEPTH: Final = 100
-"""How deep parentheses may nest. What walks formulas later may recurse, so the bound is set here, once."""
+"""Most levels of parentheses; functions that walk formulas may recurse."""
 
 SECTIONS: Final = frozenset(
     {":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived", ":domain"}
     | {":objects", ":init", ":goal", ":metric", ":durative-action", ":constraints", ":axiom"}
     | {":task", ":method", ":htn"}
 )
-"""Words that start a section at the second level, and so betray a parenthesis that was left open before them."""
+"""Words that start a section at the second level; deeper inside, they show that a parenthesis before them is open."""
 
 _KEYS: Final = frozenset(
     {":parameters", ":precondition", ":effect", ":task"}
@@ -43,7 +43,7 @@ _MANY: Final = 2_000
 
 
 class Source:
-    """A text, its name for messages, and its tree (`expressions`: what stands side by side at the top).
+    """A text, its name for messages, and its trees `expressions`.
 
     Raises `PddlError` where parentheses do not match or nest deeper than `MAX_DEPTH`.
     """
@@ -61,11 +61,11 @@ class Source:
             raise self._nesting_error(words) from None
 
     def error(self, message: str, tree: Tree, index: int | None = None, hint: str | None = None) -> PddlError:
-        """Return an error at `tree`, or at its item `index` (one past the last: at its closing parenthesis)."""
+        """Make an error at `tree`, or at its item `index` (one past the last: at its closing parenthesis)."""
         return PddlError(message, self.location(tree, index), hint)
 
     def location(self, tree: Tree, index: int | None = None) -> Location:
-        """Return where `tree`, or its item `index`, is written."""
+        """Return the place of `tree`, or of its item `index`."""
         return self._place(self._number(tree, index))
 
     def _place(self, number: int) -> Location:
@@ -78,7 +78,7 @@ class Source:
         return Location(self.name, len(ends) + 1, offset - (ends[-1] if ends else 0) + 1)
 
     def _number(self, wanted: Tree, index: int | None) -> int:
-        """Return which word of the text starts `wanted`, or its item `index`."""
+        """Return the number of the word that starts `wanted`, or its item `index`."""
         number = 0
         stack: list[tuple[Tree, Iterator[tuple[int, Any]]]] = [(self.expressions, enumerate(self.expressions))]
         while stack:
@@ -98,7 +98,7 @@ class Source:
         return number
 
     def _nesting_error(self, words: list[str]) -> PddlError:
-        """Return what is wrong with the parentheses of `words`, at the one to blame."""
+        """Make the error for the parentheses of `words`, at the wrong one."""
         opened: list[int] = []
         first: tuple[int, int] | None = None
         for number, word in enumerate(words):
@@ -137,9 +137,9 @@ class _NestingError(Exception):
 
 
 def _split(text: str) -> list[str]:
-    """Return the words of `text`; a variable starts one, even where no space is before it, as in `(truck?t)`.
+    """Split `text` into words; a variable starts a word, even without a space before it, as in `(truck?t)`.
 
-    Equal words are one string: that saves memory, and the hashing and comparing of whoever works with them.
+    Equal words become one string, which saves memory and makes hashing and comparing fast.
     """
     if ";" in text:
         lines = text.replace("\r", "\n").split("\n")
@@ -150,7 +150,7 @@ def _split(text: str) -> list[str]:
 
 
 def _nest(words: list[str], current: Tree) -> None:
-    """Append what `words` say to the list `current`."""
+    """Nest `words` by their parentheses, and append them to `current`."""
     stack: list[Tree] = []
     for word in words:
         if word == "(":
@@ -171,7 +171,7 @@ def _nest(words: list[str], current: Tree) -> None:
 
 
 def quote(item: Tree | str | None) -> str:
-    """Return `item` as messages show it: in quotes, and cut where it is long."""
+    """Quote `item` for messages, and cut it where it is long."""
     if item is None:
         return "nothing"
     text = item if isinstance(item, str) else _flat(item)
@@ -179,7 +179,7 @@ def quote(item: Tree | str | None) -> str:
 
 
 def _flat(tree: Tree) -> str:
-    """Return `tree` as text, no longer than need be."""
+    """Return the beginning of `tree` as text, as long as `quote` needs it."""
     text = "("
     stack = [iter(tree)]
     while stack and len(text) <= _LONGEST_QUOTE:
@@ -195,19 +195,19 @@ def _flat(tree: Tree) -> str:
 
 
 def pluralize(number: int, word: str) -> str:
-    """Return `number` and `word`, which is in the plural unless it is 1."""
+    """Join `number` and `word`, in the plural unless `number` is 1."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def suggest_grouping(tree: Tree) -> str | None:
-    """Return how to mend `tree` where it begins with a list and a word was expected; None where it does not."""
+    """Return a hint where `tree` begins with a list instead of a word; None where it does not."""
     if not tree or isinstance(tree[0], str):
         return None
     return "join several with '(and …)'" if len(tree) > 1 else "remove one pair of parentheses"
 
 
 def suggest_nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return "did you mean …?" for `name`; among very many names only those that begin and end alike are compared."""
+    """Return "did you mean …?" for `name`; among very many names, compare only those that begin alike."""
     names = list(known)
     if len(names) > _MANY:
         names = [each for each in names if each[:1] == name[:1] and abs(len(each) - len(name)) < 3]
@@ -217,7 +217,7 @@ def suggest_nearest(name: str, known: Iterable[str]) -> str | None:
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 MOST_BYTES: Final = 1 << 28
-"""Longer files are no text that somebody wrote, and would take all memory."""
+"""Size limit of files in bytes: longer ones are no text that somebody wrote."""
 _PART: Final = 1 << 20
 
 
@@ -251,9 +251,9 @@ def read_text(path: str | os.PathLike[str], error: type[InputError] = PddlError)
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes | None:
-    """Return what the file at `path` holds, up to its first part with a zero byte; None for more than `MOST_BYTES`.
+    """Read the file at `path`, up to its first part with a zero byte; return None for more than `MOST_BYTES`.
 
-    It is read part by part: between two, a limit or a signal may end the work, whatever never ends.
+    The file is read part by part, so that a limit or a signal can interrupt the reading of an endless one.
     """
     data = bytearray()
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a path object would cost more
@@ -306,7 +306,7 @@ _PREFERENCE: Final = "preferences stand at the top of goals, preconditions and c
 _CONFORMANT: Final = "state which facts hold"
 
 Reason = tuple[str, str]
-"""What the construct is called, and the hint."""
+"""The name of a construct, and a hint."""
 
 REFUSED_SECTIONS: Final[dict[str, Reason]] = {
     ":durative-action": ("durative action", _TEMPORAL),
@@ -381,20 +381,20 @@ METRIC: Final[Reason] = ("metric other than a sum of the total cost and of viola
 def refuse_construct(
     source: Source, reason: Reason, tree: Tree, index: int | None = None, name: str = ""
 ) -> UnsupportedError:
-    """Return the refusal of the construct at `tree` or its item `index`; `name` is what the file calls it."""
+    """Make the error for the unsupported construct at `tree` or its item `index`; `name` is its name in the file."""
     construct, hint = reason
     return UnsupportedError(f"{construct}{f' {name!r}' if name else ''} at {source.location(tree, index)}", hint)
 
 
 class FileWarning(UserWarning):
-    """Something in a file is not as its language wants it, and is read as other tools read it."""
+    """A file violates its language, and is read as other tools read it."""
 
 
 def warn(source: Source, tree: Tree, index: int | None, message: str) -> None:
-    """Warn of what stands at item `index` of `tree`: `message` says how it is read."""
+    """Warn of item `index` of `tree`; `message` says how it is read."""
     warn_at(source.location(tree, index), message)
 
 
 def warn_at(place: Location, message: str) -> None:
-    """Warn of what stands at `place`: `message` says how it is read."""
+    """Warn of the construct at `place`; `message` says how it is read."""
     warnings.warn(f"{place}: {message}", FileWarning, stacklevel=3)
