@@ -18,7 +18,7 @@ from planner.options import SolveOptions
 from planner.portfolio.tiers import Contender
 from planner.resources import resource_portfolio as portfolio
 from planner.resources.label_setting import Estimate, Vector
-from planner.resources.resource_portfolio import Searching, Spending, Weights
+from planner.resources.resource_portfolio import CostSearch, Spending, Weights
 from planner.search.search_run import DEAD_END, Ending, Run, Steps
 
 LARGE: Final = 1 << 40
@@ -115,13 +115,13 @@ def search_within_budgets(
         ending = yield from _search_labels(packed, spending, guided=guided)
     else:
         turns = [Contender(_search_labels(packed, spending, guided=guided), 1)]
-        ending = yield from portfolio.sharing(
+        ending = yield from portfolio.share_turns(
             spending, options.mode, lambda sums: _search_labels(packed, spending, sums), turns
         )
-    return portfolio.concluded(spending, classical, ending)
+    return portfolio.note_conclusion(spending, classical, ending)
 
 
-def _search_by_costs(ground: GroundHtn, problem: HtnProblem, incumbent: HtnIncumbent) -> Searching:
+def _search_by_costs(ground: GroundHtn, problem: HtnProblem, incumbent: HtnIncumbent) -> CostSearch:
     """Return the search for plans by other costs than the real ones."""
 
     def steps(costs: list[int], run: Run, improve: bool) -> Steps:
@@ -146,4 +146,4 @@ def _search_labels(
     run.by = ("labels", "composition" if guided else "blind")
     space, columns = DecompositionSpace(packed, run, guided=guided), portfolio.columns_of(spending, sums)
     charges, estimates = space.charges(columns), space.estimates(columns)
-    return (yield from portfolio.labelled(space, spending, charges, estimates, sums, taken=space.moves))
+    return (yield from portfolio.search_by_labels(space, spending, charges, estimates, sums, taken=space.moves))

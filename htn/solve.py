@@ -103,9 +103,9 @@ def refuse_unsupported(problem: HtnProblem, options: SolveOptions, *_: object) -
     check_name("heuristic for hierarchical problems", options.heuristic, HEURISTICS)
     refused = refuse_constructs(problem.classical, takes=("budgets",))
     if refused is None and options.search is not None and problem.classical.budgets:
-        from planner.resources.resource_portfolio import unlabelled
+        from planner.resources.resource_portfolio import refuse_without_labels
 
-        return unlabelled(options.search, "count what budgets limit")
+        return refuse_without_labels(options.search, "count what budgets limit")
     return refused
 
 

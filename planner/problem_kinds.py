@@ -76,8 +76,8 @@ class ProblemKind(Protocol):
     def solve(self, problem: Any, options: SolveOptions) -> Result:
         """Return the answer to the problem."""
 
-    def candidates(self, problem: Any, limits: Limits, which: Any) -> Any:
-        """Return the plans for the problem by their costs: those that `which`, a `topk.candidates.Which`, says."""
+    def candidates(self, problem: Any, limits: Limits, options: Any) -> Any:
+        """Return an iterator over the plans by cost; `options` is a `topk.candidates.CandidateOptions`."""
 
     def check_domain(self, domain: Any) -> list[Finding]:
         """Return what lint says about a domain without objects."""

@@ -27,11 +27,11 @@ from planner.plan import Plan
 from planner.portfolio.incumbent import refuse_constructs
 from planner.search.search_run import Steps
 from planner.task.ground_task import INFINITY, Task, facts_of
-from planner.topk.candidates import Candidates, Making, Which, no_limit
+from planner.topk.candidates import CandidateOptions, Candidates, Making, no_limit
 from planner.topk.completions import Completions
-from planner.topk.exploration import Explored, Within
+from planner.topk.exploration import Explored, Part, Within
 from planner.topk.listing import Listing
-from planner.topk.partial_order_reduction import Commuting, Items, Part, Sleep, Variants
+from planner.topk.partial_order_reduction import Commuting, Items, Sleep, Variants
 
 MANY: Final = 1024
 """Tasks of a network from which on larger networks are no worse."""
@@ -318,7 +318,7 @@ class HtnListing(Listing):
         return (tuple(plan) for plan in completions if self.space.cost_of(plan) >= self.lower_bound)
 
 
-def candidates(problem: HtnProblem, limits: Limits, which: Which) -> Candidates:
+def candidates(problem: HtnProblem, limits: Limits, options: CandidateOptions) -> Candidates:
     """Return the plans for `problem`, each with a decomposition; see `planner.topk.top_k`.
 
     Plans with the same steps are one, whatever they came of. Raises `UnsupportedError` for problems that it does not
@@ -333,13 +333,13 @@ def candidates(problem: HtnProblem, limits: Limits, which: Which) -> Candidates:
         )
     if creates_objects(problem.classical.domain):
         raise UnsupportedError("candidates where actions create objects")
-    return HtnCandidates(problem, limits, which)
+    return HtnCandidates(problem, limits, options)
 
 
 class HtnCandidates(Candidates):
     """The plans of a hierarchical problem."""
 
-    def _prepared(self) -> tuple[Task, Listing, Making] | None:
+    def _prepare(self) -> tuple[Task, Listing, Making] | None:
         plain = _without_wishes(self.problem)
         found = ground(plain, self._limits)
         if found.unreachable_goal is not None or found.root is None:
@@ -348,9 +348,9 @@ class HtnCandidates(Candidates):
         graph = DecompositionGraph(PackedHierarchy(found, kernels.load_kernels(), check))
         space = graph.space.space
         exploration = GraphExploration(graph, Variants(space.task, check).first)
-        commuting = None if self._which.orders else _commuting_actions(space.task, found, self.problem, check)
-        limit = no_limit if self.problem.classical.is_limited else self._which.limit
-        listing = HtnListing(space, exploration, commuting, limit, check, frugal=not self._which.wasteful)
+        commuting = None if self._options.orders else _commuting_actions(space.task, found, self.problem, check)
+        limit = no_limit if self.problem.classical.is_limited else self._options.limit
+        listing = HtnListing(space, exploration, commuting, limit, check, frugal=not self._options.wasteful)
         return space.task, listing, PlanMaker(self.problem, plain, found, exploration).plan
 
 

@@ -42,9 +42,9 @@ def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) ->
         return refusal("deadlines where facts are unknown")
     if not (problem.constraints and problem.wishes):
         return None
-    from planner.scheduling.deadlines import solve_in_turn
+    from planner.scheduling.deadlines import solve_sequentially
 
-    return solve_in_turn(problem, options, answer)
+    return solve_sequentially(problem, options, answer)
 
 
 def grant_wishes(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
@@ -80,9 +80,9 @@ def refuse_unsupported(problem: Problem, options: SolveOptions, *_: object) -> R
     search = check_names(options)
     refused = refuse_constructs(problem, takes=("budgets", "deadlines"))
     if refused is None and search is not None and problem.deadline is not None:
-        from planner.resources.resource_portfolio import unlabelled
+        from planner.resources.resource_portfolio import refuse_without_labels
 
-        return unlabelled(search, "look at deadlines")
+        return refuse_without_labels(search, "look at deadlines")
     return refused
 
 

@@ -22,7 +22,7 @@ from planner.policies.policy_iteration import Solution, best_policy
 from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.workplace import Workplace
 from planner.resources.label_setting import Allowance
-from planner.resources.resource_portfolio import Spending, searching, within
+from planner.resources.resource_portfolio import Spending, cost_search_of, search_within
 from planner.search import Run, Space
 from planner.search.search_run import Steps
 from planner.task.ground_task import INFINITY, ConditionalEffect, GroundAction, State, Task, bits, facts_of
@@ -116,7 +116,7 @@ class Lucky:
                 amounts = [ceil(amount * times) for amount, times in zip(amounts, tries, strict=True)]
             allowances.append(Allowance(name, amounts, left[place], 0, 1))
         cost = Allowance(COST, workplace.space.costs, INFINITY, 0, 1)
-        return within(workplace, Spending(workplace.run, allowances, cost, searching(workplace)), "anytime")
+        return search_within(workplace, Spending(workplace.run, allowances, cost, cost_search_of(workplace)), "anytime")
 
 
 class Regression:

@@ -18,14 +18,14 @@ def select_search(problem: Problem, options: SolveOptions, workplace: Workplace,
     """
     mode, name, heuristic = options.mode, search_named_in(options), options.heuristic
     if problem.deadline is not None:
-        from planner.scheduling.deadlines import NOT_ALL, meeting_deadline
+        from planner.scheduling.deadlines import NOT_ALL, search_with_deadline
 
         incumbent.caveat = NOT_ALL
-        return meeting_deadline(workplace, problem, mode, name, heuristic)
+        return search_with_deadline(workplace, problem, mode, name, heuristic)
     if problem.budgets:
-        from planner.resources.resource_portfolio import within_budgets
+        from planner.resources.resource_portfolio import search_with_budgets
 
-        return within_budgets(workplace, problem, mode, name, heuristic)
+        return search_with_budgets(workplace, problem, mode, name, heuristic)
     if name == "symbolic":
         return run_symbolic_alone(workplace, incumbent.limits)
     if name is not None:

@@ -1,4 +1,4 @@
-"""Rank plans by criteria and rules, and say in words, in a table or as data why one comes before another."""
+"""Ranks plans by criteria and rules, and explains the ranking in words, in a table and as data."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from planner.errors import InputError, kind_of
 from planner.lightweight import dataclass, replace
 from planner.model import Number
 from planner.plan import Plan, exact_sum, json_number
-from planner.ranking.criteria import Criterion, Order, Rule, RuleKind, Steps, classical, measured, order, rule
+from planner.problem_kinds import classical_of
+from planner.ranking import criteria
+from planner.ranking.criteria import Criterion, Order, Rule, RuleKind, StepPattern
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A plan, the candidate of this `number` (from 1), with its `values` by the criteria.
+    """A plan with its `number` among the candidates, from 1, and its `values` by the criteria.
 
-    `score` is their weighted sum; None where none is taken. `approvals` are the numbers of the steps that somebody has
-    to approve. `place` counts from 1; equally good plans have the same.
+    `score` is their weighted sum, None without weights. `approvals` are the numbers of the steps that need approval.
+    `place` counts from 1; equally good plans share it.
     """
 
     number: int
@@ -27,14 +29,10 @@ class Ranked:
     approvals: tuple[int, ...] = ()
     place: int = 1
 
-    def at(self, place: int) -> Ranked:
-        """Return the same at `place`."""
-        return replace(self, place=place)
-
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """A plan that is out of the question, the candidate of this `number`, and the `reasons`."""
+    """An excluded plan with its `number` among the candidates, from 1, and the `reasons`."""
 
     number: int
     plan: Plan
@@ -43,7 +41,7 @@ class Excluded:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Plans in their order, the best first, and those that are excluded. Iterating gives the plans."""
+    """Ranked plans, the best first, and excluded plans. Iterating gives the ranked plans."""
 
     order: Order
     ranked: tuple[Ranked, ...]
@@ -66,9 +64,9 @@ class Ranking:
         return self.ranked[0].plan
 
     def decided_by(self, other: Ranked) -> str | None:
-        """Return the criterion that puts the first plan before `other`; None where they are equal.
+        """Return the criterion that ranks the first plan before `other`; None if they are equal.
 
-        It is the first that differs; of a sum, the one that differs most.
+        It is the first that differs; in a sum, the one that differs most.
         """
         losses = self.losses(other)
         if self.order.weights:
@@ -77,18 +75,18 @@ class Ranking:
         return next((name for name, loss in losses.items() if loss), None)
 
     def losses(self, other: Ranked) -> dict[str, Number]:
-        """Return by how much `other` is worse than the first plan, by each criterion; below 0 where it is better."""
+        """Return by how much `other` is worse than the first plan by each criterion, below 0 where it is better."""
         mine, theirs = self.order.charges(self.ranked[0].values), self.order.charges(other.values)
         names = [each.name for each in self.order.criteria]
         return {name: exact_sum([b, -a]) for name, a, b in zip(names, mine, theirs, strict=True)}
 
     def why(self) -> str:
-        """Return sentences that say why the first plan is first, and which are excluded."""
-        return why(self)
+        """Return sentences that say why the first plan is first, and which plans are excluded."""
+        return _explain_first(self)
 
     def table(self) -> str:
         """Return a table for people: a line for each plan, the best first."""
-        return table(self)
+        return _make_table(self)
 
     def __str__(self) -> str:
         return f"{self.table()}\n\n{self.why()}"
@@ -131,47 +129,46 @@ By = str | Criterion | Callable[[Plan], Number] | Iterable[Any] | Mapping[Any, A
 def rank(
     plans: Iterable[Plan], by: By = ("cost",), *, rules: str | Iterable[str | Rule] = (), pareto: bool = False
 ) -> Ranking:
-    """Return `plans`, the best first, with reasons.
+    """Return the ranking of `plans`, the best first, with reasons.
 
-    `by` lists criteria, the most important first: a later one decides between plans that are equal in all before it
-    (`"cost, duration"` or `["cost", "duration"]`). With weights, `"2*cost + duration"` or `{"cost": 2, "duration": 1}`,
-    the weighted sum of the values decides. The values are taken as they are, in their own units, so that a weight says
-    what one unit is worth, and no plan changes places when another joins the list. Names of criteria: `cost`,
-    `length`, `duration` (the makespan, in seconds), `risk` (the probability that some step does not come out as
-    intended), `forgone` (what the wishes are worth that do not come true), `irreversible` and `approvals` (numbers of
-    such steps), `count ACTION` or `count @TAG`, and every resource that actions use; a function from a plan to a number
-    is one, too. Less is better; with `-` before the name, more is.
+    `by` lists criteria, the most important first (`"cost, duration"` or `["cost", "duration"]`): each decides between
+    plans that are equal by all before it. With weights, as in `"2*cost + duration"` or `{"cost": 2, "duration": 1}`,
+    the weighted sum decides. Values are not normalised: a weight is the worth of one unit, and other plans in the list
+    do not matter. The criteria are `cost`, `length`, `duration` (makespan in seconds), `risk` (probability that some
+    step has another outcome than the intended one), `forgone` (utility of forgone wishes), `irreversible` and
+    `approvals` (numbers of such steps), `count ACTION`, `count @TAG`, every resource, and any function from a plan to a
+    number. Less is better; with `-` before the name, more is better.
 
-    `rules`, one or several, are `never WHAT`, `at most 2 times WHAT` and `only if approved WHAT`, with an action, a
-    pattern `action(args, _)` or `@TAG`. Plans that break one are excluded; steps that need approval are named. With
-    `pareto`, plans are excluded to which another is preferred by one criterion and by none the other way round.
+    `rules` are `never WHAT`, `at most 2 times WHAT` and `only if approved WHAT`, with an action, a pattern
+    `action(args, _)` or `@TAG`. Plans that break a rule are excluded; steps that need approval are named. With
+    `pareto`, plans that another plan dominates are excluded.
 
-    Raises `InputError` for criteria and rules that mean nothing, `PlanError` for invalid plans where that matters.
+    Raises `InputError` for invalid criteria and rules, `PlanError` for invalid plans where that matters.
     """
-    given = _listed(plans)
+    given = _list_plans(plans)
     for plan in given:
         if not isinstance(plan, Plan):
             raise InputError(f"{kind_of(plan)} is no plan", hint="candidates(…) gives plans; result.plan is one")
     if not given:
         return Ranking(Order(()), (), ())
-    problem = classical(given[0])
-    ordered = order(by, problem)
-    obeyed = [rule(each, problem) for each in ((rules,) if isinstance(rules, str) else rules)]
+    problem = classical_of(given[0].problem)
+    ordered = criteria.read_order(by, problem)
+    obeyed = [criteria.read_rule(each, problem) for each in ((rules,) if isinstance(rules, str) else rules)]
     excluded, kept = list[Excluded](), list[Ranked]()
     for number, plan in enumerate(given, start=1):
-        reasons = tuple(filter(None, [each.broken_by(plan) for each in obeyed]))
+        reasons = tuple(filter(None, [each.find_violation(plan) for each in obeyed]))
         if reasons:
             excluded.append(Excluded(number, plan, reasons))
         else:
-            values = tuple([measured(each, plan) for each in ordered.criteria])
+            values = tuple([criteria.measure_plan(each, plan) for each in ordered.criteria])
             kept.append(Ranked(number, plan, values, ordered.score(values), _approvals(plan, obeyed)))
     if pareto:
-        kept, dominated = _front(kept, ordered)
+        kept, dominated = _split_front(kept, ordered)
         excluded = sorted([*excluded, *dominated], key=lambda each: each.number)
-    return Ranking(ordered, tuple(_placed(kept, ordered)), tuple(excluded))
+    return Ranking(ordered, tuple(_sort(kept, ordered)), tuple(excluded))
 
 
-def _listed(plans: Any) -> list[Any]:
+def _list_plans(plans: Any) -> list[Any]:
     if not isinstance(plans, Iterable):
         hint = "k_best(…).plans are plans, and so is [result.plan]"
         raise InputError(f"rank takes several plans, not {kind_of(plans)}", hint=hint)
@@ -179,20 +176,20 @@ def _listed(plans: Any) -> list[Any]:
 
 
 def _approvals(plan: Plan, rules: list[Rule]) -> tuple[int, ...]:
-    """Return the numbers of the steps that need approval, by their tag or by a rule."""
-    asked = [Steps("needs_approval"), *(each.steps for each in rules if each.kind is RuleKind.ONLY_IF_APPROVED)]
-    return tuple(sorted({number for each in asked for number in each.among(plan)}))
+    """Return the numbers of the steps that need approval by their tag or by a rule."""
+    asked = [StepPattern("needs_approval"), *(each.steps for each in rules if each.kind is RuleKind.ONLY_IF_APPROVED)]
+    return tuple(sorted({number for each in asked for number in each.find_in(plan)}))
 
 
-def _placed(plans: list[Ranked], ordered: Order) -> list[Ranked]:
-    """Return `plans` in their order, with places; equal ones share the place, and keep their order."""
+def _sort(plans: list[Ranked], ordered: Order) -> list[Ranked]:
+    """Return `plans` sorted, with places; equal plans share a place and keep their order."""
     plans = sorted(plans, key=lambda each: ordered.key(each.values))
     keys = [ordered.key(each.values) for each in plans]
-    return [each.at(keys.index(key) + 1) for each, key in zip(plans, keys, strict=True)]
+    return [replace(each, place=keys.index(key) + 1) for each, key in zip(plans, keys, strict=True)]
 
 
-def _front(plans: list[Ranked], ordered: Order) -> tuple[list[Ranked], list[Excluded]]:
-    """Return the plans that no other dominates, and the others with the reason."""
+def _split_front(plans: list[Ranked], ordered: Order) -> tuple[list[Ranked], list[Excluded]]:
+    """Return the plans that no other plan dominates, and the others with the reason."""
     charges = [ordered.charges(each.values) for each in plans]
     kept, dominated = [], []
     for mine, one in zip(charges, plans, strict=True):
@@ -211,12 +208,11 @@ def _dominates(one: list[Number], other: list[Number]) -> bool:
     return one != other and all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
 
 
-def why(ranking: Ranking) -> str:
-    """Return sentences that say why the first plan of `ranking` is first, and which are excluded."""
+def _explain_first(ranking: Ranking) -> str:
     excluded = [f"Candidate {each.number} is excluded: {'; '.join(each.reasons)}." for each in ranking.excluded]
     if not ranking.ranked:
         return "\n".join(["No plan is left to choose.", *excluded])
-    lines = _by_sum(ranking) if ranking.order.weights else _in_turn(ranking)
+    lines = _explain_sum(ranking) if ranking.order.weights else _explain_criteria(ranking)
     first = ranking.ranked[0]
     if first.approvals:
         steps = ", ".join(f"{number} {first.plan.steps[number - 1]}" for number in first.approvals)
@@ -224,20 +220,20 @@ def why(ranking: Ranking) -> str:
     return "\n".join([*lines, *excluded])
 
 
-def _by_sum(ranking: Ranking) -> list[str]:
+def _explain_sum(ranking: Ranking) -> list[str]:
     first, *others = ranking.ranked
     lines = [f"Candidate {first.number} comes first: {ranking.order} is the least ({first.score})."]
     if others:
         second = others[0]
         if second.score == first.score:
             return [*lines, f"Candidate {second.number} comes to the same, and was given later."]
-        differences = [f"{name} {_signed(loss)}" for name, loss in ranking.losses(second).items() if loss]
+        differences = [f"{name} {_format_signed(loss)}" for name, loss in ranking.losses(second).items() if loss]
         lines.append(f"The next, candidate {second.number}, comes to {second.score}: {', '.join(differences)}.")
     return lines
 
 
-def _in_turn(ranking: Ranking) -> list[str]:
-    """Say which criterion leaves which plans."""
+def _explain_criteria(ranking: Ranking) -> list[str]:
+    """Say which plans each criterion leaves."""
     left, lines = list(ranking.ranked), list[str]()
     for place, each in enumerate(ranking.order.criteria):
         best = ranking.ranked[0].values[place]
@@ -245,23 +241,24 @@ def _in_turn(ranking: Ranking) -> list[str]:
         if len(kept) < len(left) or len(left) == 1:
             among = "" if len(left) == len(ranking.ranked) else "of these, "
             verb, extreme = "have" if len(kept) > 1 else "has", "most" if each.more else "least"
-            what = f"{among}{_numbers(kept)} {verb} the {extreme} {each.name} ({_shown(best, each.unit)})."
+            what = (
+                f"{among}{_name_candidates(kept)} {verb} the {extreme} {each.name} ({_format_value(best, each.unit)})."
+            )
             lines.append(what[0].upper() + what[1:])
         left = kept
         if len(left) == 1:
             break
     if len(left) > 1:
-        lines.append(f"{_numbers(left)} are equally good; the one given first comes first.".capitalize())
+        lines.append(f"{_name_candidates(left)} are equally good; the one given first comes first.".capitalize())
     return lines
 
 
-def table(ranking: Ranking) -> str:
-    """Return a table for people: a line for each plan, the best first."""
+def _make_table(ranking: Ranking) -> str:
     order = ranking.order
     rows = [["", "candidate", *map(str, order.criteria), *([str(order)] if order.weights else [])]]
     for each in ranking.ranked:
-        values = [_shown(value, one.unit) for value, one in zip(each.values, order.criteria, strict=True)]
-        score = [] if each.score is None else [_shown(each.score, "")]
+        values = [_format_value(value, one.unit) for value, one in zip(each.values, order.criteria, strict=True)]
+        score = [] if each.score is None else [_format_value(each.score, "")]
         rows.append([f"{each.place}.", str(each.number), *values, *score])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     decided = ["decided by", "", *[ranking.decided_by(each) or "equal" for each in ranking.ranked[1:]]]
@@ -272,17 +269,17 @@ def table(ranking: Ranking) -> str:
     return "\n".join(lines)
 
 
-def _numbers(plans: list[Ranked]) -> str:
+def _name_candidates(plans: list[Ranked]) -> str:
     numbers = [str(each.number) for each in sorted(plans, key=lambda each: each.number)]
     if len(numbers) == 1:
         return f"candidate {numbers[0]}"
     return f"candidates {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
-def _shown(value: Number, unit: str) -> str:
+def _format_value(value: Number, unit: str) -> str:
     text = str(value) if isinstance(value, int) else f"{value:f}"
     return f"{text} {unit}" if unit == "s" else text
 
 
-def _signed(number: Number) -> str:
+def _format_signed(number: Number) -> str:
     return f"{number:+d}" if isinstance(number, int) else f"{number:+f}"

@@ -1,20 +1,21 @@
-"""What plans use of resources: things that steps use up and that have budgets."""
+"""Resources: what the steps of plans use up, within budgets."""
 
 from __future__ import annotations
 
 from planner.compilations.object_creation import for_steps
 from planner.lightweight import replace
-from planner.model import Number, Problem
+from planner.model import Number
 from planner.plan import Plan, exact_sum
+from planner.problem_kinds import classical_of
 from planner.semantics.simulation import Simulation
 
 
 def resources(plan: Plan) -> dict[str, Number]:
-    """Return how much `plan` uses of each resource that an action of its domain uses, exactly.
+    """Return the exact use of each resource of the domain by `plan`.
 
-    Raises `PlanError` for steps that do not fit the problem, and for a static value that is missing.
+    Raises `PlanError` for steps that do not fit the problem, and for a missing static value.
     """
-    problem = _classical(plan)
+    problem = classical_of(plan.problem)
     names = dict.fromkeys(name for action in problem.domain.actions.values() for name in action.uses)
     if not names:
         return {}
@@ -24,15 +25,14 @@ def resources(plan: Plan) -> dict[str, Number]:
 
 
 def spent(plan: Plan) -> dict[str, tuple[Number, Number]]:
-    """Return what `plan` takes of each thing that its problem limits, and how much it may take.
+    """Return the use and the budget of each limited resource, and of `seconds` if there is a deadline.
 
-    These are the resources that have a budget, and `seconds` where there is a deadline. The cost is left out.
-    Raises as `resources` and `makespan` do.
+    The cost is left out. Raises as `resources` and `makespan` do.
     """
     found: dict[str, tuple[Number, Number]] = {}
     if plan.problem is None:
         return found
-    problem = _classical(plan)
+    problem = classical_of(plan.problem)
     if problem.budgets:
         used = resources(plan)
         found = {name: (used.get(name, 0), most) for name, most in problem.budgets.items() if name != "cost"}
@@ -41,8 +41,3 @@ def spent(plan: Plan) -> dict[str, tuple[Number, Number]]:
 
         found["seconds"] = makespan(plan), problem.deadline
     return found
-
-
-def _classical(plan: Plan) -> Problem:
-    problem: Problem = plan.problem if isinstance(plan.problem, Problem) else plan.problem.classical
-    return problem

@@ -1,11 +1,11 @@
-"""Label-setting A*: states with what was paid and used on the way to them (Mandow and Pérez de la Cruz, 2010).
+"""Label-setting A* for plans within budgets (Mandow and Pérez de la Cruz, 2010), and budgets as part of states.
 
-A state is reached in many ways that do not compare: one costs less, another leaves more of a budget. Each is a label; a
-label is dropped where another at its state has paid and used no more (dominance), and where what it has used and what
-must still be used, by an admissible estimate for each resource, exceed a budget.
+A label is a path to a state with its cost and its use of each resource. Labels of one state may be incomparable: one
+costs less, another leaves more of a budget. A label is dropped if another label of its state dominates it, or if its
+use and an admissible estimate of the remaining use exceed a budget.
 
-Any other search keeps budgets if what is left of them is part of the state: a number whose lower bits are the facts.
-Above them is a field for each budget, and a guard bit: a step that takes too much borrows from the guard.
+Other searches keep budgets if the remaining budgets are part of the state: a number whose lower bits are the facts.
+Above them is a field for each budget, and a guard bit: a step that uses too much borrows from the guard.
 """
 
 from __future__ import annotations
@@ -20,53 +20,51 @@ from planner.model import COST, Number, Problem
 from planner.plan import exact
 from planner.search.astar import LifoOpenList
 from planner.search.search_run import DEAD_END, AdvisingHeuristic, Ending, Run, Steps
-from planner.search.search_run import Estimate as Estimate_counted
-from planner.task.ground_task import INFINITY, Task
-from planner.task.ground_task import State as State_counted
+from planner.task.ground_task import INFINITY, State, Task
 from planner.task.state_space import Space
 
 PAUSE: Final = 8
 """Labels that are expanded between two pauses."""
 
 Vector = tuple[int, ...]
-"""The cost, and the uses of each resource."""
-State = Any
-"""What can be told from others, and is in a space of its kind."""
-Estimate = Callable[[State], int]
-"""What the rest of a plan comes to at least, or `DEAD_END`."""
+"""The cost, and the use of each resource."""
+LabelState = Any
+"""A state of the space in which labels are searched: hashable, an integer in classical planning."""
+Estimate = Callable[[LabelState], int]
+"""Lower bound on the rest of a plan, or `DEAD_END`."""
 
 
 class Charges(Protocol):
-    """What is paid and used for each action, by number."""
+    """The cost and the uses of each action, by number."""
 
     def __getitem__(self, action: int, /) -> Vector:
-        """Return the vector of this action."""
+        """Return the vector of `action`."""
 
 
 class Labelled(Protocol):
-    """A space that labels are searched in."""
+    """A state space in which labels are searched."""
 
     @property
-    def initial(self) -> State:
-        """Where plans begin."""
+    def initial(self) -> LabelState:
+        """The initial state."""
 
-    def is_goal(self, state: State, /) -> bool:
-        """Return whether a plan may end in `state`."""
+    def is_goal(self, state: LabelState, /) -> bool:
+        """Return whether the goal holds in `state`."""
 
-    def successors(self, state: State, /) -> list[tuple[int, State]]:
-        """Return `(action, next state)` for all that can be done in `state`."""
+    def successors(self, state: LabelState, /) -> list[tuple[int, LabelState]]:
+        """Return `(action, successor)` for all applicable actions."""
 
 
 class Label:
-    """A way to `state` that has paid and used `vector`: the label `before`, and then `action`."""
+    """A path to `state` of cost and uses `vector`: the path of the label `before`, then `action`."""
 
     __slots__ = ("action", "before", "state", "vector")
 
-    def __init__(self, state: State, vector: Vector, before: Label | None, action: int) -> None:
+    def __init__(self, state: LabelState, vector: Vector, before: Label | None, action: int) -> None:
         self.state, self.vector, self.before, self.action = state, vector, before, action
 
     def path(self) -> list[int]:
-        """Return the actions on the way."""
+        """Return the actions of the path."""
         found, label = [], self
         while label.before is not None:
             found.append(label.action)
@@ -75,13 +73,13 @@ class Label:
 
 
 class Fronts:
-    """The labels at each state none of which is as good as another in all respects."""
+    """The Pareto front of labels of each state."""
 
     def __init__(self) -> None:
-        self._of: dict[State, list[Label]] = {}
+        self._of: dict[LabelState, list[Label]] = {}
 
-    def takes(self, label: Label) -> bool:
-        """Take in `label` instead of those that are no better, unless one is as good."""
+    def add(self, label: Label) -> bool:
+        """Add `label` and remove those that it dominates, unless one dominates it; return whether it was added."""
         known = self._of.get(label.state)
         if known is None:
             self._of[label.state] = [label]
@@ -95,23 +93,23 @@ class Fronts:
         return True
 
     def has(self, label: Label) -> bool:
-        """Return whether nothing better than `label` was found."""
+        """Return whether `label` is still in its front."""
         return any(other is label for other in self._of[label.state])
 
 
 class Rest:
-    """Admissible estimates of what the rest of a plan costs and uses: one for the cost, then one for each resource."""
+    """Caches admissible estimates of the rest of a plan: its cost, then its use of each resource."""
 
     def __init__(self, estimates: Sequence[Estimate]) -> None:
         self._estimates = estimates
-        self._known: dict[State, Vector] = {}
+        self._known: dict[LabelState, Vector] = {}
 
-    def known(self, state: State) -> Vector | None:
-        """Return what was estimated for `state`, if anything was."""
+    def known(self, state: LabelState) -> Vector | None:
+        """Return the cached estimates for `state`, if there are any."""
         return self._known.get(state)
 
-    def of(self, state: State) -> Vector:
-        """Return the estimates for `state`; all are `DEAD_END` where one is."""
+    def of(self, state: LabelState) -> Vector:
+        """Return the estimates for `state`; all are `DEAD_END` if one is."""
         found: list[int] = []
         for estimate in self._estimates:
             found.append(estimate(state))
@@ -124,9 +122,9 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A weighted sum of all that plans spend, which is at `place` among it.
+    """A weighted sum of the cost and the uses, at `place` in the vectors of labels.
 
-    It tells what plans within the budgets cost at least: the sum, less what the budgets come to, by the cost's weight.
+    It bounds the cost from below: the sum, less `allowed` (the sum of the budgets), divided by the weight `of_cost`.
     """
 
     place: int
@@ -135,9 +133,9 @@ class Sum:
 
 
 class ResourceLimits:
-    """What labels may still lead to: a plan cheaper than the best one of `run` that uses at most so much of each.
+    """Prunes labels that lead to no plan within the budgets `most` that is cheaper than the best plan of `run`.
 
-    `cut` says whether a budget has cut off a label.
+    `cut` says whether a budget has pruned a label.
     """
 
     def __init__(self, most: Sequence[int], run: Run, sums: Sequence[Sum] = ()) -> None:
@@ -147,7 +145,7 @@ class ResourceLimits:
         self.cut = False
 
     def least(self, vector: Vector, rest: Vector) -> int:
-        """Return what a plan within the budgets costs at least where `vector` is spent, and at least `rest` must be."""
+        """Return a lower bound on the cost of plans within the budgets, with `vector` spent and `rest` estimated."""
         for place, most in enumerate(self._most, start=1):
             if vector[place] + rest[place] > most:
                 self.cut = True
@@ -161,11 +159,11 @@ class ResourceLimits:
         return found
 
     def allow(self, vector: Vector, rest: Vector) -> bool:
-        """Return whether what was spent, and must still be, is within the limits."""
+        """Return whether a label may lead to a better plan within the budgets."""
         return self.least(vector, rest) < self._run.limit
 
 
-def label_search(
+def search_labels(
     space: Labelled,
     charges: Charges,
     limits: ResourceLimits,
@@ -174,15 +172,14 @@ def label_search(
     *,
     taken: Callable[[list[int]], list[int]] = list,
 ) -> Steps:
-    """Search for the cheapest plan within `limits`.
+    """Search for the cheapest plan within `limits`; when it ends, all such plans cheaper than `run.limit` are excluded.
 
-    The `charges` are what each action costs, then what it uses of each resource, and then its part of each sum that the
-    limits have; the `estimates` are of the same. All plans within the limits that are cheaper than `run.limit` are
-    excluded when it ends. What the run is told of a plan is what is `taken` for its actions.
+    The `charges` are the cost of each action, its use of each resource, and its part of each sum of the limits; the
+    `estimates` are of the same quantities. The run is given plans as what `taken` returns for their actions.
     """
     rest, fronts, waiting, least = Rest(estimates), Fronts(), LifoOpenList(), limits.least
     first = Label(space.initial, (0,) * len(estimates), None, -1)
-    fronts.takes(first)
+    fronts.add(first)
     waiting.push(0, 0, (first, first.vector))
     while waiting:
         f, _, (label, bound) = waiting.pop()
@@ -215,7 +212,7 @@ def label_search(
             value = least(after, left)
             if value < run.limit:
                 new = Label(child, after, label, action)
-                if fronts.takes(new):
+                if fronts.add(new):
                     run.generated += 1
                     waiting.push(max(f, value), left[0], (new, left))
     run.raise_bound(run.limit)
@@ -224,7 +221,7 @@ def label_search(
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The budget on one resource: `uses` of each action, by number, and `most`; `resolution` units make one."""
+    """The `budget` on a resource in units, of which `resolution` make one: `most`, and the `uses` of actions."""
 
     name: str
     uses: list[int]
@@ -232,24 +229,24 @@ class Allowance:
     budget: Number
     resolution: int
 
-    def shown(self, units: int) -> Number:
-        """Return so many units in the problem's terms."""
+    def as_amount(self, units: int) -> Number:
+        """Return a number of units as an amount of the problem."""
         return exact(Decimal(units) / self.resolution)
 
 
 def allowances(problem: Problem, task: Task) -> list[Allowance]:
-    """Return the budgets of `problem` on resources that plans may use too much of.
+    """Return the budgets of `problem` on resources that actions use.
 
-    Raises `InputError` where a static value is missing, `DeclarationError` where a function gives none.
+    Raises `InputError` for a missing static value, `DeclarationError` for a function that gives none.
     """
     return [
         allowance
         for name, budget in problem.budgets.items()
-        if name != COST and any((allowance := _allowance(name, budget, problem, task)).uses)
+        if name != COST and any((allowance := _make_allowance(name, budget, problem, task)).uses)
     ]
 
 
-def _allowance(name: str, budget: Number, problem: Problem, task: Task) -> Allowance:
+def _make_allowance(name: str, budget: Number, problem: Problem, task: Task) -> Allowance:
     pickers = {action.name: use_picker(name, action, problem) for action in problem.domain.actions.values()}
     amounts = [pickers[action.step.action](action.step.arguments) for action in task.actions]
     resolution = common_resolution(set(amounts))
@@ -259,14 +256,14 @@ def _allowance(name: str, budget: Number, problem: Problem, task: Task) -> Allow
 
 
 def cost_allowance(problem: Problem, task: Task) -> Allowance:
-    """Return the budget on the cost; `most` is `INFINITY` where there is none."""
+    """Return the budget on the cost; `most` is `INFINITY` if there is none."""
     budget = problem.budgets.get(COST)
     most = INFINITY if budget is None else int(budget * task.resolution)
     return Allowance(COST, [action.cost for action in task.actions], most, budget or 0, task.resolution)
 
 
-class Counting(Space):
-    """The state space of `space` within `allowances`; `cut` says whether these ever kept an action from being taken."""
+class BudgetedSpace(Space):
+    """The states of `space` with the remaining budgets; `cut` says whether a budget has excluded an action."""
 
     def __init__(self, space: Space, allowances: Sequence[Allowance]) -> None:
         super().__init__(space.task)
@@ -286,59 +283,59 @@ class Counting(Space):
         self._amounts = amounts
         self.initial |= full
 
-    def closed(self, state: State_counted) -> State_counted:
+    def closed(self, state: State) -> State:
         """Return `state` with its derived facts."""
         return state if self.close is None else self.close(state & self._facts) | state & ~self._facts
 
-    def actions_in(self, state: State_counted) -> list[int]:
-        """Return the numbers of the actions that can be applied in `state` and paid for."""
+    def actions_in(self, state: State) -> list[int]:
+        """Return the numbers of the applicable actions that the remaining budgets allow."""
         left, guards, amounts = state & ~self._facts, self._guards, self._amounts
         found = self.applicable(self.closed(state) & self._facts)
         paid = [action for action in found if left - amounts[action] & guards == guards]
         self.cut = self.cut or len(paid) < len(found)
         return paid
 
-    def successors(self, state: State_counted) -> list[tuple[int, State_counted]]:
-        """Return `(action, next state)` for every action that can be applied in `state`."""
+    def successors(self, state: State) -> list[tuple[int, State]]:
+        """Return `(action, successor)` for all applicable actions."""
         return [(action, self.apply(action, state)) for action in self.actions_in(state)]
 
-    def apply(self, action: int, state: State_counted) -> State_counted:
-        """Return the state after `action`, which can be paid for."""
+    def apply(self, action: int, state: State) -> State:
+        """Return the state after `action`, which the remaining budgets allow."""
         facts = state & self._facts
         return super().apply(action, facts) | (state ^ facts) - self._amounts[action]
 
-    def estimate(self, of_facts: Any, uses: Sequence[Estimate_counted]) -> Any:
-        """Return an estimate for these states: what it is for their facts.
+    def estimate(self, of_facts: Any, uses: Sequence[Estimate]) -> Any:
+        """Return `of_facts` as an estimate for states with budgets.
 
-        Admissible estimates of the `uses` of each budget tell where too little is left.
+        Admissible estimates of the remaining `uses` of each budget recognise dead ends.
         """
-        return (_Advising if isinstance(of_facts, AdvisingHeuristic) else _Masked)(of_facts, self, uses)
+        return (_BudgetedAdvice if isinstance(of_facts, AdvisingHeuristic) else _BudgetedEstimate)(of_facts, self, uses)
 
-    def split(self, state: State_counted) -> tuple[State_counted, State_counted]:
-        """Return the facts of `state`, and what is left."""
+    def split(self, state: State) -> tuple[State, State]:
+        """Return the facts of `state`, and the remaining budgets."""
         facts = state & self._facts
         return facts, state ^ facts
 
-    def suffices(self, left: State_counted, needs: Sequence[int]) -> bool:
-        """Return whether so much is `left` of each budget; notes it if not."""
+    def suffices(self, left: State, needs: Sequence[int]) -> bool:
+        """Return whether each remaining budget covers its need; set `cut` if not."""
         found = all((left >> offset & mask) >= need for (offset, mask), need in zip(self._fields, needs, strict=True))
         self.cut = self.cut or not found
         return found
 
 
-class _Masked:
-    """An estimate that looks at the facts of a state, and for dead ends at what is left."""
+class _BudgetedEstimate:
+    """An estimate of the facts of a state that recognises dead ends by the remaining budgets."""
 
-    def __init__(self, estimate: Any, space: Counting, uses: Sequence[Estimate_counted]) -> None:
+    def __init__(self, estimate: Any, space: BudgetedSpace, uses: Sequence[Estimate]) -> None:
         self._estimate, self._space, self._uses = estimate, space, uses
-        self._needs: dict[State_counted, list[int]] = {}
+        self._needs: dict[State, list[int]] = {}
 
-    def __call__(self, state: State_counted) -> int:
+    def __call__(self, state: State) -> int:
         facts, left = self._space.split(state)
-        found: int = self._estimate(facts) if self._lives(facts, left) else DEAD_END
+        found: int = self._estimate(facts) if self._is_alive(facts, left) else DEAD_END
         return found
 
-    def _lives(self, facts: State_counted, left: State_counted) -> bool:
+    def _is_alive(self, facts: State, left: State) -> bool:
         if not self._uses:
             return True
         if facts not in self._needs:
@@ -346,9 +343,9 @@ class _Masked:
         return self._space.suffices(left, self._needs[facts])
 
 
-class _Advising(_Masked):
-    def advise(self, state: State_counted) -> tuple[int, set[int]]:
+class _BudgetedAdvice(_BudgetedEstimate):
+    def advise(self, state: State) -> tuple[int, set[int]]:
         facts, left = self._space.split(state)
         dead: tuple[int, set[int]] = DEAD_END, set()
-        found: tuple[int, set[int]] = self._estimate.advise(facts) if self._lives(facts, left) else dead
+        found: tuple[int, set[int]] = self._estimate.advise(facts) if self._is_alive(facts, left) else dead
         return found

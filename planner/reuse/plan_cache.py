@@ -1,12 +1,10 @@
-"""A cache of plans: the same problem under other names has the same plan, and a similar problem often nearly so.
+"""A cache of plans, in which problems that differ only in the names of objects share an entry.
 
-No plan is taken on trust: one that was found for another problem is renamed, and checked by the plan checker. What is
-proved of a problem holds for all problems of its shape: its text without the names of objects. Objects are told apart
-by what is said of them: colours are refined until nothing more tells two objects apart (Weisfeiler and Leman, 1968),
-then one of those that look alike is singled out, and so on. Problems with equal texts are the same up to names; one
-problem may have two texts, where objects look alike and are not.
-
-A plan is kept with numbers in place of objects, and with a text of all that its domain declares that plans depend on.
+The key is the shape of a problem: its text with numbers for objects, and all declarations that plans depend on. Objects
+are numbered by colour refinement (Weisfeiler and Leman, 1968): colours are refined by the facts about objects, then one
+of several objects of the same colour is singled out, and so on. Problems of equal shape are isomorphic, and proofs hold
+for all of them; the converse may fail. A cached plan is renamed and checked by the plan checker. In the mode "first",
+plans of similar problems are adapted.
 """
 
 from __future__ import annotations
@@ -34,10 +32,10 @@ from planner.validation.validate import check_steps
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The `steps` that were found within so many `seconds`, and what was proved of them.
+    """A plan: its `steps`, the `seconds` of its search, what ended the search, and what is proved.
 
-    `stopped_by` says how the search ended. `objects` are what the objects were called, by number: in a similar problem
-    they may be called so, too. `goal` has the objects of the goal, by number, in its order.
+    `objects` are the names of the objects by number, which a similar problem may share. `goal` has the objects of the
+    goal, by number, in its order.
     """
 
     steps: tuple[tuple[str, tuple[str, ...]], ...]
@@ -49,19 +47,19 @@ class Entry:
     objects: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entry as JSON-ready data; the bound, which is exact, as text."""
+        """Return the entry as JSON-ready data, with the exact bound as text."""
         found: dict[str, Any] = {name: getattr(self, name) for name in self.__match_args__}
         bound = None if self.lower_bound is None else str(self.lower_bound)
         return found | {"lower_bound": bound, "stopped_by": self.stopped_by.name}
 
     @property
     def is_final(self) -> bool:
-        """Whether the search ended by itself: another one would find the same, however much time it had."""
+        """Whether the search ended by itself, so that more time would not help."""
         return self.stopped_by in {StoppedBy.EXHAUSTED, StoppedBy.INCOMPLETE}
 
     @classmethod
     def of(cls, text: str) -> Entry | None:
-        """Return the entry that `text` says as JSON; None for what is none."""
+        """Return the entry of the JSON `text`; None if it is none."""
         try:
             data = json.loads(text)
             bound = data["lower_bound"]
@@ -78,33 +76,22 @@ class Entry:
             return None
 
 
-SEMANTIC: Final = (
-    "name",
-    "parameters",
-    "requires",
-    "provides",
-    "modifies",
-    "when",
-    "after",
-    "creates",
-    "duration",
-    "risk",
-    "outcomes",
-    "senses",
-    "cases",
+SEMANTIC_FIELDS: Final = (
+    *("name", "parameters", "requires", "provides", "modifies", "when", "after", "creates", "duration", "risk"),
+    *("outcomes", "senses", "cases"),
 )
-"""What matters of an action for plans, beside what it costs and uses; descriptions, tags and data do not."""
+"""Fields of an action that plans depend on, beside its cost and uses."""
 
 
-def declared(domain: DomainModel) -> str:
-    """Return what `domain` declares as text; Python functions by their names, which do not say what they do."""
+def write_declarations(domain: DomainModel) -> str:
+    """Return the declarations of `domain` that plans depend on as text; Python functions by name."""
     stale = [(each.name, each.parameters, each.stale_with) for each in domain.predicates.values() if each.stale_with]
-    actions = "\n".join(map(_action, domain.actions.values()))
+    actions = "\n".join(map(_write_action, domain.actions.values()))
     return f"{domain.name} {dict(domain.types)!r} {domain.constants!r} {stale!r}\n{actions}\n{domain.axioms!r}"
 
 
 def calls_python(domain: DomainModel) -> bool:
-    """Return whether Python functions say what steps of `domain` cost or use: nobody knows what these depend on."""
+    """Return whether costs or uses in `domain` come from Python functions, whose results may depend on anything."""
     return any(
         isinstance(term, CostFunction)
         for action in domain.actions.values()
@@ -113,30 +100,30 @@ def calls_python(domain: DomainModel) -> bool:
     )
 
 
-def _action(action: Action) -> str:
-    parts = [repr(getattr(action, name)) for name in SEMANTIC]
-    cost = [_term(each) for each in action.cost]
-    uses = {name: [_term(each) for each in terms] for name, terms in sorted(action.uses.items())}
+def _write_action(action: Action) -> str:
+    parts = [repr(getattr(action, name)) for name in SEMANTIC_FIELDS]
+    cost = [_write_term(each) for each in action.cost]
+    uses = {name: [_write_term(each) for each in terms] for name, terms in sorted(action.uses.items())}
     return f"{' '.join(parts)} {cost} {uses}"
 
 
-def _term(term: CostTerm) -> str:
+def _write_term(term: CostTerm) -> str:
     if not isinstance(term, CostFunction):
         return repr(term)
     function = term.function
     return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
 
 
-MOST_SINGLED: Final = 64
-"""Objects that look like others are singled out so often; what then still looks alike is told apart by name."""
+MAX_SINGLED_OUT: Final = 64
+"""Number of objects that are singled out; the remaining ones of equal colour are ordered by name."""
 Colours = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`text` says a problem with its objects numbered; `objects` are their names, by number.
+    """The `text` of a problem with its objects numbered, and the names of the `objects`, by number.
 
-    `is_whole`: the text says all that plans and their costs depend on; else Python functions do, too.
+    `is_whole` says that the text determines plans and costs: no Python function gives costs or uses.
     """
 
     text: str
@@ -145,7 +132,7 @@ class Shape:
 
     @property
     def key(self) -> str:
-        """A short name of the shape."""
+        """A hash of the shape."""
         return sha256(self.text.encode()).hexdigest()
 
     @property
@@ -154,26 +141,26 @@ class Shape:
         return {name: f"#{number}" for number, name in enumerate(self.objects)}
 
     def onto(self, other: Shape) -> dict[str, str]:
-        """Return which object of `other`, a shape with the same text, stands for which of this one."""
+        """Return the object of `other`, a shape with the same text, for each object of this one."""
         return dict(zip(self.objects, other.objects, strict=True))
 
 
 def shape_of(problem: Problem) -> Shape:
-    """Return the shape of `problem`: of what matters for its plans, and nothing else."""
-    said = _Said(problem)
-    colours = said.refined({name: said.first[name] for name in said.names})
-    for _ in range(MOST_SINGLED):
-        alike = _first_alike(said.names, colours)
+    """Return the shape of the part of `problem` that its plans depend on."""
+    statements = _Statements(problem)
+    colours = statements.refine({name: statements.first[name] for name in statements.names})
+    for _ in range(MAX_SINGLED_OUT):
+        alike = _find_alike(statements.names, colours)
         if alike is None:
             break
-        colours = said.refined({**colours, alike: f"{colours[alike]}!"})
-    order = tuple(sorted(said.names, key=lambda name: (colours[name], name)))
+        colours = statements.refine({**colours, alike: f"{colours[alike]}!"})
+    order = tuple(sorted(statements.names, key=lambda name: (colours[name], name)))
     numbers = {name: f"#{number}" for number, name in enumerate(order)}
-    return Shape("\n".join(said.text(numbers)), order, not calls_python(said.problem.domain))
+    return Shape("\n".join(statements.text(numbers)), order, not calls_python(statements.problem.domain))
 
 
-def _first_alike(names: Iterable[str], colours: Colours) -> str | None:
-    """Return an object that another one looks like; None where all are told apart."""
+def _find_alike(names: Iterable[str], colours: Colours) -> str | None:
+    """Return an object of the first colour that several objects have; None if all colours differ."""
     by_colour: dict[str, str] = {}
     found: dict[str, str] = {}
     for name in names:
@@ -183,8 +170,8 @@ def _first_alike(names: Iterable[str], colours: Colours) -> str | None:
     return found[min(found)] if found else None
 
 
-class _Said:
-    """What a problem says of its objects; constants of the domain keep their names."""
+class _Statements:
+    """The atoms of a problem about each object; constants of the domain keep their names."""
 
     def __init__(self, problem: Problem) -> None:
         part = remove_irrelevant_actions(problem)
@@ -193,15 +180,15 @@ class _Said:
         self.names = [each.name for each in problem.objects if each.name not in constants]
         self.first = {each.name: " | ".join(sorted(each.types)) for each in problem.objects}
         known = set(self.names)
-        self._of: dict[str, list[tuple[int, str, Atom]]] = {name: [] for name in self.names}
+        self._about: dict[str, list[tuple[int, str, Atom]]] = {name: [] for name in self.names}
         for tag, atom in self._atoms():
             for place, arg in enumerate(atom.args):
                 if arg in known:
-                    self._of[arg].append((place, tag, atom))
+                    self._about[arg].append((place, tag, atom))
 
     def _atoms(self) -> Iterator[tuple[str, Atom]]:
-        """Yield all atoms that the problem states or asks for, with where it does."""
-        yield from self._stated()
+        """Yield all atoms in the problem, each with a tag for its place."""
+        yield from self._stated_atoms()
         part = self.problem
         yield from (("goal", atom) for atom in atoms_in(part.goal.hard))
         for wish in part.goal.soft:
@@ -211,8 +198,8 @@ class _Said:
                 atoms = [happening.action] if isinstance(happening, Done) else atoms_in(happening)
                 yield from ((f"{_kind(each)} {place}", atom) for atom in atoms)
 
-    def _stated(self) -> Iterator[tuple[str, Atom]]:
-        """Yield the atoms that stand alone."""
+    def _stated_atoms(self) -> Iterator[tuple[str, Atom]]:
+        """Yield the atoms that are stated as facts."""
         part = self.problem
         yield from (("initial", atom) for atom in part.initial)
         yield from ((f"value {number}", term) for term, number in part.values.items())
@@ -220,8 +207,8 @@ class _Said:
         yield from (("unknown", atom) for atom in part.unknown)
         yield from ((f"likely {chance}", atom) for atom, chance in part.likely.items())
 
-    def refined(self, colours: Colours) -> dict[str, str]:
-        """Return `colours` as fine as what is said of objects can make them."""
+    def refine(self, colours: Colours) -> dict[str, str]:
+        """Return `colours` refined until no statement tells objects of one colour apart."""
         kinds = len(set(colours.values()))
         while True:
             finer = {name: self._colour(name, colours) for name in self.names}
@@ -234,23 +221,23 @@ class _Said:
             return "*" if arg == name else colours.get(arg, arg)
 
         said = sorted(
-            f"{tag} {place} {atom.predicate} {' '.join(map(seen, atom.args))}" for place, tag, atom in self._of[name]
+            f"{tag} {place} {atom.predicate} {' '.join(map(seen, atom.args))}" for place, tag, atom in self._about[name]
         )
         return sha256("\n".join([colours[name], *said]).encode()).hexdigest()
 
     def text(self, numbers: Mapping[str, str]) -> Iterator[str]:
         """Yield the lines of the problem, with numbers for names."""
         part = self.problem
-        yield declared(part.domain)
+        yield write_declarations(part.domain)
         yield from (f"{numbers[name]}: {self.first[name]}" for name in sorted(self.names, key=numbers.__getitem__))
-        yield from sorted(f"{tag}: {atom.substitute(numbers)}" for tag, atom in self._stated())
-        yield from sorted(f"goal: {_renamed(each, numbers)}" for each in conjuncts(part.goal.hard))
-        yield from sorted(f"wish {wish.utility}: {_renamed(wish.condition, numbers)}" for wish in part.goal.soft)
-        yield from sorted(f"{_kind(each)}: {_happening(each, numbers)}" for each in part.constraints)
+        yield from sorted(f"{tag}: {atom.substitute(numbers)}" for tag, atom in self._stated_atoms())
+        yield from sorted(f"goal: {_rename(each, numbers)}" for each in conjuncts(part.goal.hard))
+        yield from sorted(f"wish {wish.utility}: {_rename(wish.condition, numbers)}" for wish in part.goal.soft)
+        yield from sorted(f"{_kind(each)}: {_write_happenings(each, numbers)}" for each in part.constraints)
         yield f"limits: {sorted(part.budgets.items())} {part.deadline} {part.metric}"
 
 
-def _renamed(formula: Formula, numbers: Mapping[str, str]) -> str:
+def _rename(formula: Formula, numbers: Mapping[str, str]) -> str:
     return repr(substitute(formula, numbers))
 
 
@@ -258,32 +245,33 @@ def _kind(constraint: Constraint) -> str:
     return f"constraint {constraint.kind.name} {constraint.times} {constraint.utility}"
 
 
-def _happening(constraint: Constraint, numbers: Mapping[str, str]) -> str:
+def _write_happenings(constraint: Constraint, numbers: Mapping[str, str]) -> str:
     found = constraint.mapped(lambda each: substitute(each, numbers), lambda step: step.substitute(numbers))
     return repr(found.happenings)
 
 
 CAPACITY: Final = 1000
-ADAPTING: Final = 2.0
-"""Seconds in which a similar problem's plan is adapted, at most."""
-SIMILAR: Final = 3
-"""Similar problems' plans that are tried, at most."""
-ENOUGH: Final = 0.9
-"""A plan that a search of nearly as much time has not improved is not searched for again."""
+"""Default number of plans in a cache."""
+ADAPT_SECONDS: Final = 2.0
+"""Time limit for adapting plans of similar problems, in seconds."""
+MAX_SIMILAR: Final = 3
+"""Number of plans of similar problems that are tried."""
+ENOUGH_TIME: Final = 0.9
+"""Share of the time limit: a cached plan of a search that took as long is not searched for again."""
 FOUND: Final = "cache"
 ADAPTED: Final = "adapted"
-"""What the statistics of a result name as its search, where a plan was there already, or came of a similar one."""
+"""Names of the search in the statistics of a cached plan, and of an adapted one."""
 
 
 @dataclass(slots=True, eq=False)
 class Savings:
-    """How often a plan was there already (`hits`), came of a similar problem's (`adapted`), or had to be found."""
+    """Counts of cached plans (`hits`), adapted plans and searches (`misses`)."""
 
     hits: int = 0
     adapted: int = 0
     misses: int = 0
     seconds: float = 0.0
-    """What finding the plans had taken that were there already, less what taking them took."""
+    """Search time saved by cached and adapted plans, less the time to look them up."""
 
     def to_dict(self) -> dict[str, float]:
         """Return the figures by name."""
@@ -292,9 +280,9 @@ class Savings:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A `result`, and the seconds that were saved by a plan that was found before.
+    """A `result`, and the `seconds` of search that a cached plan saved.
 
-    `values` are those of data parameters, by the place of the step, where a template gave the plan.
+    `values` are the values of data parameters, by the place of the step, for a plan of a template.
     """
 
     result: Result
@@ -303,10 +291,10 @@ class Recalled:
 
 
 class PlanCache:
-    """Plans by the shapes of their problems, the least recently used of more than `capacity` forgotten.
+    """A cache of up to `capacity` plans by the shapes of their problems, which drops the least recently used.
 
-    With a `path`, they are kept in that file, which several processes may use. `adapt` says whether similar problems'
-    plans are adapted where any plan will do (`mode="first"`). Raises `InputError` for a file that is no cache.
+    With a `path`, it is kept in that file, which several processes may use. With `adapt`, plans of similar problems are
+    adapted if any plan will do (`mode="first"`). Raises `InputError` for a file that is no cache.
     """
 
     def __init__(self, path: str | Path | None = None, *, capacity: int = CAPACITY, adapt: bool = True) -> None:
@@ -322,48 +310,48 @@ class PlanCache:
         self._store.close()
 
     def solve(self, problem: Problem, **options: Any) -> Result:
-        """Return what `planner.solve` would, from what was found before where that will do; see `recall`."""
+        """Solve `problem`, from the cache where a cached plan will do; see `recall`."""
         return self.recall(problem, **options).result
 
     def recall(self, problem: Problem, **options: Any) -> Recalled:
-        """Return what `planner.solve` would, from what was found before where that will do.
+        """Solve `problem` as `planner.solve` does, from the cache where a cached plan will do.
 
-        A proof will always do, and so will what a search found that ended by itself. Any other plan will where any plan
-        does (`mode="first"`), and where the search that found it had as much time as this one would have.
-        `statistics.search` says "cache" or "adapted" then. Problems with unknown facts are always searched.
+        A plan of a search that ended by itself, such as with a proof, always will. Any other plan will if any plan does
+        (`mode="first"`), or if its search had as much time as this one would have. `statistics.search` is "cache" or
+        "adapted" then. Problems with unknown facts are always searched.
         """
         if problem.unknown:
             return Recalled(solve(problem, **options))
         began = time.monotonic()
         shape = shape_of(problem)
-        found = self._known(problem, shape, options, began)
+        found = self._look_up(problem, shape, options, began)
         if found is not None:
             self.savings.seconds += found.seconds
             return replace(found, result=weaken_to_intended(problem.domain, found.result))
         result = solve(problem, **options)
         self.savings.misses += 1
         if result.plan is not None:
-            self._keep(problem, shape, result, time.monotonic() - began)
+            self._store_plan(problem, shape, result, time.monotonic() - began)
         return Recalled(result)
 
-    def _known(self, problem: Problem, shape: Shape, options: dict[str, Any], began: float) -> Recalled | None:
-        entry, first = _read(self._store.get(shape.key)), options.get("mode") == "first"
-        if entry is not None and (first or entry.is_final or entry.seconds >= _patience(options) * ENOUGH):
-            result = _as_result(problem, entry, {f"#{number}": name for number, name in enumerate(shape.objects)})
+    def _look_up(self, problem: Problem, shape: Shape, options: dict[str, Any], began: float) -> Recalled | None:
+        entry, first = _read_entry(self._store.get(shape.key)), options.get("mode") == "first"
+        if entry is not None and (first or entry.is_final or entry.seconds >= _time_limit_of(options) * ENOUGH_TIME):
+            result = _make_result(problem, entry, {f"#{number}": name for number, name in enumerate(shape.objects)})
             if result is not None:
                 self.savings.hits += 1
                 return Recalled(result, max(entry.seconds - (time.monotonic() - began), 0.0))
-        return self._adapted(problem, options, began) if first and self._adapt and not problem.wishes else None
+        return self._adapt_similar(problem, options, began) if first and self._adapt and not problem.wishes else None
 
-    def _adapted(self, problem: Problem, options: dict[str, Any], began: float) -> Recalled | None:
-        """Return a plan made of that of a problem with a goal of the same form; None where none will do soon."""
-        like, goal = _goal_of(problem)
-        limits = [each for each in (ADAPTING, options.get("time_limit")) if each is not None]
-        for entry in filter(None, map(_read, self._store.alike(like, SIMILAR))):
+    def _adapt_similar(self, problem: Problem, options: dict[str, Any], began: float) -> Recalled | None:
+        """Return a plan adapted from one of a problem with a goal of the same form; None if none is found soon."""
+        like, goal = _goal_form(problem)
+        limits = [each for each in (ADAPT_SECONDS, options.get("time_limit")) if each is not None]
+        for entry in filter(None, map(_read_entry, self._store.alike(like, MAX_SIMILAR))):
             names = {f"#{number}": name for number, name in enumerate(entry.objects)}
             names.update(zip(entry.goal, goal, strict=True))
             steps = [Step(action, tuple(names.get(arg, arg) for arg in args)) for action, args in entry.steps]
-            mended = mend(problem, steps, time_limit=min(limits) / SIMILAR, cancel=options.get("cancel"))
+            mended = mend(problem, steps, time_limit=min(limits) / MAX_SIMILAR, cancel=options.get("cancel"))
             if mended.steps is None or not mended.kept or not check_steps(problem, mended.steps).valid:
                 continue
             self.savings.adapted += 1
@@ -374,8 +362,8 @@ class PlanCache:
             return Recalled(result, max(entry.seconds - (time.monotonic() - began), 0.0))
         return None
 
-    def _keep(self, problem: Problem, shape: Shape, result: Result, seconds: float) -> None:
-        numbers, (like, goal) = shape.numbers, _goal_of(problem)
+    def _store_plan(self, problem: Problem, shape: Shape, result: Result, seconds: float) -> None:
+        numbers, (like, goal) = shape.numbers, _goal_form(problem)
         assert result.plan is not None
         entry = Entry(
             tuple(
@@ -391,31 +379,31 @@ class PlanCache:
         self._store.put(shape.key, json.dumps(entry.to_dict()), like)
 
 
-def _patience(options: dict[str, Any]) -> float:
-    """Return the seconds that a search may take; without a limit it takes as long as the proof does."""
+def _time_limit_of(options: dict[str, Any]) -> float:
+    """Return the time limit in `options` in seconds, infinity for none."""
     limit = options.get("time_limit", 10.0)
     return float("inf") if limit is None else float(limit)
 
 
-def _goal_of(problem: Problem) -> tuple[str, list[str]]:
-    """Return what the goal is but for its objects, and these in their order."""
-    atoms = sorted(set(atoms_in(problem.goal.hard)), key=_form)
+def _goal_form(problem: Problem) -> tuple[str, list[str]]:
+    """Return a hash of the goal without its objects, and these in their order."""
+    atoms = sorted(set(atoms_in(problem.goal.hard)), key=_atom_key)
     objects = list(dict.fromkeys(arg for atom in atoms for arg in atom.args))
     places = {name: f"?{number}" for number, name in enumerate(objects)}
     text = f"{problem.domain.name} {[str(atom.substitute(places)) for atom in atoms]}"
     return sha256(text.encode()).hexdigest(), objects
 
 
-def _form(atom: Atom) -> tuple[str, int, tuple[str, ...]]:
+def _atom_key(atom: Atom) -> tuple[str, int, tuple[str, ...]]:
     return atom.predicate, len(atom.args), atom.args
 
 
-def _read(text: str | None) -> Entry | None:
+def _read_entry(text: str | None) -> Entry | None:
     return None if text is None else Entry.of(text)
 
 
-def _as_result(problem: Problem, entry: Entry, names: dict[str, str]) -> Result | None:
-    """Return the plan of `entry` for `problem`, checked; None where it does not work."""
+def _make_result(problem: Problem, entry: Entry, names: dict[str, str]) -> Result | None:
+    """Return the plan of `entry` for `problem` as a result; None if it is not valid."""
     plan, bound = checked(problem, entry.steps, names), entry.lower_bound
     if plan is None:
         return None

@@ -1,13 +1,8 @@
-"""Templates: plans with parameters, declared or lifted from plans that worked.
+"""Plan templates: plans with parameters, declared in Python, YAML or JSON, or lifted from valid plans.
 
-What a template needs is what its steps need together from the start: the kernel of a triangle table (Fikes, Hart and
-Nilsson, 1972). Where that holds of some objects, its steps lead to what it provides; the checker has the last word.
-
-Templates written by hand, in Python or in YAML and JSON; each is tried out where it is declared.
-
-Templates made of plans that worked: what these need is told by regression, or else by what their steps read.
-
-Plans that nobody has searched for: taken only where the plan checker agrees.
+A template requires what its steps need together from the start: the kernel of a triangle table (Fikes, Hart and
+Nilsson, 1972), found by regression. If that holds for some objects, its steps lead to what it provides. The plan
+checker checks each plan of a template, and each declared template on its own parameters.
 """
 
 from __future__ import annotations
@@ -56,7 +51,7 @@ Steps = Iterable[tuple[str, tuple[str, ...]]]
 
 
 def checked(problem: Problem, steps: Steps, names: Mapping[str, str]) -> Plan | None:
-    """Return `steps` as a plan for `problem`, with `names` for their arguments; None where they are none."""
+    """Return `steps` as a plan for `problem`, with `names` in place of arguments; None if it is not valid."""
     found = [Step(action, tuple([names.get(arg, arg) for arg in args])) for action, args in steps]
     simulation = Simulation(expanded(problem, found))
     if any(simulation.rules.misfit(step) for step in found):
@@ -67,7 +62,7 @@ def checked(problem: Problem, steps: Steps, names: Mapping[str, str]) -> Plan | 
 
 
 def expanded(problem: Problem, steps: Iterable[Step]) -> Problem:
-    """Return `problem` with placeholders for what `steps` create, if its actions create anything."""
+    """Return `problem` with placeholders for the objects that `steps` create, if any."""
     if not creates_objects(problem.domain):
         return problem
     from planner.compilations.object_creation import for_steps
@@ -76,15 +71,15 @@ def expanded(problem: Problem, steps: Iterable[Step]) -> Problem:
 
 
 Values = Mapping[int, Mapping[str, Any]]
-TRIED: Final = 100
-"""Choices of objects that are tried, at most."""
+MAX_BINDINGS: Final = 100
+"""Number of bindings of objects that are tried for one problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Steps over `parameters` (typed variables) that lead from where `requires` holds to where `provides` does.
+    """Steps over `parameters` (typed variables) that lead from states with `requires` to states with `provides`.
 
-    `values` are those of data parameters, by the place of the step.
+    `values` are the values of data parameters, by the place of the step.
     """
 
     name: str
@@ -95,7 +90,7 @@ class Template:
     values: Values = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the template as `read_templates` takes it, below its name."""
+        """Return the template as `read_templates` reads it below its name."""
         names = [each.name for each in self.parameters]
         write = Notation(names, ())
         steps = [str(Atom(action, tuple([arg.removeprefix("?") for arg in args]))) for action, args in self.steps]
@@ -110,18 +105,18 @@ class Template:
         }
 
     def plan_for(self, problem: Problem) -> Plan | None:
-        """Return the template's plan for `problem` with some objects, checked.
+        """Return a valid plan of the template for `problem` with some objects.
 
-        None where it does not fit, and where nothing is to be done.
+        Return None if there is none, or if the goal holds already.
         """
         wanted = [part for part in conjuncts(problem.goal.hard) if isinstance(part, Atom)]
         given = [part for part in conjuncts(self.provides) if isinstance(part, Atom)]
         if not wanted or checked(problem, (), {}) is not None:
             return None
         objects = {each.name: each for each in problem.all_objects}
-        choice = _Choice(self, problem, objects)
-        for number, binding in enumerate(choice.meeting(wanted, given, {})):
-            if number >= TRIED:
+        binder = _Binder(self, problem, objects)
+        for number, binding in enumerate(binder.bind_goal(wanted, given, {})):
+            if number >= MAX_BINDINGS:
                 return None
             plan = checked(problem, self.steps, binding)
             if plan is not None:
@@ -129,8 +124,8 @@ class Template:
         return None
 
 
-class _Choice:
-    """Chooses objects for the parameters of a template: first those of the goal, then those of what it requires."""
+class _Binder:
+    """Binds objects to the parameters of a template: by the goal, then by what it requires, then by type."""
 
     def __init__(self, template: Template, problem: Problem, objects: Mapping[str, Object]) -> None:
         self._types = {each.name: each.types for each in template.parameters}
@@ -142,25 +137,25 @@ class _Choice:
         self._needs = [part for part in conjuncts(template.requires) if isinstance(part, Atom)]
         self._rest = list(self._types)
 
-    def meeting(
+    def bind_goal(
         self, wanted: Sequence[Formula], given: Sequence[Formula], binding: Mapping[str, str]
     ) -> Iterator[dict[str, str]]:
-        """Yield the choices with which all of `wanted` are among what is `given`."""
+        """Yield the bindings by which all of `wanted` are among the `given` conditions."""
         if not wanted:
-            yield from self._met(self._needs, binding)
+            yield from self._bind_requirements(self._needs, binding)
             return
         for part in given:
-            found = self._matched(part, wanted[0], binding)
+            found = self._match(part, wanted[0], binding)
             if found is not None:
-                yield from self.meeting(wanted[1:], given, found)
+                yield from self.bind_goal(wanted[1:], given, found)
 
-    def _met(self, needs: Sequence[Atom], binding: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        """Yield the choices with which `needs` hold at the start, and then those of all other parameters."""
+    def _bind_requirements(self, needs: Sequence[Atom], binding: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        """Yield the bindings by which `needs` hold in the initial state, with objects for all other parameters."""
         if needs:
             for fact in self._facts.get(needs[0].predicate, ()):
-                found = self._matched(needs[0], fact, binding)
+                found = self._match(needs[0], fact, binding)
                 if found is not None:
-                    yield from self._met(needs[1:], found)
+                    yield from self._bind_requirements(needs[1:], found)
             return
         open_ = next((name for name in self._rest if name not in binding), None)
         if open_ is None:
@@ -168,9 +163,9 @@ class _Choice:
             return
         for name in self._objects:
             if self._fits(open_, name):
-                yield from self._met((), {**binding, open_: name})
+                yield from self._bind_requirements((), {**binding, open_: name})
 
-    def _matched(self, pattern: Formula, fact: Formula, binding: Mapping[str, str]) -> dict[str, str] | None:
+    def _match(self, pattern: Formula, fact: Formula, binding: Mapping[str, str]) -> dict[str, str] | None:
         if not (isinstance(pattern, Atom) and isinstance(fact, Atom)) or pattern.predicate != fact.predicate:
             return None
         found = dict(binding)
@@ -188,17 +183,17 @@ class _Choice:
 
 
 def lift(plan: Plan, name: str = "", values: Values | None = None) -> Template:
-    """Return the template that `plan` is an instance of: a parameter for each object of its problem.
+    """Return the template of `plan`, with a parameter for each object of its problem.
 
-    Constants of the domain, and names of what steps create, stay. `values` are those of data parameters, by the place
-    of the step. Raises `InputError` for a plan that does not work.
+    Constants of the domain and names of created objects stay. `values` are the values of data parameters, by the place
+    of the step. Raises `InputError` for an invalid plan.
     """
     problem: Problem = plan.problem
     verdict = check_steps(problem, plan.steps)
     if not verdict.valid:
         hint = "templates are of plans that work as it is declared"
         raise InputError(f"this plan cannot be lifted: {verdict.reason}", hint=hint)
-    goal, requires = problem.goal.hard, _needs(plan)
+    goal, requires = problem.goal.hard, _regress_needs(plan)
     types = {each.name: each.types for each in problem.objects}
     named = [arg for step in plan.steps for arg in step.arguments]
     named += [arg for part in (goal, requires) for atom in atoms_in(part) for arg in atom.args]
@@ -210,8 +205,8 @@ def lift(plan: Plan, name: str = "", values: Values | None = None) -> Template:
     return Template(name or problem.name, parameters, requires, provides, steps, values or {})
 
 
-def _needs(plan: Plan) -> Formula:
-    """Return what must hold for the plan; where that is more than facts, the facts that its steps read."""
+def _regress_needs(plan: Plan) -> Formula:
+    """Return what the plan needs from the initial state; if that is more than facts, the facts that its steps read."""
     problem: Problem = plan.problem
     try:
         return needed(Simulation(expanded(problem, plan.steps)), plan.steps, problem.goal.hard)
@@ -225,7 +220,7 @@ Conditions = Sequence[str] | str
 
 
 class StepDocument(BaseModel):
-    """A step of a template, with values of data parameters."""
+    """Document of a step, with values of data parameters."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -234,7 +229,7 @@ class StepDocument(BaseModel):
 
 
 class TemplateDocument(BaseModel):
-    """A template: what it is about (name → type), what it needs and gives, and its steps."""
+    """Document of a template: parameters (name → type), conditions and steps."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -245,7 +240,7 @@ class TemplateDocument(BaseModel):
 
 
 class TemplatesDocument(BaseModel):
-    """What a file of templates has."""
+    """Document of a file of templates, by name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -261,17 +256,18 @@ def template(
     requires: Conditions | None = None,
     provides: Conditions | None = None,
 ) -> Template:
-    """Return a template of `steps` over `parameters` (name → type), each a text or one with values of data parameters.
+    """Return a template of `steps` over `parameters` (name → type); a step is a text, or a text with data values.
 
-    Without `requires`, that is what the steps need; without `provides`, all that they leave. Raises `InputError` where
-    the steps do not lead there, and where it takes more than facts to say what they need: then say `requires`.
+    `requires` defaults to what the steps need, `provides` to all that they make true. Raises `InputError` if the steps
+    do not lead there, or if `requires` is missing where the steps need more than facts.
     """
     model = domain.model if isinstance(domain, Domain) else domain
     given = [(each, {}) if isinstance(each, str) else each for each in steps]
-    return _template(model, name, given, (parameters, requires, provides), _caller())
+    return _build_template(model, name, given, (parameters, requires, provides), _find_caller())
 
 
-def _caller() -> CodePlace:
+def _find_caller() -> CodePlace:
+    """Return the place of the code that called the public function."""
     frame = sys._getframe(2)  # noqa: SLF001 - as in planner.language.declare.fields
     return CodePlace(frame.f_code.co_filename, frame.f_lineno)
 
@@ -279,15 +275,15 @@ def _caller() -> CodePlace:
 def read_templates(path: str | Path, domain: Domain | DomainModel) -> tuple[Template, ...]:
     """Return the templates of a YAML or JSON file for `domain`; raises `InputError` with file, line and column."""
     model = domain.model if isinstance(domain, Domain) else domain
-    document = _document(Path(path))
+    document = _read_document(Path(path))
     try:
         found = TemplatesDocument.model_validate(document.data)
     except ValidationError as error:
         raise document_error(error, document, TemplatesDocument) from None
-    return tuple([_of(model, name, each, document.place) for name, each in found.templates.items()])
+    return tuple([_build_from_document(model, name, each, document.place) for name, each in found.templates.items()])
 
 
-def _document(path: Path) -> Document:
+def _read_document(path: Path) -> Document:
     text, name = read_text(path, DocumentError), str(path)
     is_json = path.suffix.lower() == ".json"
     data = parse_json(text, name) if is_json else parse_yaml(text, name)
@@ -295,13 +291,13 @@ def _document(path: Path) -> Document:
     return Document(data[0] if len(data) == 1 else None, name, 0, locate)
 
 
-def _of(model: DomainModel, name: str, document: TemplateDocument, place: Place) -> Template:
+def _build_from_document(model: DomainModel, name: str, document: TemplateDocument, place: Place) -> Template:
     steps = [(each, {}) if isinstance(each, str) else (each.step, each.values) for each in document.steps]
     parts = (document.parameters, document.requires, document.provides)
-    return _template(model, name, steps, parts, place.within("templates", name))
+    return _build_template(model, name, steps, parts, place.within("templates", name))
 
 
-def _template(
+def _build_template(
     model: DomainModel,
     name: str,
     given: Sequence[tuple[str, Mapping[str, Any]]],
@@ -310,7 +306,7 @@ def _template(
 ) -> Template:
     parameters, requires, provides = parts
     objects, _ = objects_of(parameters, Types.of(model.types), place.within("parameters"))
-    problem = ProblemBuilder(_free(model), objects, place).build(
+    problem = ProblemBuilder(_remove_costs(model), objects, place).build(
         name,
         requires or (),
         provides or (),
@@ -320,26 +316,26 @@ def _template(
         resolution=None,
         entities={},
     )
-    steps = [_step(text, problem, place.within("steps", number)) for number, (text, _) in enumerate(given)]
+    steps = [_read_step(text, problem, place.within("steps", number)) for number, (text, _) in enumerate(given)]
     values = {number: dict(found) for number, (_, found) in enumerate(given) if found}
     _check_values(model, steps, values, place)
     if requires is None:
-        problem = _with_needs(problem, steps, place)
+        problem = _add_needs(problem, steps, place)
     if provides is None:
-        problem = _with_gains(problem, steps, place)
+        problem = _add_gains(problem, steps, place)
     try:
         return lift(Plan(tuple(steps), problem), name, values)
     except InputError as error:
         raise place.error(f"the template {name!r} does not work: {error.message}") from None
 
 
-def _free(model: DomainModel) -> DomainModel:
-    """Return `model` with actions that cost and use nothing: what they do is known of other objects only."""
+def _remove_costs(model: DomainModel) -> DomainModel:
+    """Return `model` with actions that cost and use nothing: costs may depend on the objects of a problem."""
     actions = {name: replace(action, cost=(), uses={}) for name, action in model.actions.items()}
     return replace(model, actions=actions)
 
 
-def _step(text: str, problem: Problem, place: Place) -> Step:
+def _read_step(text: str, problem: Problem, place: Place) -> Step:
     try:
         atom = parse_atom(text)
     except NotationError as mistake:
@@ -362,8 +358,8 @@ def _check_values(
                 raise place.within("steps", number).error(f"there is no data parameter {name!r}", hint)
 
 
-def _with_needs(problem: Problem, steps: Sequence[Step], place: Place) -> Problem:
-    """Return `problem` with what `steps` need as its facts."""
+def _add_needs(problem: Problem, steps: Sequence[Step], place: Place) -> Problem:
+    """Return `problem` with the needs of `steps` as its initial state."""
     try:
         needs = needed(Simulation(expanded(problem, steps)), steps, TRUE)
     except ValueError:
@@ -373,8 +369,8 @@ def _with_needs(problem: Problem, steps: Sequence[Step], place: Place) -> Proble
     return replace(problem, initial=tuple([each for each in conjuncts(needs) if isinstance(each, Atom)]))
 
 
-def _with_gains(problem: Problem, steps: Sequence[Step], place: Place) -> Problem:
-    """Return `problem` with all that `steps` leave as its goal; what they create has no name in other problems."""
+def _add_gains(problem: Problem, steps: Sequence[Step], place: Place) -> Problem:
+    """Return `problem` with all that `steps` make true as its goal, but for facts about created objects."""
     known = {each.name for each in problem.all_objects}
     try:
         *_, last = simulate(problem, steps)

@@ -1,12 +1,10 @@
-"""Texts under keys, in a file or in memory: the least recently used of too many are forgotten.
+"""A cache of texts by key, in a file or in memory, which drops the least recently used.
 
-The file is an SQLite database, which several processes may use at once. What cannot be read or written is as if it had
-never been kept: whoever asks here can do without.
+The file is an SQLite database that several processes may use at once. Errors of reading and writing count as misses.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import sqlite3
 import threading
@@ -18,8 +16,8 @@ from planner.lightweight import Final
 
 APPLICATION: Final = 0x466F7243  # "ForC"
 VERSION: Final = 1
-BUSY: Final = 5.0
-"""Seconds to wait while another process writes."""
+BUSY_SECONDS: Final = 5.0
+"""Time to wait while another process writes, in seconds."""
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS kept(
     kind TEXT NOT NULL, key TEXT NOT NULL, alike TEXT NOT NULL, used INTEGER NOT NULL, data TEXT NOT NULL,
@@ -40,38 +38,38 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Store:
-    """What is kept of one `kind`, up to `capacity` texts. Raises `InputError` for a file that is something else."""
+    """A cache of up to `capacity` texts of one `kind`; raises `InputError` for a file that is no cache."""
 
     def __init__(self, path: str | Path | None, kind: str, capacity: int) -> None:
         if capacity < 1:
             raise InputError(f"a cache has room for 1 or more, not {capacity}")
         self._kind, self._capacity = kind, capacity
         self._guard = threading.Lock()
-        self._connection = _opened(":memory:" if path is None else str(path))
+        self._connection = _open_database(":memory:" if path is None else str(path))
 
     def __len__(self) -> int:
         found = self._ask("SELECT count(*) FROM kept WHERE kind = ?")
         return int(found[0][0]) if found else 0
 
     def get(self, key: str) -> str | None:
-        """Return what is kept under `key`, which is used by that; None for nothing."""
+        """Return the text of `key`, which counts as its use; None for a miss."""
         found = self._ask("SELECT data FROM kept WHERE kind = ? AND key = ?", key)
         if found:
             self._ask(_USE, key)
         return str(found[0][0]) if found else None
 
     def alike(self, alike: str, most: int) -> Iterator[str]:
-        """Yield what is kept under other keys and is `alike`, the most recently used first."""
+        """Yield at most `most` texts that were put as `alike`, the most recently used first."""
         found = self._ask("SELECT data FROM kept WHERE kind = ? AND alike = ? ORDER BY used DESC LIMIT ?", alike, most)
         yield from (str(data) for (data,) in found)
 
     def put(self, key: str, data: str, alike: str = "") -> None:
-        """Keep `data` under `key`, in place of what was kept under it."""
+        """Store the text `data` under `key`, in place of a former one."""
         self._ask(_PUT, key, alike, data)
         self._ask(_CUT, self._capacity)
 
     def forget(self, key: str) -> None:
-        """Keep nothing under `key`."""
+        """Remove the text of `key`."""
         self._ask("DELETE FROM kept WHERE kind = ? AND key = ?", key)
 
     def close(self) -> None:
@@ -88,12 +86,13 @@ class Store:
                 return []
 
 
-def _opened(path: str) -> sqlite3.Connection:
+def _open_database(path: str) -> sqlite3.Connection:
+    """Open the database, and make its table if it is empty; raises `InputError`."""
     if not Path(path).parent.is_dir():
         raise InputError(f"there is no folder {Path(path).parent}", Location(path), "make it, or name another file")
-    connection = None
+    connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         (application,), (version,) = (
             connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
         )
@@ -107,8 +106,8 @@ def _opened(path: str) -> sqlite3.Connection:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
     except sqlite3.Error as error:
-        with contextlib.suppress(AttributeError):
-            connection.close()  # type: ignore[union-attr]  # none where it could not be opened
+        if connection is not None:
+            connection.close()
         hint = "name another file, or delete this one if it is an old cache"
         raise InputError(f"no cache of plans: {error}", Location(path), hint) from None
     return connection

@@ -1,28 +1,17 @@
-"""Which searches are run for a task with a deadline, and how they share the time.
+"""Search for plans that meet a deadline: the makespan is that of the partial order, in which steps run at once.
 
-Deadlines of problems that search with times does not take as they are.
+A cheapest plan may take too long where a dearer one is in time. The goal distance with durations for costs, by h_max
+(Haslum and Geffner, 2001), bounds the makespan of every plan from below. Three searches take turns: the portfolio,
+whose plans may be late, and two best-first searches over timed labels, one for the least makespan and one for the least
+cost.
 
-How long actions take and what they keep waiting, as integers.
+A timed label is a state with its costs and with the times from which its facts may be read and ended. A step begins
+when all that it reads is there, when nobody reads what it ends, and when nobody else changes what it changes in place.
+A label is dropped if every plan through it is late, or if another label of its state dominates it.
 
-Critical paths: how soon the goal can be reached where nothing ever becomes false and all may be done at once.
-
-That is h_max with durations for costs (Haslum and Geffner, 2001): a fact is there when one of its achievers is done,
-which begins when the last of its conditions is there. No plan is done sooner, whatever its order.
-
-Best-first search over timed labels: states with what was spent, and when their facts may be read and ended.
-
-A step begins when all that it reads is there, when all that it ends is no longer read, and when nobody else is at what
-it changes in place. A label knows how soon every plan through it can be done, and is cut off when that is too late. One
-is dropped where another at its state has spent no more and lets no fact wait longer.
-
-The order of a plan may make steps wait that need not wait here: a step that makes a fact true again waits for the one
-that ended it if the fact is read later. So no plan is in time whose labels are not, and what is excluded is proved; and
-a plan that is found may be late all the same. Then the search goes on, and proves no more than it has.
-
-Plans that meet a deadline: the time that they take is that of their partial order, in which steps run at once.
-
-A plan that costs the least may take too long, and a dearer one be done in time. `critical` says how long any plan takes
-at least; `timed` searches with what is known of the times of facts.
+The partial order may let steps wait longer than labels do: a step that makes a fact true again waits for the step that
+ended it if the fact is read later. So plans that labels exclude are late, but a plan of labels may be late, too. Then
+the search goes on without a proof.
 """
 
 from __future__ import annotations
@@ -45,7 +34,7 @@ from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.tiers import Contender, take_turns
 from planner.portfolio.workplace import Workplace
 from planner.resources.label_setting import ResourceLimits, Rest, Vector, allowances, cost_allowance
-from planner.resources.resource_portfolio import counting, within_budgets
+from planner.resources.resource_portfolio import search_with_budgets, select_label_heuristic
 from planner.scheduling.schedule import makespan
 from planner.search.astar import LifoOpenList
 from planner.search.search_run import Ending, Run, Steps
@@ -54,43 +43,44 @@ from planner.task.state_space import Space
 from planner.validation.validate import check_steps
 
 SECONDS: Final = "seconds"
-"""The resource that steps use as long as they last, where they are taken one after the other."""
+"""Name of the resource that stands for the duration of steps in a sequence."""
 
 
-def solve_in_turn(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Return the answer to `problem`, which has a deadline, constraints and wishes: search with times does not take it.
+def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
+    """Solve `problem`, which has a deadline, constraints and wishes, without timed search, which does not support it.
 
-    Wishes are compiled away together with constraints, and with them what these say about the order of a plan. So the
-    problem is solved without its deadline first: that gives a bound, and the answer where the plan is in time. Plans
-    whose steps are taken in turn need no order: their time is a resource, and the deadline a budget. That one of these
-    is best is proved where it is as good as the bound; others may be in time, too.
+    Compiling wishes together with constraints loses what these say about the order of a plan. First solve the problem
+    without its deadline: that gives a bound, and the answer if the plan is in time. Then solve it for sequences of
+    steps: their duration is a resource, and the deadline a budget. Such a plan is proved optimal if it meets the bound.
     """
     limits, report = options.limits(), options.on_progress
     free = solve(replace(problem, deadline=None), options.within(limits, 1 / 2, on_progress=None))
-    early = _settled(free, problem)
+    early = _use_if_in_time(free, problem)
     if early is not None:
         return early
 
-    def told(progress: Progress) -> None:
+    def report_sequence(progress: Progress) -> None:
         assert report is not None
-        report(replace(progress, plan=_of(progress.plan, problem), lower_bound=free.lower_bound))
+        report(replace(progress, plan=_for_problem(progress.plan, problem), lower_bound=free.lower_bound))
 
-    found = solve(in_turn(problem), options.within(limits, on_progress=None if report is None else told))
-    return _bounded(replace(found, plan=_of(found.plan, problem), lower_bound=free.lower_bound))
+    found = solve(
+        make_sequential(problem), options.within(limits, on_progress=None if report is None else report_sequence)
+    )
+    return _apply_bound(replace(found, plan=_for_problem(found.plan, problem), lower_bound=free.lower_bound))
 
 
-def _settled(free: Result, problem: Problem) -> Result | None:
-    """Return the answer where that of the problem without its deadline will do."""
+def _use_if_in_time(free: Result, problem: Problem) -> Result | None:
+    """Return the answer without the deadline if it is one with it, too."""
     if free.status in (Status.UNSOLVABLE, Status.UNSUPPORTED):
         return free
-    plan = _of(free.plan, problem)
+    plan = _for_problem(free.plan, problem)
     if free.status is Status.OPTIMAL and plan is not None and check_steps(problem, plan).valid:
         return replace(free, plan=plan)
     return None
 
 
-def _bounded(found: Result) -> Result:
-    """Return what was found among plans whose steps are taken in turn, with what is proved by the bound for all."""
+def _apply_bound(found: Result) -> Result:
+    """Return the answer for sequences of steps as the answer for all plans, with what the bound proves."""
     if found.plan is not None and found.lower_bound is not None and found.plan.charge <= found.lower_bound:
         return replace(found, status=Status.OPTIMAL)
     if found.status not in (Status.OPTIMAL, Status.UNSOLVABLE):
@@ -100,8 +90,8 @@ def _bounded(found: Result) -> Result:
     return replace(found, status=status, stopped_by=StoppedBy.INCOMPLETE, reason=reason)
 
 
-def in_turn(problem: Problem) -> Problem:
-    """Return `problem` with a budget on the sum of the durations in place of its deadline."""
+def make_sequential(problem: Problem) -> Problem:
+    """Return `problem` with a budget on the sum of the durations instead of its deadline."""
     domain, name = problem.domain, SECONDS
     while any(name in action.uses for action in domain.actions.values()):
         name = f"{name} at work"
@@ -113,20 +103,20 @@ def in_turn(problem: Problem) -> Problem:
     return replace(problem, domain=replace(domain, actions=actions), budgets=budgets, deadline=None)
 
 
-def _of(plan: Plan | None, problem: Problem) -> Plan | None:
+def _for_problem(plan: Plan | None, problem: Problem) -> Plan | None:
     return None if plan is None else replace(plan, problem=problem)
 
 
 Times = Mapping[int, int]
-"""From facts to times; those that are missing are 0."""
+"""Times of facts, 0 for those that are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The `durations` of the actions, by number, and the `deadline`; `resolution` units make a second.
+    """The `durations` of the actions, by number, and the `deadline` in units, of which `resolution` make a second.
 
-    `reads` are the preconditions of actions, and `writes` what they change in place: facts, or numbers from the number
-    of facts on. Facts of `monitors`, as bits, are of constraints: who may be at work with whom, these say otherwise.
+    `reads` are the preconditions of the actions, `writes` what they change in place: facts, or numbers from the number
+    of facts on. `monitors` are the facts of compiled constraints, as bits; they do not make steps wait.
     """
 
     durations: list[int]
@@ -137,21 +127,21 @@ class Clock:
     resolution: int
 
     def seconds(self, units: int) -> Number:
-        """Return so many units in seconds."""
+        """Return a number of units in seconds."""
         return exact(Decimal(units) / self.resolution)
 
 
 def clock_of(problem: Problem, task: Task, deadline: Number) -> Clock:
-    """Return the times of the actions of `task`, which is that of `problem`."""
+    """Return the clock for `task`, which was ground from `problem`."""
     declared = {name: action.duration or 0 for name, action in problem.domain.actions.items()}
     resolution = common_resolution({declared[action.step.action] for action in task.actions})
     durations = [int(declared[action.step.action] * resolution) for action in task.actions]
     watched = bits([number for number, fact in enumerate(task.facts) if is_monitor(fact)])
     reads = [tuple([fact for fact in action.precondition if not watched >> fact & 1]) for action in task.actions]
-    return Clock(durations, reads, _writes(problem, task), watched, int(deadline * resolution), resolution)
+    return Clock(durations, reads, _find_writes(problem, task), watched, int(deadline * resolution), resolution)
 
 
-def _writes(problem: Problem, task: Task) -> list[tuple[int, ...]]:
+def _find_writes(problem: Problem, task: Task) -> list[tuple[int, ...]]:
     numbers = {fact: number for number, fact in enumerate(task.facts)}
     found: list[tuple[int, ...]] = []
     for ground in task.actions:
@@ -166,10 +156,10 @@ def _writes(problem: Problem, task: Task) -> list[tuple[int, ...]]:
 Finish = Callable[[State, Times], int]
 
 
-def critical_path(task: Task, durations: list[int]) -> Finish:
-    """Return a function from a state, and from when on its facts hold, to when the goal can be reached at the soonest.
+def critical_path_of(task: Task, durations: list[int]) -> Finish:
+    """Return a function from a state and the times of its facts to the earliest time of the goal.
 
-    It is `INFINITY` where the goal cannot be reached.
+    It is h_max with durations for costs: a relaxed search by time, `INFINITY` if the goal cannot be reached.
     """
     relaxed = relax(task, durations)
     counts = [len(facts) for facts in relaxed.preconditions]
@@ -207,9 +197,9 @@ PAUSE: Final = 4
 
 @dataclass(slots=True, eq=False)
 class Timed:
-    """A way to `state` that has spent `vector`: the label `before`, and then `action`.
+    """A path to `state` of cost and uses `vector`: the path of the label `before`, then `action`.
 
-    Facts that hold may be read from `since` on, and ended, or changed in place, from `busy` on.
+    Facts that hold may be read from `since` on, and ended or changed in place from `busy` on.
     """
 
     state: State
@@ -220,28 +210,28 @@ class Timed:
     action: int = -1
 
     def path(self) -> list[int]:
-        """Return the actions on the way."""
+        """Return the actions of the path."""
         found, label = [], self
         while label.before is not None:
             found.append(label.action)
             label = label.before
         return found[::-1]
 
-    def spares(self, other: Timed) -> bool:
-        """Return whether `other`, at the same state, is no better in any respect."""
+    def dominates(self, other: Timed) -> bool:
+        """Return whether `other`, a label of the same state, is better in no respect."""
         return (
             all(map(le, self.vector, other.vector))
-            and _none_later(self.since, other.since)
-            and _none_later(self.busy, other.busy)
+            and _is_no_later(self.since, other.since)
+            and _is_no_later(self.busy, other.busy)
         )
 
 
-def _none_later(one: Times, other: Times) -> bool:
+def _is_no_later(one: Times, other: Times) -> bool:
     return all(time <= other.get(fact, 0) for fact, time in one.items())
 
 
 class TimedSpace:
-    """What follows a label: states are those of `space`, times those of `clock`."""
+    """The successors of labels: states of `space` with times by `clock`."""
 
     def __init__(self, space: Space, clock: Clock, charges: list[Vector]) -> None:
         self.space = space
@@ -253,7 +243,7 @@ class TimedSpace:
         return Timed(self.space.initial, (0,) * len(self._charges[0]), {}, {})
 
     def after(self, label: Timed, action: int, state: State) -> tuple[Timed, int]:
-        """Return the label after `action`, which leads to `state`, and when it is done at the soonest."""
+        """Return the label after `action`, which leads to `state`, and the time when the action ends."""
         reads, writes, watched = self._clock.reads[action], self._clock.writes[action], self._clock.monitors
         ended = facts_of(label.state & ~state & ~watched)
         begin = max([label.since.get(fact, 0) for fact in (*reads, *writes)], default=0)
@@ -274,10 +264,7 @@ class TimedSpace:
 
 @dataclass(frozen=True, slots=True)
 class Aims:
-    """What labels are kept for: plans within `limits` that are done by the `deadline`.
-
-    `rest` estimates what else must be spent, `finish` when all is done at the soonest.
-    """
+    """The bounds on labels: budgets, by the estimates of `rest`, and the `deadline`, by the estimate `finish`."""
 
     limits: ResourceLimits
     rest: Rest
@@ -286,7 +273,7 @@ class Aims:
 
 
 class Labels:
-    """The labels that wait, and the best ones at each state; in a `hurry`, what is done soonest comes first."""
+    """The open list of labels and the Pareto front of each state; in a `hurry`, the least makespan comes first."""
 
     def __init__(self, aims: Aims, *, hurry: bool) -> None:
         self._aims = aims
@@ -298,16 +285,16 @@ class Labels:
         return bool(self._waiting)
 
     def put(self, label: Timed) -> None:
-        """Let `label` wait, unless it is too dear or too late, or another is as good."""
+        """Add `label` unless it exceeds a bound, or another label dominates it."""
         aims, state = self._aims, label.state
         known = aims.rest.known(state) or aims.rest.of(state)
         if not aims.limits.allow(label.vector, known):
             return
         done = aims.finish(state, label.since)
         front = self._fronts.setdefault(state, [])
-        if done > aims.deadline or any(other.spares(label) for other in front):
+        if done > aims.deadline or any(other.dominates(label) for other in front):
             return
-        front[:] = [other for other in front if not label.spares(other)]
+        front[:] = [other for other in front if not label.dominates(other)]
         front.append(label)
         if self._hurry:
             self._waiting.push(done, known[0], label)
@@ -315,20 +302,22 @@ class Labels:
             self._waiting.push(label.vector[0] + known[0], done, label)
 
     def pop(self) -> tuple[int, Timed]:
-        """Take out the next label, with its key."""
+        """Remove and return the next label, with its key."""
         key, _, label = self._waiting.pop()
         return key, label
 
     def has(self, label: Timed) -> bool:
-        """Return whether nothing better than `label` was found."""
+        """Return whether `label` is still in its front."""
         return any(other is label for other in self._fronts[label.state])
 
 
-def timed_search(timed: TimedSpace, aims: Aims, take: Callable[[list[int]], bool], run: Run, *, hurry: bool) -> Steps:
-    """Search for plans that are done by a deadline; `take` takes those that are.
+def search_timed_labels(
+    timed: TimedSpace, aims: Aims, take: Callable[[list[int]], bool], run: Run, *, hurry: bool
+) -> Steps:
+    """Search for plans that meet a deadline; `take` returns whether a plan does, and reports it.
 
-    What is done soonest comes first if it is in a `hurry`, else what costs the least by the estimates. All plans in
-    time that are cheaper than `run.limit` are excluded when it ends, unless one that was tried is not taken.
+    Labels come by the estimated makespan in a `hurry`, else by the estimated cost. When the search ends, all plans in
+    time that are cheaper than `run.limit` are excluded, unless a plan of labels was late.
     """
     space, labels, exact = timed.space, Labels(aims, hurry=hurry), True
     labels.put(timed.first())
@@ -361,10 +350,7 @@ NOT_ALL: Final = "not all plans that may meet the deadline were tried"
 
 @dataclass(slots=True)
 class Meeting:
-    """The search for plans of `problem`, which has a deadline, that meet it.
-
-    `unsolvable` says that there is no plan, however long it takes.
-    """
+    """The searches for plans of `problem` that meet its deadline; `unsolvable` says that there is no plan at all."""
 
     workplace: Workplace
     problem: Problem
@@ -378,18 +364,18 @@ class Meeting:
         return self.workplace.run
 
     def take(self, actions: list[int]) -> bool:
-        """Take a plan if it meets the deadline; return whether it does."""
+        """Report a plan to the run if it meets the deadline; return whether it does."""
         steps = tuple([self.workplace.task.actions[action].step for action in actions])
         if makespan(Plan(steps, replace(self.problem, deadline=None))) > (self.problem.deadline or 0):
             return False
         self.run.report_plan(actions, self.workplace.space.cost_of(actions))
         return True
 
-    def whenever(self, mode: str) -> Steps:
-        """Search for plans that may be late: they may be in time, and what is proved of them holds for all."""
+    def search_without_deadline(self, mode: str) -> Steps:
+        """Search for plans that may be late; lower bounds hold for all plans."""
         run, free = Run(), replace(self.problem, deadline=None)
         workplace = Workplace(self.workplace.task, self.workplace.space, run, self.workplace.check)
-        steps = within_budgets(workplace, free, mode) if free.budgets else run_portfolio(mode, workplace)
+        steps = search_with_budgets(workplace, free, mode) if free.budgets else run_portfolio(mode, workplace)
         plan: list[int] | None = None
         ending: Ending | None = None
         while ending is None:
@@ -410,8 +396,8 @@ class Meeting:
             yield
         return Ending.INCOMPLETE
 
-    def timed(self, heuristic: str, *, hurry: bool) -> Steps:
-        """Search with times, for what is done soon if in a `hurry`, else for what costs little."""
+    def search_with_times(self, heuristic: str, *, hurry: bool) -> Steps:
+        """Search timed labels by the estimated makespan in a `hurry`, else by the estimated cost."""
         task, check, run = self.workplace.task, self.workplace.check, self.run
         limited = allowances(self.problem, task)
         columns = [cost_allowance(self.problem, task).uses, *(each.uses for each in limited)]
@@ -420,39 +406,39 @@ class Meeting:
         space = TimedSpace(self.workplace.space, self.clock, list(zip(*columns, strict=True)))
         run.by = ("timed", heuristic)
         aims = Aims(limits, rest, self.finish, self.clock.deadline)
-        return (yield from timed_search(space, aims, self.take, run, hurry=hurry))
+        return (yield from search_timed_labels(space, aims, self.take, run, hurry=hurry))
 
-    def turns(self, mode: str) -> Steps:
-        """Let all searches take turns."""
+    def take_turns(self, mode: str) -> Steps:
+        """Let the searches take turns."""
         contenders = [
-            Contender(self.whenever(mode), 2),
-            Contender(self.timed("blind", hurry=True), 2),
-            Contender(self.timed("lmcut", hurry=False), 1),
+            Contender(self.search_without_deadline(mode), 2),
+            Contender(self.search_with_times("blind", hurry=True), 2),
+            Contender(self.search_with_times("lmcut", hurry=False), 1),
         ]
         return take_turns(contenders, self.run)
 
 
-def meeting_deadline(
+def search_with_deadline(
     workplace: Workplace, problem: Problem, mode: str, search: str | None = None, heuristic: str | None = None
 ) -> Steps:
-    """Search for the cheapest plan of `problem` that meets its deadline; `search` is one of `LABELLED`, if given.
+    """Search for the cheapest plan of `problem` that meets its deadline; a named `search` is one of `LABELLED`.
 
-    Where every plan is late, `run.excluded` says so.
+    If every plan is late, `run.excluded` says so.
     """
     task, run = workplace.task, workplace.run
     deadline: Number = problem.deadline or 0
     clock = clock_of(problem, task, deadline)
-    meeting = Meeting(workplace, problem, clock, critical_path(task, clock.durations))
+    meeting = Meeting(workplace, problem, clock, critical_path_of(task, clock.durations))
     least = meeting.finish(workplace.space.initial, {})
     if least > clock.deadline:
         run.excluded = f"every plan takes {clock.seconds(least)} seconds or more, and the deadline is {deadline}"
         return Ending.EXHAUSTED
     run.limit = min(run.limit, cost_allowance(problem, task).most + 1)
     if search is None:
-        ending = yield from meeting.turns(mode)
+        ending = yield from meeting.take_turns(mode)
     else:
-        name = counting(workplace, search, heuristic)
-        ending = yield from meeting.timed(name, hurry=False)
+        name = select_label_heuristic(workplace, search, heuristic)
+        ending = yield from meeting.search_with_times(name, hurry=False)
         ending = ending if run.trusted else Ending.INCOMPLETE
     if ending is Ending.EXHAUSTED and run.plan is None and not meeting.unsolvable:
         also = " and keeps the budgets" if problem.budgets else ""

@@ -1,7 +1,4 @@
-"""When steps begin and end where each begins as soon as it may: the schedule that a partial order allows.
-
-Steps that need not wait for each other run at once, as many as there are: nothing limits how much is done at a time.
-"""
+"""The earliest schedule of a plan by its partial order: any number of independent steps run at once."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from planner.plan import Plan, exact_sum
 class Schedule:
     """The earliest `starts` and `ends` of the steps of a plan, in seconds from its beginning.
 
-    `waits_for` has, for each step, the number, from 1, of one that ends when it starts; 0 for those that start at once.
+    `waits_for` has for each step the number, from 1, of a step that ends when it starts; 0 if it starts at once.
     """
 
     starts: tuple[Number, ...]
@@ -32,7 +29,7 @@ class Schedule:
 
     @property
     def critical_path(self) -> tuple[int, ...]:
-        """The numbers, from 1, of steps that follow each other without a pause and end with the plan."""
+        """The numbers, from 1, of steps in a row without pause, from the beginning to the end of the plan."""
         found: list[int] = []
         step = self.ends.index(self.makespan) + 1 if self.ends else 0
         while step:
@@ -42,10 +39,10 @@ class Schedule:
 
 
 def schedule(plan: Plan) -> Schedule:
-    """Return when each step of `plan` begins and ends at the earliest, in the order that `partial_order` gives.
+    """Return the earliest starts and ends of the steps of `plan` in the order that `partial_order` gives.
 
-    The durations of the steps are those of their actions; without one, they take no time. Raises `PlanError` for an
-    invalid plan, and `UnsupportedError` for one that came of tasks, whose order is not in its steps alone.
+    A step without a duration takes no time. Raises `PlanError` for an invalid plan, and `UnsupportedError` for a
+    hierarchical plan, whose order is not in its steps alone.
     """
     if not isinstance(plan.problem, Problem):
         raise UnsupportedError("the makespan of a plan that came of tasks", "its order is not in its steps alone")
@@ -65,10 +62,10 @@ def schedule(plan: Plan) -> Schedule:
 
 
 def starts(plan: Plan) -> tuple[Number, ...]:
-    """Return when each step of `plan` begins at the earliest, in seconds; see `schedule`."""
+    """Return the earliest start of each step of `plan`, in seconds; see `schedule`."""
     return schedule(plan).starts
 
 
 def makespan(plan: Plan) -> Number:
-    """Return how many seconds `plan` takes where each step begins as soon as it may; see `schedule`."""
+    """Return the duration of `plan` in its earliest schedule, in seconds; see `schedule`."""
     return schedule(plan).makespan

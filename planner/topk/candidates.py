@@ -1,9 +1,4 @@
-"""`candidates`: one plan after the other, the cheapest first.
-
-Plans as they are handed on: of the declared problem, checked, and left out where they break a limit.
-
-Plans by their costs, one after the other, within limits.
-"""
+"""`candidates`: an iterator over the plans for a problem, the cheapest first, within limits on time and memory."""
 
 from __future__ import annotations
 
@@ -33,16 +28,16 @@ if TYPE_CHECKING:
     from planner.topk.partial_order_reduction import Commuting
 
 
-class Handing:
-    """Makes plans for `problem` of the actions of `task`, which was ground from it, or from one without wishes."""
+class PlanMaker:
+    """Makes checked plans for `problem` of actions of `task`, which was ground from it, or from it without wishes."""
 
     def __init__(self, problem: Problem, task: Task) -> None:
         self._problem, self._task = problem, task
         self._check = make_checker(replace(problem, budgets={}, deadline=None))
         self._check_limits = make_checker(problem) if problem.is_limited else None
 
-    def plan(self, actions: Sequence[int]) -> Plan | None:
-        """Return the plan; None where it breaks a limit, or forgoes a wish that comes true."""
+    def make(self, actions: Sequence[int]) -> Plan | None:
+        """Return the plan; None if it breaks a budget or the deadline, or forgoes a wish that comes true."""
         steps = [self._task.actions[action].step for action in actions]
         declared = tuple([step for step in steps if step.action in self._problem.domain.actions])
         plan = Plan(declared, self._problem)
@@ -60,24 +55,24 @@ class Handing:
 
 Item = TypeVar("Item")
 Making = Callable[[Sequence[int]], "Plan | None"]
-"""From the actions of a plan to the plan as it is handed on; None where it is to be left out."""
+"""Makes a plan of its actions; None if the plan is to be left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
-    """Which plans are wanted: see `candidates`."""
+class CandidateOptions:
+    """The options of `candidates` that select plans."""
 
     within: Decimal | None
     orders: bool
     wasteful: bool
 
     def limit(self, optimum: int) -> int:
-        """Return the most that a plan may cost."""
+        """Return the largest cost of a plan."""
         return INFINITY - 1 if self.within is None else int(EXACT.multiply(self.within, Decimal(optimum)))
 
 
 def read_factor(within: Any) -> Decimal | None:
-    """Return a factor exactly; raises `InputError` for what is none."""
+    """Return `within` exactly; raises `InputError` unless it is a factor of 1 or more, or None."""
     if within is None:
         return None
     try:
@@ -90,43 +85,43 @@ def read_factor(within: Any) -> Decimal | None:
 
 
 def no_limit(_optimum: int) -> int:
-    """Return the most that a plan may cost as long as it is not known which keeps all limits."""
+    """Return no limit on the cost, as long as the cheapest plan that keeps all budgets is not known."""
     return INFINITY - 1
 
 
 class Candidates(Iterator[Plan]):
-    """Plans by their costs.
+    """Iterates over plans by cost.
 
-    `stopped_by` is None as long as there may be more to come; after the last plan it says why there are no more.
+    `stopped_by` is None as long as there may be more plans; after the last plan it says why there are no more.
     """
 
-    def __init__(self, problem: Any, limits: Limits, which: Which) -> None:
+    def __init__(self, problem: Any, limits: Limits, options: CandidateOptions) -> None:
         self.problem = problem
         self.stopped_by: StoppedBy | None = None
-        self._limits, self._which = limits, which
+        self._limits, self._options = limits, options
         self._task: Task | None = None
         self._listing: Listing | None = None
-        self._made: Making | None = None
+        self._make: Making | None = None
         self._most: int | None = None
         self._is_impossible = False
-        self._plans = self._found()
+        self._plans = self._find_plans()
         self._resting_since = time.monotonic()
 
     @property
     def misses_none(self) -> bool:
-        """Whether what was asked for is all given in order."""
+        """Whether the plans that were asked for all come, in the order of their costs."""
         return True
 
     @property
     def complete(self) -> bool:
-        """Whether it is proved that there are no other plans than those that were given."""
+        """Whether it is proved that there are no other plans."""
         if self._is_impossible:
             return True
         return self.misses_none and self._listing is not None and self._listing.lower_bound >= INFINITY
 
     @property
     def lower_bound(self) -> Number | None:
-        """What all plans cost at least that were not given yet; None where there are none."""
+        """Lower bound on the cost of all further plans; None if there are none."""
         if self.complete:
             return None
         bound = 0
@@ -136,32 +131,31 @@ class Candidates(Iterator[Plan]):
 
     @property
     def most(self) -> Number | None:
-        """What a plan may cost; None as long as the cheapest is not known, or where any may be given."""
-        if self._most is None or self._which.within is None or self._task is None:
+        """Largest cost of a plan; None without a factor, and as long as the cheapest plan is not known."""
+        if self._most is None or self._options.within is None or self._task is None:
             return None
         return exact(EXACT.divide(Decimal(self._most), self._task.resolution))
 
     def __next__(self) -> Plan:
-        for plan in self._limited(self._plans):
+        for plan in self._iterate_within_limits(self._plans):
             return plan
         self.stopped_by = self.stopped_by or StoppedBy.EXHAUSTED
         raise StopIteration
 
-    def drawn(self, seed: int, avoided: Callable[[], Collection[Step]]) -> Iterator[Plan | None]:
-        """Yield other plans within the bound, drawn at random, and None where a draw comes to nothing new.
+    def draw(self, seed: int, avoided: Callable[[], Collection[Step]]) -> Iterator[Plan | None]:
+        """Yield other plans within the bound, drawn at random, and None for a draw that gives nothing new.
 
-        What is `avoided` then is taken less often. There are none before the first plan by cost was given, nor if it
-        takes too long to explore what such plans go through; and no plans by cost may be asked for after them.
+        Steps that are `avoided` at that time are taken less often. Yield nothing before the first plan by cost, or if
+        exploring takes too long. Do not ask for plans by cost afterwards.
         """
-        if self._listing is not None and self._made is not None and self._most is not None:
-            from planner.topk.top_k import draws
+        if self._listing is not None and self._make is not None and self._most is not None:
+            from planner.topk.listing import draw_plans
 
-            yield from self._limited(
-                draws(self._listing, self._made, self._most, avoided, limits=self._limits, seed=seed)
-            )
+            plans = draw_plans(self._listing, self._make, self._most, avoided, limits=self._limits, seed=seed)
+            yield from self._iterate_within_limits(plans)
 
-    def _limited(self, plans: Iterator[Item]) -> Iterator[Item]:
-        """Yield `plans`; time counts only while they are made, and when a limit is reached, there are no more."""
+    def _iterate_within_limits(self, plans: Iterator[Item]) -> Iterator[Item]:
+        """Yield `plans` until a limit is reached; time counts only while the next plan is made."""
         while self.stopped_by is None:
             self._limits.started += time.monotonic() - self._resting_since
             try:
@@ -179,12 +173,12 @@ class Candidates(Iterator[Plan]):
                 self._resting_since = time.monotonic()
             yield plan
 
-    def _found(self) -> Iterator[Plan]:
-        prepared = self._prepared()
+    def _find_plans(self) -> Iterator[Plan]:
+        prepared = self._prepare()
         if prepared is None:
             self._is_impossible = True
             return
-        self._task, self._listing, self._made = prepared
+        self._task, self._listing, self._make = prepared
         for actions in self._listing.plans():
             self._limits.check()
             if actions is None:
@@ -192,13 +186,13 @@ class Candidates(Iterator[Plan]):
             cost = sum([self._task.actions[action].cost for action in actions])
             if self._most is not None and cost > self._most:
                 break
-            plan = self._made(actions)
+            plan = self._make(actions)
             if plan is not None:
-                self._most = self._which.limit(cost) if self._most is None else self._most
+                self._most = self._options.limit(cost) if self._most is None else self._most
                 yield plan
 
-    def _prepared(self) -> tuple[Task, Listing, Making] | None:
-        """Return the ground problem, what lists its plans, and what makes them; None where there is no plan."""
+    def _prepare(self) -> tuple[Task, Listing, Making] | None:
+        """Return the task, the listing of its plans and the maker of plans; None if there is no plan."""
         raise NotImplementedError
 
 
@@ -212,33 +206,32 @@ def candidates(
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> Candidates:
-    """Return the plans for `problem`, in the order of their costs, as an iterator; each is searched for when asked for.
+    """Return an iterator over the plans for `problem` by cost; it searches for each plan when asked for it.
 
-    `within` leaves out what costs more than so many times the optimum. Plans that differ only in the order of
-    independent steps come once, unless `orders`: two steps are independent if neither changes what the other reads, nor
-    undoes what the other does. A plan is wasteful, and left out unless `wasteful`, if some of its steps can be left out
-    and the others, in their order, are a plan as well: so is all that goes through one state twice. Steps that cannot
-    change anything are in no plan. Wasteful plans may be infinitely many: where steps cost nothing, they come by cost
-    and then by length.
+    `within` leaves out plans that cost more than so many times the optimum. Plans that differ only in the order of
+    independent steps come once, unless `orders`. Two steps are independent if neither changes what the other reads, nor
+    undoes what the other does. A plan is wasteful, and left out unless `wasteful`, if it remains a plan without some of
+    its steps; every plan that visits a state twice is. Steps that cannot change anything are in no plan. There may be
+    infinitely many wasteful plans; if steps cost nothing, they come by cost and then by length.
 
-    Where something is wished for, plans come by their `charge`, and what is fulfilled counts as needed. With a
-    deadline, a step may be needed for the sake of time alone, which is not seen: nothing is proved, unless `wasteful`.
+    With soft goals, plans come by their `charge`, and steps for fulfilled wishes count as needed. With a deadline, a
+    step may be needed only to save time, which is not recognised: nothing is proved, unless `wasteful`.
 
-    Plans of a hierarchical problem have a decomposition; the same steps, whatever tasks they come of, are one plan. One
-    is wasteful where the rest decomposes the tasks as well.
+    Plans of a hierarchical problem have a decomposition; plans with the same steps are one plan, whatever their tasks.
+    Such a plan is wasteful if it decomposes the tasks without some of its steps.
 
-    `time_limit` is in seconds that the iterator is at work, `memory_limit` in GiB of the process; None is no limit. The
-    iterator ends where a limit is reached, and says so.
+    `time_limit` is the working time of the iterator in seconds, `memory_limit` in GiB of the process; None is no limit.
+    The iterator ends when a limit is reached, and `stopped_by` says so.
 
-    Raises `InputError` for limits that are none and for mistakes in the problem that only grounding shows, and
+    Raises `InputError` for invalid limits and for mistakes in the problem that only grounding shows, and
     `UnsupportedError` for problems that it does not take.
     """
     check_limits(time_limit, memory_limit)
-    which = Which(read_factor(within), orders, wasteful)
+    options = CandidateOptions(read_factor(within), orders, wasteful)
     limits = Limits(time_limit, memory_limit, cancel)
     problem = resolve_problem(problem)
     if not isinstance(problem, Problem):
-        found: Candidates = service_of(problem).candidates(problem, limits, which)
+        found: Candidates = service_of(problem).candidates(problem, limits, options)
         return found
     if problem.unknown:
         raise UnsupportedError("candidates where facts are unknown", "solve(…) gives one plan, and decide(…) a policy")
@@ -248,48 +241,47 @@ def candidates(
         raise UnsupportedError(refused.reason)
     if creates_objects(problem.domain):
         raise UnsupportedError("candidates where actions create objects")
-    return ClassicalCandidates(problem, limits, which)
+    return ClassicalCandidates(problem, limits, options)
 
 
 class ClassicalCandidates(Candidates):
-    """The plans of a classical problem."""
+    """Iterates over the plans of a classical problem."""
 
     @property
     def misses_none(self) -> bool:
-        """Whether what was asked for is all given in order: not so where a deadline may need what looks wasteful."""
-        return self.problem.deadline is None or self._which.wasteful
+        """Whether all plans come: with a deadline, plans that look wasteful may be missing."""
+        return self.problem.deadline is None or self._options.wasteful
 
-    def _prepared(self) -> tuple[Task, Listing, Making] | None:
-
+    def _prepare(self) -> tuple[Task, Listing, Making] | None:
         task = self._ground()
         if task.unreachable_goal is not None:
             return None
-        return task, self._listed(task), Handing(self.problem, task).plan
+        return task, self._list(task), PlanMaker(self.problem, task).make
 
     def _ground(self) -> Task:
         from planner.grounding.ground import ground
 
-        problem, whole = self.problem, self._which.wasteful
+        problem, whole = self.problem, self._options.wasteful
         if problem.wishes:
             from planner.compilations.soft_goals import compile_wishes
 
             problem = compile_wishes(problem, whole=whole).problem
         return ground(problem, self._limits, whole=whole)
 
-    def _listed(self, task: Task) -> Listing:
+    def _list(self, task: Task) -> Listing:
         from planner.portfolio.workplace import Workplace
         from planner.search import Run, Space
-        from planner.topk.exploration import exploration
+        from planner.topk.exploration import explore
         from planner.topk.listing import Listing
 
-        check, space, wasteful = self._limits.check, Space(task), self._which.wasteful
-        explored = exploration(Workplace(task, space, Run(), check), past_goals=wasteful)
-        limit = no_limit if self.problem.is_limited else self._which.limit
+        check, space, wasteful = self._limits.check, Space(task), self._options.wasteful
+        explored = explore(Workplace(task, space, Run(), check), past_goals=wasteful)
+        limit = no_limit if self.problem.is_limited else self._options.limit
         return Listing(space, explored, self._commuting(task), limit, check, frugal=not wasteful)
 
     def _commuting(self, task: Task) -> Commuting | None:
         from planner.topk.partial_order_reduction import Commuting, Items
 
-        if self._which.orders:
+        if self._options.orders:
             return None
         return Commuting(task, self._limits.check, Items(self.problem), strict=self.problem.deadline is not None)

@@ -1,11 +1,12 @@
-"""The ways on from a state to the goal, the next best one whenever it is asked for.
+"""Enumerates the paths from a state to the goal by cost, each when it is asked for.
 
-A node is a state with what matters of the way to it. Each node has the list of its completions so far, and a heap of
-where the next one may come from: an edge, and a place in the list of the node that it leads to. So nodes share their
-lists, and nothing is worked out before it is asked for (recursive enumeration: Jiménez and Marzal, 1999). No list
-repeats what another order of independent steps gives: an action that could have come before an independent one with a
-higher number *sleeps* until something wakes it (sleep sets: Godefroid, 1990). So each plan comes in the one order that
-is first in the alphabet of the actions, and there is no need to compare plans.
+This is the recursive enumeration algorithm (Jiménez and Marzal, 1999). A node is a state with what matters of the path
+to it. Each node keeps the list of its completions found so far, and a heap of candidates for the next one: an edge, and
+a place in the list of the node that the edge leads to. Nodes share these lists.
+
+Sleep sets (Godefroid, 1990) leave one order of independent steps: an action that could have come before an independent
+one with a higher number sleeps until a dependent action wakes it. Each plan comes in its lexicographically first order,
+so that no plans have to be compared.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from heapq import heapify, heappop, heapreplace
 
 from planner.lightweight import Any, Final, dataclass, field
 from planner.task.ground_task import INFINITY
-from planner.topk.partial_order_reduction import Part, Sleep
+from planner.topk.exploration import Part
+from planner.topk.partial_order_reduction import Sleep
 
 HERE = -1
-"""In the place of an edge: the plan ends here."""
+"""Stands in place of an edge where the plan ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """Where one can go from a state: pairs of an action and the next state, what may wait for each, and the actions."""
+    """The edges from a state (action and successor), their entries for the heap of a node, and the actions as bits."""
 
     edges: list[tuple[int, int]]
     waiting: list[tuple[int, int, int]]
@@ -35,11 +37,11 @@ NOWHERE: Final = Ways([], [], 0)
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A state, the actions that sleep, the states that the way to here has wasted steps over, and what may be spent.
+    """A `state`, the actions `asleep`, the states that subsequences of the path lead to (`spare`), and the cost `left`.
 
-    `edges` are pairs of an action and the next state. `found` are the completions so far: what each costs, the place of
-    its edge, and its place in the list of the next node. `waiting` is a heap of the same for those to come, whose costs
-    are lower bounds. `alive`: whether there are any, once somebody has looked.
+    `edges` are pairs of an action and its successor. `found` are the completions so far: weight, place of the edge, and
+    place in the list of the next node. `waiting` is a heap of such entries for the next ones, whose weights are lower
+    bounds. `alive` says whether there are any completions, once that is known.
     """
 
     state: int
@@ -54,11 +56,11 @@ class Node:
 
 
 class Completions:
-    """All plans within `part`, whose actions weigh so much, in the order of their weights.
+    """Enumerates all plans within `part` by the weights of their actions.
 
-    With `sleep`, each comes in one order of its independent steps. If `frugal`, those are left out of which some
-    steps can be left out; else all weights must be positive, or the list might not go on. `check` raises when a limit
-    is reached.
+    With `sleep`, each comes in one order of its independent steps. With `frugal`, plans are left out that remain plans
+    without some of their steps; otherwise all weights must be positive, or the enumeration might not proceed. `check`
+    raises when a limit is reached.
     """
 
     def __init__(
@@ -84,23 +86,23 @@ class Completions:
             self._advance(self._root, self._part.bound)
             if rank == len(self._root.found):
                 break
-            yield self._plan(rank)
+            yield self._actions_of(rank)
             rank += 1
 
     @property
     def beyond(self) -> int:
-        """What other plans weigh at least once all were given; `INFINITY` where there are none."""
+        """Lower bound on the weight of all other plans, once these are listed; `INFINITY` if there are none."""
         return min([self._part.beyond, self._over, *[weight for weight, _, _ in self._root.waiting[:1]]])
 
     def _node(self, state: int, asleep: int, spare: frozenset[int], left: int) -> Node:
-        """Return the node with these properties."""
+        """Return the node with these properties, made when it is first asked for."""
         key = (state, asleep, spare, left) if self._frugal else (state, asleep)
         node = self._nodes.get(key)
         if node is None:
-            node = self._nodes[key] = self._made(state, asleep, spare, left)
+            node = self._nodes[key] = self._make_node(state, asleep, spare, left)
         return node
 
-    def _made(self, state: int, asleep: int, spare: frozenset[int], left: int) -> Node:
+    def _make_node(self, state: int, asleep: int, spare: frozenset[int], left: int) -> Node:
         is_goal = self._part.is_goal(state)
         ways = NOWHERE if is_goal and self._frugal else self._ways(state, left)
         node = Node(state, asleep, spare, left, ways.edges, [(0, HERE, 0)] if is_goal else [], alive=is_goal or None)
@@ -112,18 +114,18 @@ class Completions:
         return node
 
     def _is_awake(self, node: Node, place: int) -> bool:
-        """Return whether the action of an edge may be taken."""
+        """Return whether the action of the edge at `place` is awake."""
         return not node.asleep or self._sleep is None or not node.asleep & self._sleep.bit(node.edges[place][0])
 
     def _ways(self, state: int, left: int) -> Ways:
-        """Return the edges from `state` that a plan may take with so much `left` to spend."""
+        """Return the edges from `state` that a plan may take with the cost `left`."""
         key = (state, left) if self._frugal else state
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._found_ways(state, left)
+            found = self._known[key] = self._find_ways(state, left)
         return found
 
-    def _found_ways(self, state: int, left: int) -> Ways:
+    def _find_ways(self, state: int, left: int) -> Ways:
         weights, distance = self._weights, self._part.distance
         edges: list[tuple[int, int]] = []
         waiting: list[tuple[int, int, int]] = []
@@ -138,7 +140,7 @@ class Completions:
         return Ways(edges, waiting, self._sleep.bits(actions) if self._sleep else 0)
 
     def _next(self, node: Node, place: int) -> Node | None:
-        """Return the node that an edge of `node` leads to; None where nothing leads on, or the way has wasted steps."""
+        """Return the node behind an edge of `node`; None if it has no completions, or the path has wasted steps."""
         if place not in node.nodes:
             child = self._follow(node, place)
             if child is not None and self._sleep is not None and not self._frugal:
@@ -148,7 +150,7 @@ class Completions:
         return node.nodes[place]
 
     def _look_ahead(self, start: Node) -> None:
-        """Find out whether any completion of `start` is awake: else one would look for it in circles, for ever."""
+        """Decide whether any completion of `start` is awake; otherwise the search for one could go in circles."""
         seen, path = {start}, [(start, iter(range(len(start.edges))))]
         while path:
             node, places = path[-1]
@@ -172,7 +174,7 @@ class Completions:
         left, spare = node.left, node.spare
         if self._frugal:
             left -= self._weights[action]
-            spare = self._spared(node, action, left)
+            spare = self._subsequence_states(node, action, left)
             if state in spare or any(self._part.is_goal(other) for other in spare):
                 return None
         asleep = 0
@@ -182,11 +184,11 @@ class Completions:
             asleep = asleep and asleep & self._ways(state, left).actions
         return self._node(state, asleep, spare, left)
 
-    def _spared(self, node: Node, action: int, left: int) -> frozenset[int]:
-        """Return the states that the steps up to this `action` lead to when some of them are left out.
+    def _subsequence_states(self, node: Node, action: int, left: int) -> frozenset[int]:
+        """Return the states that proper subsequences of the path up to `action` lead to.
 
-        Only those count from where the goal can be reached for what is `left`: no part of the rest of a plan leads to
-        it from any other.
+        Only states count from which the goal can be reached for the cost `left`: from no other does any subsequence of
+        the rest of a plan lead to the goal.
         """
         distance = self._part.distance
         if not node.spare and distance(node.state) > left:
@@ -196,7 +198,7 @@ class Completions:
         return frozenset([state for state in found if distance(state) <= left])
 
     def _advance(self, root: Node, limit: int) -> None:
-        """Find the next completion of `root` that weighs no more than `limit`."""
+        """Find the next completion of `root` of weight at most `limit`, with an explicit stack for the recursion."""
         stack = [(root, limit)]
         while stack:
             self._check()
@@ -208,10 +210,11 @@ class Completions:
                 stack.append(deeper)
 
     def _try(self, node: Node, limit: int) -> tuple[Node, int] | None:
-        """Find the next completion of `node`; return the node, and the limit for it, that has to be advanced before."""
+        """Find the next completion of `node`; return a node, with its limit, that has to be advanced first, or None."""
         waiting = node.waiting
         while waiting and waiting[0][0] <= limit:
             weight, place, rank = waiting[0]
+            # The entry stands for the completion at `rank` of the node behind the edge; its weight is a lower bound.
             if place == HERE:
                 node.found.append(heappop(waiting))
                 return None
@@ -233,8 +236,8 @@ class Completions:
                 return child, weight - step
         return None
 
-    def _plan(self, rank: int) -> list[int]:
-        """Return the actions of a plan by its place in the list."""
+    def _actions_of(self, rank: int) -> list[int]:
+        """Return the actions of the plan at place `rank` of the list."""
         node, actions = self._root, []
         _, place, rank = node.found[rank]
         while place != HERE:

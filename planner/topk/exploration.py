@@ -1,14 +1,13 @@
-"""Exploring in plain Python: A* that goes on after the first plan, until all of up to some cost are within.
+"""Exploration: A* that goes on after the first plan, until all states on plans up to a cost bound are expanded.
 
-What A* has expanded when every state with f ≤ bound is (Hart, Nilsson and Raphael, 1968; K*: Aljazzar and Leue, 2011)
-holds all plans that cost no more than the bound. Backwards from the goal states, each state gets its exact distance.
-
-Explorations that take turns, each in the tier that suits it.
+When A* has expanded every state with f ≤ bound, these states hold all plans of cost at most the bound (Hart, Nilsson
+and Raphael, 1968; K*: Aljazzar and Leue, 2011). A backward search from the goal states gives the exact distances.
+`explore` lets a guided and a blind exploration take turns, each in plain Python or in machine code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from heapq import heappop, heappush
 
 from planner.heuristics import REGISTRY
@@ -18,11 +17,80 @@ from planner.portfolio.workplace import COMPACT, Workplace
 from planner.search.astar import ActionCosts, LifoOpenList, PathMax
 from planner.search.search_run import Ending, Estimate, IncrementalHeuristic, Run, Steps
 from planner.task.ground_task import INFINITY, State
-from planner.topk.listing import Exploration
-from planner.topk.partial_order_reduction import Part
 
 PAUSE: Final = 8
 """Expansions between two pauses."""
+
+
+class Part(Protocol):
+    """The part of a state space that plans of cost at most `bound` go through.
+
+    States are numbers. A plan that leaves the part costs at least `beyond`.
+    """
+
+    @property
+    def start(self) -> int:
+        """The initial state."""
+
+    @property
+    def bound(self) -> int:
+        """Largest cost of a plan in this part."""
+
+    @property
+    def beyond(self) -> int:
+        """Lower bound on the cost of plans that leave the part; `INFINITY` if there are none."""
+
+    def distance(self, state: int) -> int:
+        """Return the distance of `state` to the goal; `INFINITY` for a state outside the part."""
+
+    def edges(self, state: int) -> Mapping[int, int]:
+        """Return the successors of `state` by action, in ascending order of the actions."""
+
+    def is_goal(self, state: int) -> bool:
+        """Return whether the goal holds in `state`."""
+
+
+class Exploration(Protocol):
+    """A search that expands the part of the state space that plans up to a cost bound go through."""
+
+    @property
+    def optimum(self) -> int | None:
+        """Cost of the cheapest plan, once it is known."""
+
+    @property
+    def lowest(self) -> int:
+        """Lower bound on plans through unexpanded states; `INFINITY` if there are none."""
+
+    @property
+    def expanded(self) -> int:
+        """Number of expanded states."""
+
+    def first(self) -> Steps:
+        """Expand until the cheapest plan is known or excluded; end INCOMPLETE to give up."""
+
+    def through(self, bound: int) -> Steps:
+        """Expand all states on plans of cost at most `bound`; end INCOMPLETE to give up."""
+
+    def part(self, bound: int) -> Part:
+        """Return the part of plans of cost at most `bound`, as far as it is expanded."""
+
+
+class Graph(Protocol):
+    """The state space of an exploration: a graph with costs of edges."""
+
+    @property
+    def initial(self) -> State:
+        """The initial state."""
+
+    @property
+    def costs(self) -> ActionCosts:
+        """The costs of the edges, by number."""
+
+    def successors(self, state: State) -> list[tuple[int, State]]:
+        """Return `(edge, successor)` for the edges from `state`."""
+
+    def is_goal(self, state: State) -> bool:
+        """Return whether the goal holds in `state`."""
 
 
 Order = Callable[[State, int], int]
@@ -32,31 +100,10 @@ def _by_h(_state: State, h: int) -> int:
     return h
 
 
-class Graph(Protocol):
-    """A state space, as exploring sees it: where it begins, where it ends, and which edges lead where at which cost."""
-
-    @property
-    def initial(self) -> State:
-        """The state in which it begins."""
-
-    @property
-    def costs(self) -> ActionCosts:
-        """What each edge costs."""
-
-    def successors(self, state: State) -> list[tuple[int, State]]:
-        """Return the edges from `state`, each with the next state."""
-
-    def is_goal(self, state: State) -> bool:
-        """Return whether the goal holds in `state`."""
-
-
 class Explored:
-    """The states of `space` that were reached, the estimate being admissible.
+    """A* over `space` with an admissible estimate that goes on after the first plan; see `Exploration`.
 
-    `past_goals`: goal states are expanded, too. Among states with the same f, those come first for which `order` gives
-    less, from the state and its h; without it, those with less h. `lowest` is the least cost of a plan through a state
-    that was not expanded yet; `INFINITY` where there is none left. `optimum` is what the cheapest plan costs, once that
-    is known.
+    With `past_goals`, goal states are expanded, too. States with the same f are ordered by `order(state, h)`.
     """
 
     def __init__(
@@ -74,24 +121,24 @@ class Explored:
         self.expanded = self.evaluated = self.generated = 0
 
     def first(self) -> Steps:
-        """Expand until the cheapest plan is known, or that there is none."""
+        """Expand until the cheapest plan is known or excluded."""
         while self.optimum is None and self._waiting:
-            yield from self._next_level()
+            yield from self._expand_level()
         return Ending.EXHAUSTED
 
     def through(self, bound: int) -> Steps:
-        """Expand all states through which a plan might cost no more than `bound`."""
-        self._settle()
+        """Expand all states on plans of cost at most `bound`."""
+        self._update_lowest()
         while self.lowest <= bound:
-            yield from self._next_level()
+            yield from self._expand_level()
         return Ending.EXHAUSTED
 
-    def _settle(self) -> None:
-        """Note what is left: work that was paused may have been given up."""
+    def _update_lowest(self) -> None:
+        """Set the lower bound to the least f in the open list: paused work may have been given up."""
         self.lowest = self._waiting.lowest if self._waiting else INFINITY
 
-    def _next_level(self) -> Generator[None]:
-        """Expand all states with the lowest f, those that come to have it, too; stop where the first plan is known."""
+    def _expand_level(self) -> Generator[None]:
+        """Expand all states with the lowest f, also those generated meanwhile; stop when the first plan is known."""
         level = self.lowest = self._waiting.lowest
         while self._waiting and self._waiting.lowest == level:
             f, _, (state, g, h, known, evaluated) = self._waiting.pop()
@@ -114,7 +161,7 @@ class Explored:
                 break
             if not self.expanded % PAUSE:
                 yield
-        self._settle()
+        self._update_lowest()
 
     def _expand(self, state: State, g: int, known: Any) -> None:
         if state in self._goals and not self._past_goals:
@@ -136,15 +183,15 @@ class Explored:
         self._waiting.push(g + h, self._order(state, h), (state, g, h, known, evaluated))
 
     def part(self, bound: int) -> Within:
-        """Return what plans go through that cost no more than `bound`, up to which everything was expanded."""
-        distances, beyond = self._distances(bound)
+        """Return the part of plans of cost at most `bound`, up to which all is expanded."""
+        distances, beyond = self._measure_distances(bound)
         start, beyond = self._space.initial, min(beyond, self.lowest)
         return Within(start, bound, beyond, self._space.costs, self._reached, self._edges, self._goals, distances)
 
-    def _distances(self, bound: int) -> tuple[dict[State, int], int]:
-        """Return what it costs from each state to the goal, where a plan within `bound` goes through it.
+    def _measure_distances(self, bound: int) -> tuple[dict[State, int], int]:
+        """Return the goal distances of states on plans within `bound`, and a lower bound on all other plans.
 
-        And what the others cost at least, as far as they do not go through a state that was not expanded yet.
+        The bound is for plans through expanded states; the distances come from a backward search (Dijkstra, 1959).
         """
         costs, reached, beyond = self._space.costs, self._reached, INFINITY
         before: dict[State, list[tuple[State, int]]] = {}
@@ -173,7 +220,7 @@ class Explored:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """A `Part` whose states are those of the reference tier."""
+    """A `Part` whose states are those of the reference tier; `reached` has the costs from the initial state."""
 
     start: State
     bound: int
@@ -185,11 +232,11 @@ class Within:
     distances: dict[State, int]
 
     def distance(self, state: State) -> int:
-        """Return what the cheapest way from `state` to the goal costs; `INFINITY` for a state that is not in it."""
+        """Return the distance of `state` to the goal; `INFINITY` for a state outside the part."""
         return self.distances.get(state, INFINITY)
 
     def edges(self, state: State) -> dict[int, State]:
-        """Return the next state by action, in ascending order of the actions."""
+        """Return the successors of `state` by action, in ascending order of the actions."""
         left = self.bound - self.reached[state]
         return {
             action: child
@@ -202,140 +249,147 @@ class Within:
         return state in self.goals
 
 
+class PartWrapper:
+    """A `Part` with the states and, unless overridden, the edges and distances of another one."""
+
+    def __init__(self, part: Part) -> None:
+        self.start, self.bound, self.beyond = part.start, part.bound, part.beyond
+        self._part = part
+
+    def distance(self, state: int) -> int:
+        """Return the distance of `state` to the goal; `INFINITY` for a state outside the part."""
+        return self._part.distance(state)
+
+    def edges(self, state: int) -> Mapping[int, int]:
+        """Return the successors of `state` by action, in ascending order of the actions."""
+        return self._part.edges(state)
+
+    def is_goal(self, state: int) -> bool:
+        """Return whether the goal holds in `state`."""
+        return self._part.is_goal(state)
+
+
 BLIND_STATES: Final = 1_000_000
-"""States after which exploring without estimates gives up in plain Python."""
-
-Work = Callable[[Exploration], Steps]
+"""Number of states after which blind exploration gives up in plain Python."""
 
 
-class Tiered:
-    """An exploration that begins in plain Python; what lasts begins again in machine code.
+class Forwarding:
+    """An exploration that hands its calls on to another one, `_current`, which may change."""
 
-    With a number of `states` it gives up after about so many, or four times as many in machine code.
+    _current: Exploration
+
+    @property
+    def optimum(self) -> int | None:
+        """Cost of the cheapest plan, once it is known."""
+        return self._current.optimum
+
+    @property
+    def lowest(self) -> int:
+        """Lower bound on plans through unexpanded states; `INFINITY` if there are none."""
+        return self._current.lowest
+
+    @property
+    def expanded(self) -> int:
+        """Number of states expanded by the current exploration."""
+        return self._current.expanded
+
+    def part(self, bound: int) -> Part:
+        """Return the part of plans of cost at most `bound`, as far as it is expanded."""
+        return self._current.part(bound)
+
+
+class Tiered(Forwarding):
+    """An exploration in plain Python that begins again in machine code if it lasts.
+
+    It gives up after about so many `states`, if given; in machine code after four times as many.
     """
 
     def __init__(self, workplace: Workplace, heuristic: str, *, past_goals: bool, states: int | None = None) -> None:
         self._workplace, self._heuristic, self._past_goals = workplace, heuristic, past_goals
-        self._most = states
-        self._now: Exploration = self._reference()
+        self._max_states = states
+        self._current = self._explore_in_python()
         self._may_change = workplace.has_small_costs()
 
-    def _reference(self) -> Exploration:
+    def _explore_in_python(self) -> Exploration:
         space, check = self._workplace.space, self._workplace.check
         estimate = REGISTRY[self._heuristic].build(self._workplace.task, space.costs, check)
         return Explored(space, estimate, past_goals=self._past_goals)
 
-    def _compiled(self) -> Exploration:
+    def _explore_compiled(self) -> Exploration:
         from planner.topk.exploration_compiled import CompiledExplored
 
-        most = None if self._most is None else COMPACT * self._most
+        most = None if self._max_states is None else COMPACT * self._max_states
         board = self._workplace.board()
         return CompiledExplored(board, self._heuristic, past_goals=self._past_goals, states=most)
 
-    @property
-    def optimum(self) -> int | None:
-        """What the cheapest plan costs, once that is known."""
-        return self._now.optimum
-
-    @property
-    def lowest(self) -> int:
-        """What a plan costs at least that goes through a state that was not expanded; `INFINITY`: none is left."""
-        return self._now.lowest
-
-    @property
-    def expanded(self) -> int:
-        """How many states were expanded."""
-        return self._now.expanded
-
     def first(self) -> Steps:
-        """Expand until the cheapest plan is known, or that there is none; INCOMPLETE where it gives up."""
-        return self._in_tiers(lambda now: now.first())
+        """Expand until the cheapest plan is known or excluded; end INCOMPLETE to give up."""
+        return self._in_tiers(lambda current: current.first())
 
     def through(self, bound: int) -> Steps:
-        """Expand all states through which a plan might cost no more than `bound`; INCOMPLETE where it gives up."""
-        return self._in_tiers(lambda now: now.through(bound))
+        """Expand all states on plans of cost at most `bound`; end INCOMPLETE to give up."""
+        return self._in_tiers(lambda current: current.through(bound))
 
-    def part(self, bound: int) -> Part:
-        """Return what plans go through that cost no more than `bound`, as far as it was expanded."""
-        return self._now.part(bound)
-
-    def _in_tiers(self, work: Work) -> Steps:
-        """Do `work`, after what came before it where that begins again."""
+    def _in_tiers(self, work: Callable[[Exploration], Steps]) -> Steps:
+        """Do `work` in the tier that suits it; an exploration that begins again first repeats `first`."""
         if not self._may_change:
-            return (yield from work(self._now))
+            return (yield from work(self._current))
 
         def reference() -> Steps:
             if not self._may_change:
-                self._now = self._reference()
-                yield from self._now.first()
-            for _ in work(self._now):
-                if self._most is not None and self._now.expanded >= self._most:
+                self._current = self._explore_in_python()
+                yield from self._current.first()
+            for _ in work(self._current):
+                if self._max_states is not None and self._current.expanded >= self._max_states:
                     return Ending.INCOMPLETE
                 yield
             return Ending.EXHAUSTED
 
         def compiled() -> Steps:
             self._may_change = False
-            self._now = self._compiled()
-            ending = yield from self._now.first()
-            return (yield from work(self._now)) if ending is Ending.EXHAUSTED else ending
+            self._current = self._explore_compiled()
+            ending = yield from self._current.first()
+            return (yield from work(self._current)) if ending is Ending.EXHAUSTED else ending
 
-        return (yield from tiered(reference, compiled, large=self._workplace.is_large(), again=self._most is None))
+        return (
+            yield from tiered(reference, compiled, large=self._workplace.is_large(), again=self._max_states is None)
+        )
 
 
-class Race:
-    """Explorations that take turns up to the first plan: the one that finds it goes on, and another if it gives up.
+class Race(Forwarding):
+    """Explorations that take turns until one finds the first plan and goes on alone; if it gives up, the others do.
 
-    Each comes with its share of the time.
+    Each of the `runners` comes with its share of the time.
     """
 
     def __init__(self, runners: list[tuple[Exploration, int]]) -> None:
         self._runners = runners
-        self._leader = runners[0][0]
-
-    @property
-    def optimum(self) -> int | None:
-        """What the cheapest plan costs, once that is known."""
-        return self._leader.optimum
-
-    @property
-    def lowest(self) -> int:
-        """What a plan costs at least that goes through a state that was not expanded; `INFINITY`: none is left."""
-        return self._leader.lowest
-
-    @property
-    def expanded(self) -> int:
-        """How many states were expanded by the one that goes on."""
-        return self._leader.expanded
+        self._current = runners[0][0]
 
     def first(self) -> Steps:
-        """Expand until the cheapest plan is known, or that there is none; INCOMPLETE where all give up."""
-        contenders = [Contender(self._leading(runner), share) for runner, share in self._runners]
+        """Expand until the cheapest plan is known or excluded; end INCOMPLETE if all give up."""
+        contenders = [Contender(self._run_to_first_plan(runner), share) for runner, share in self._runners]
         return (yield from take_turns(contenders, Run()))
 
-    def _leading(self, runner: Exploration) -> Steps:
+    def _run_to_first_plan(self, runner: Exploration) -> Steps:
         ending = yield from runner.first()
         if ending is Ending.EXHAUSTED:
-            self._leader = runner
+            self._current = runner
         return ending
 
     def through(self, bound: int) -> Steps:
-        """Expand all states through which a plan might cost no more than `bound`; INCOMPLETE where all give up."""
-        ending = yield from self._leader.through(bound)
+        """Expand all states on plans of cost at most `bound`; end INCOMPLETE if all give up."""
+        ending = yield from self._current.through(bound)
         if ending is Ending.INCOMPLETE:
-            self._runners = [(runner, share) for runner, share in self._runners if runner is not self._leader]
+            self._runners = [(runner, share) for runner, share in self._runners if runner is not self._current]
             if self._runners:
                 yield from self.first()
                 ending = yield from self.through(bound)
         return ending
 
-    def part(self, bound: int) -> Part:
-        """Return what plans go through that cost no more than `bound`, as far as it was expanded."""
-        return self._leader.part(bound)
 
-
-def exploration(workplace: Workplace, *, past_goals: bool) -> Exploration:
-    """Return what explores the state space of a task; `past_goals`: beyond goal states, too."""
+def explore(workplace: Workplace, *, past_goals: bool) -> Exploration:
+    """Return an exploration of the state space of a task; with `past_goals`, goal states are expanded, too."""
     guided = Tiered(workplace, "lmcut", past_goals=past_goals)
     blind = Tiered(workplace, "blind", past_goals=past_goals, states=BLIND_STATES)
     return Race([(guided, 3), (blind, 1)])

@@ -1,4 +1,4 @@
-"""Exploring by kernels: the twin of `planner.topk.exploration`, sooner."""
+"""Exploration by kernels: the compiled twin of `planner.topk.exploration`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from planner.task.packed_states_kernel import Space
 from planner.task.packed_task_compiled import NEVER, pack_tests
 from planner.topk import exploration_kernel
 
-FEW: Final = 1024
-"""Edges for which there is room at first."""
+INITIAL_EDGES: Final = 1024
+"""Initial capacity for edges."""
 
 
 class CompiledExplored(CompiledAstar):
-    """A* on `board` that goes on after the first plan, with the heuristic of this name.
+    """A* on `board` that goes on after the first plan; see `planner.topk.exploration.Explored`.
 
-    `past_goals`: goal states are expanded, too. It gives up when it would have more than so many `states`. `lowest` and
-    `optimum` are those of `planner.topk.exploration.Explored`.
+    It gives up when it would have more than so many `states`.
     """
 
     def __init__(
@@ -48,17 +47,17 @@ class CompiledExplored(CompiledAstar):
 
     @property
     def expanded(self) -> int:
-        """How many states were expanded."""
+        """Number of expanded states."""
         return self._number[slot.EXPANSIONS]
 
     def first(self) -> Steps:
-        """Expand until the cheapest plan is known, or that there is none."""
+        """Expand until the cheapest plan is known or excluded."""
         if self.optimum is not None:
             return Ending.EXHAUSTED
         return (yield from self._explore(MOST_COST))
 
     def through(self, bound: int) -> Steps:
-        """Expand all states through which a plan might cost no more than `bound`."""
+        """Expand all states on plans of cost at most `bound`."""
         if self.lowest > bound:
             return Ending.EXHAUSTED
         return (yield from self._explore(min(bound, MOST_COST)))
@@ -85,26 +84,26 @@ class CompiledExplored(CompiledAstar):
         return Ending.EXHAUSTED
 
     def _go_past_goals(self) -> None:
-        """Let the goal state that was just found, and others, be expanded as any other."""
+        """Expand goal states, too, beginning with the one just found: no state is a goal of the kernel any more."""
         if self._past_goals:
             self._number[slot.PENDING] = self._number[slot.GOAL_STATE]
             self._board = copy(self._board)
             self._board.space = self._space._replace(goal=pack_tests([[NEVER]]))
 
     def part(self, bound: int) -> Within:
-        """Return what plans go through that cost no more than `bound`, up to which everything was expanded."""
+        """Return the part of plans of cost at most `bound`, up to which all is expanded."""
         states = self._number[slot.STATES]
         self._grow_states(states + 1)
         nodes = self._memory.nodes
         made = exploration_kernel.Edges(
             words([states, 0, 0, INFINITE]),
-            empty_index(FEW),
-            empty_index(FEW),
-            empty_index(FEW),
+            empty_index(INITIAL_EDGES),
+            empty_index(INITIAL_EDGES),
+            empty_index(INITIAL_EDGES),
             empty_index(states + 1),
             index([0]) * states,
         )
-        while self._edges(bound, made) == FULL:
+        while self._make_edges(bound, made) == FULL:
             more = made.number[exploration_kernel.MADE] + self._board.actions + 1
             for each in (made.source, made.action, made.child):
                 lengthen(each, more)
@@ -116,16 +115,16 @@ class CompiledExplored(CompiledAstar):
             zeros(many + states + 1),
             empty_index(many + states + 1),
         )
-        self._board.entries["distances"](bound, self._space.actions.cost, nodes.cost, made, to_goal)
+        self._board.entries["measure_distances"](bound, self._space.actions.cost, nodes.cost, made, to_goal)
         beyond = min(made.number[exploration_kernel.BEYOND], self.lowest)
         return Within(bound, INFINITY if beyond >= INFINITE else beyond, made, to_goal.value, {})
 
-    def _edges(self, bound: int, made: exploration_kernel.Edges) -> int:
-        """Make edges until all are made, or there is no more room."""
+    def _make_edges(self, bound: int, made: exploration_kernel.Edges) -> int:
+        """Make edges until all are made, or the arrays are full."""
         memory, board = self._memory, self._board
         outcome = PAUSED
         while outcome == PAUSED:
-            outcome = board.entries["edges"](
+            outcome = board.entries["make_edges"](
                 self._work, bound, self._space, memory.registry, memory.nodes, made, board.found, board.stack
             )
         return outcome
@@ -133,7 +132,7 @@ class CompiledExplored(CompiledAstar):
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """A `planner.topk.partial_order_reduction.Part` in arrays; the initial state has number 0."""
+    """A `planner.topk.exploration.Part` in arrays; the initial state has number 0."""
 
     bound: int
     beyond: int
@@ -143,12 +142,12 @@ class Within:
     start: int = 0
 
     def distance(self, state: int) -> int:
-        """Return what the cheapest way from `state` to the goal costs; `INFINITY` for a state that is not in it."""
+        """Return the distance of `state` to the goal; `INFINITY` for a state outside the part."""
         value = self.value[state]
         return INFINITY if value == INFINITE else value
 
     def edges(self, state: int) -> dict[int, int]:
-        """Return the next state by action, in ascending order of the actions."""
+        """Return the successors of `state` by action, in ascending order of the actions."""
         found = self.known.get(state)
         if found is None:
             first, last = self.made.first[state], self.made.first[state + 1]

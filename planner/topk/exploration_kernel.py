@@ -1,6 +1,6 @@
-"""The part of the state space that plans of up to some cost go through: its edges, and exact distances to the goal.
+"""Kernels for the part of a state space that plans of bounded cost go through: its edges, and distances to the goal.
 
-The twin is `planner.topk.exploration`.
+The twin in plain Python is `planner.topk.exploration`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from planner.task.packed_states_kernel import Space, apply, find_applicable, hol
 from planner.task.state_registry_kernel import CLOSED, Nodes, Registry, number_of
 
 STATES: Final = 0
-"""Places in `Edges.number`: how many states there are, how many were looked at, how many edges were made."""
+"""Places in `Edges.number`: numbers of all states, of processed states, and of edges."""
 DONE: Final = 1
 MADE: Final = 2
 BEYOND: Final = 3
-"""What a plan costs at least that was left out."""
-GIVEN: Final = 4
-"""How many numbers there are in `Edges.number`."""
+"""Lower bound on the cost of plans that leave the part."""
 
 
 class Edges(NamedTuple):
-    """Edges by number, in ascending order of the states that they leave; `is_goal` and `first` by state.
+    """The edges of the part, sorted by `source`; their arrays grow.
 
-    The edges of state s are those from `first[s]` up to `first[s + 1]`, once that is known.
+    `number` has shape (4,); `source`, `action` and `child` have one entry for each edge; `is_goal` has one for each
+    state, and `first` one more: the edges of state s are those from `first[s]` to `first[s + 1]`, once they are pruned.
     """
 
     number: Words
@@ -38,13 +37,13 @@ class Edges(NamedTuple):
 
 @entry
 @kernel
-def edges(
+def make_edges(
     work: int, bound: int, space: Space, registry: Registry, nodes: Nodes, made: Edges, found: Index, stack: Index
 ) -> int:
-    """Make the edges that a plan within `bound` may take, for about `work` steps; return how that ended.
+    """Make the edges that a plan within `bound` may take, for about `work` units of work.
 
-    It may go on: `PAUSED`, `FULL` or `EXHAUSTED`. Behind the last state, there must be room for another. All that
-    `CLOSED` states lead to must be known.
+    Return `PAUSED` to go on, `FULL` if there is no room for edges, or `EXHAUSTED`. The registry must have room for one
+    more state, and hold all successors of `CLOSED` states.
     """
     number, words = made.number, len(registry.state) // len(nodes.parent)
     states, done = number[STATES], 0
@@ -66,6 +65,7 @@ def edges(
             done += 20 * count
             for index in range(count):
                 action = found[index] + 0
+                # The successor is written behind the last state, and found in the registry.
                 apply(space, action, registry.state, state * words, states * words, words)
                 child = number_of(registry, states, words)
                 f = nodes.cost[state] + space.actions.cost[action] + nodes.bound[child]
@@ -80,9 +80,9 @@ def edges(
 
 
 class Distances(NamedTuple):
-    """What it costs from each state to the goal; `INFINITE` for states that no plan within the bound goes through.
+    """The distance `value` of each state to the goal; `INFINITE` for states on no plan within the bound.
 
-    Edges into state s are `into[before[s]:before[s + 1]]`. `key` and `heap` are room for all edges and all states.
+    The edges into state s are `into[before[s]:before[s + 1]]`. `key` and `heap` have room for all edges and all states.
     """
 
     value: Words
@@ -94,13 +94,14 @@ class Distances(NamedTuple):
 
 @entry
 @kernel
-def distances(bound: int, cost: Words, reached: Words, made: Edges, to_goal: Distances) -> int:
-    """Find the distances, where actions have a `cost` and states were `reached` at theirs (Dijkstra, 1959); returns 0.
+def measure_distances(bound: int, cost: Words, reached: Words, made: Edges, to_goal: Distances) -> int:
+    """Measure goal distances by a backward search (Dijkstra, 1959), and drop edges on no plan within `bound`; return 0.
 
-    Then drop the edges that no plan within `bound` takes. `before` must be full of 0 and `value` of `INFINITE`.
+    `cost` is by action, `reached` has the costs from the initial state. `before` must be full of 0, `value` of
+    `INFINITE`.
     """
     number, value, before = made.number, to_goal.value, to_goal.before
-    _turn(made, to_goal)
+    _list_incoming(made, to_goal)
     waiting = 0
     for state in range(number[STATES]):
         if made.is_goal[state]:
@@ -120,13 +121,13 @@ def distances(bound: int, cost: Words, reached: Words, made: Edges, to_goal: Dis
             elif total < value[source]:
                 value[source] = total
                 waiting = push(to_goal.key, to_goal.heap, waiting, total, source)
-    _drop(bound, cost, reached, made, value)
+    _drop_edges(bound, cost, reached, made, value)
     return 0
 
 
 @kernel
-def _turn(made: Edges, to_goal: Distances) -> None:
-    """List the edges by the states that they lead into."""
+def _list_incoming(made: Edges, to_goal: Distances) -> None:
+    """List the edges by the states that they lead to (counting sort)."""
     before, many = to_goal.before, made.number[MADE]
     for edge in range(many):
         before[made.child[edge] + 1] += 1
@@ -143,8 +144,8 @@ def _turn(made: Edges, to_goal: Distances) -> None:
 
 
 @kernel
-def _drop(bound: int, cost: Words, reached: Words, made: Edges, value: Words) -> None:
-    """Keep the edges that a plan within `bound` takes, and note where those of each state begin."""
+def _drop_edges(bound: int, cost: Words, reached: Words, made: Edges, value: Words) -> None:
+    """Keep the edges on plans within `bound`, and set `first`."""
     number, kept, next_state = made.number, 0, 0
     for edge in range(number[MADE]):
         source, child = made.source[edge] + 0, made.child[edge] + 0

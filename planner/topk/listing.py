@@ -1,42 +1,45 @@
-"""Plans in the order of their costs: a bound that rises whenever all plans up to it were given.
+"""Lists plans in the order of their costs: whenever all plans up to a bound are listed, the bound rises.
 
-Costs with lengths: among plans of one cost, those with fewer steps come first, and steps that cost nothing count.
-
-Whether a plan has steps that it can do without.
+Wasteful plans, whose number of steps the cost does not bound, are listed by cost and then by length. Plans can also be
+drawn at random from the explored part of the state space.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
+from random import Random
 
-from planner.lightweight import Final, Protocol
-from planner.search.search_run import Steps
+from planner.lightweight import Final
+from planner.limits import Limits
+from planner.plan import Plan, Step
 from planner.task.ground_task import INFINITY, State, bits
 from planner.task.state_space import Space
 from planner.topk.completions import Completions
-from planner.topk.partial_order_reduction import Commuting, OfSteps, Part, Sleep, Variants
+from planner.topk.exploration import Exploration, Part, PartWrapper
+from planner.topk.partial_order_reduction import Commuting, OfSteps, Sleep, Variants
 
 UNIT: Final = 1 << 64
-"""What a cost of 1 weighs; a step weighs 1. No plan that anybody waits for has so many steps."""
+"""Weight of a cost of 1, where a step weighs 1: more than the number of steps of any plan."""
 
 
 def weights_of(costs: list[int]) -> list[int]:
-    """Return what actions of these costs weigh."""
+    """Return the weights of actions with these costs: ordered by cost, then by number of steps."""
     return [cost * UNIT + 1 for cost in costs]
 
 
-class WithLengths:
-    """A `Part` whose distances are weights: those of `part`, to which `weights` are given."""
+class WithLengths(PartWrapper):
+    """A `Part` whose distances are sums of the `weights` of its actions."""
 
     def __init__(self, part: Part, weights: list[int]) -> None:
-        self.start = part.start
+        super().__init__(part)
         self.bound = part.bound * UNIT + UNIT - 1
         self.beyond = INFINITY if part.beyond == INFINITY else part.beyond * UNIT
-        self._part = part
-        self._distances = self._measured(weights)
+        self._distances = self._measure_distances(weights)
 
-    def _measured(self, weights: list[int]) -> dict[int, int]:
+    def _measure_distances(self, weights: list[int]) -> dict[int, int]:
+        """Search backwards from the goal states (Dijkstra, 1959)."""
         before: dict[int, list[tuple[int, int]]] = {self.start: []}
         states = [self.start] if self._part.distance(self.start) < INFINITY else []
         for state in states:
@@ -58,63 +61,56 @@ class WithLengths:
         return found
 
     def distance(self, state: int) -> int:
-        """Return the least weight of a way from `state` to the goal; `INFINITY` for a state that is not in it."""
+        """Return the least weight of a path from `state` to the goal; `INFINITY` for a state outside the part."""
         return self._distances.get(state, INFINITY)
 
-    def edges(self, state: int) -> Mapping[int, int]:
-        """Return the next state by action, in ascending order of the actions."""
-        return self._part.edges(state)
 
-    def is_goal(self, state: int) -> bool:
-        """Return whether the goal holds in `state`."""
-        return self._part.is_goal(state)
-
-
-MOST: Final = 10_000
-"""States that are looked at, at most, after each step."""
+MAX_STATES: Final = 10_000
+"""Number of states of subsequences after each step, above which waste is not decided."""
 
 
 def is_wasteful(space: Space, variants: Variants, plan: Sequence[int], spare: int) -> bool | None:
-    """Return whether some steps of `plan`, `spare` in cost at most, can be left out so that the rest is a plan.
+    """Return whether `plan` remains a plan without some steps that cost at most `spare` together.
 
-    Each action of it stands for all of its `variants`. None where too many steps can be left out without that the rest
-    breaks at once.
+    The plan is followed together with the states of all its subsequences. Each action stands for all of its `variants`.
+    Return None if there are too many such states.
     """
-    settled = _settled(space, variants, plan)
+    settled = _unattainable_goals(space, variants, plan)
+    # `others` has the states that subsequences lead to, each with the least cost of the steps left out.
     state, others = space.initial, dict[State, int]()
     for step, action in enumerate(plan):
         cost, goals = space.costs[action], settled[step + 1]
         after: dict[State, int] = {}
         for other, skipped in (*others.items(), (state, 0)):
             if skipped + cost <= spare:
-                _take(after, other, skipped + cost, goals)
-            following = _after(space, variants.of[action], other) if other != state else None
+                _add(after, other, skipped + cost, goals)
+            following = _apply_first(space, variants.of[action], other) if other != state else None
             if following is not None:
-                _take(after, following, skipped, goals)
-        following = _after(space, variants.of[action], state)
+                _add(after, following, skipped, goals)
+        following = _apply_first(space, variants.of[action], state)
         assert following is not None
         state, others = following, after
         if state in others:
             return True
-        if len(others) > MOST:
+        if len(others) > MAX_STATES:
             return None
     return any(map(space.is_goal, others))
 
 
-def _after(space: Space, actions: Sequence[int], state: State) -> State | None:
+def _apply_first(space: Space, actions: Sequence[int], state: State) -> State | None:
     """Return the state after the first of `actions` that can be applied in `state`."""
     full = space.closed(state)
     return next((space.apply(each, state) for each in actions if not space.preconditions[each] & ~full), None)
 
 
-def _take(found: dict[State, int], state: State, skipped: int, goals: State) -> None:
-    """Take in `state`, if it has the `goals` that can no longer be attained."""
+def _add(found: dict[State, int], state: State, skipped: int, goals: State) -> None:
+    """Add `state`, unless it lacks some of the `goals` that no later step attains."""
     if not goals & ~state:
         found[state] = min(skipped, found.get(state, skipped))
 
 
-def _settled(space: Space, variants: Variants, plan: Iterable[int]) -> list[State]:
-    """Return, for each place in `plan`, the goals that no step from there on may make true."""
+def _unattainable_goals(space: Space, variants: Variants, plan: Iterable[int]) -> list[State]:
+    """Return, for each place in `plan`, the goals that no step from there on can make true."""
     goal = 0 if space.task.has_axioms else space.goal
     found = [goal]
     for action in reversed([*plan]):
@@ -127,42 +123,17 @@ def _settled(space: Space, variants: Variants, plan: Iterable[int]) -> list[Stat
     return found[::-1]
 
 
-MORE: Final = 1.5
-"""States are expanded until they are so many times as many, before what there is now is looked at."""
-
-
-class Exploration(Protocol):
-    """What finds the part of the state space that plans go through."""
-
-    @property
-    def optimum(self) -> int | None:
-        """What the cheapest plan costs, once that is known."""
-
-    @property
-    def lowest(self) -> int:
-        """What a plan costs at least that goes through a state that was not expanded; `INFINITY`: none is left."""
-
-    @property
-    def expanded(self) -> int:
-        """How many states were expanded."""
-
-    def first(self) -> Steps:
-        """Expand until the cheapest plan is known, or that there is none; INCOMPLETE where it gives up."""
-
-    def through(self, bound: int) -> Steps:
-        """Expand all states through which a plan might cost no more than `bound`; INCOMPLETE where it gives up."""
-
-    def part(self, bound: int) -> Part:
-        """Return what plans go through that cost no more than `bound`, as far as it was expanded."""
+GROWTH: Final = 1.5
+"""Factor by which the number of expanded states grows before plans are looked for among them."""
 
 
 class Listing:
-    """The plans for the task of `space` that `explored` has, by their costs.
+    """Lists the plans for the task of `space` by cost, from what `explored` expands.
 
     Plans that cost more than `limit(optimum)` are left out. With `commuting`, each comes in one order of its
-    independent steps. If `frugal`, those are left out of which some steps can be left out. All plans that were not
-    given yet cost `lower_bound` or more; `INFINITY`: there are none. `optimum` is what the cheapest costs. `check`
-    raises when a limit is reached.
+    independent steps. With `frugal`, plans are left out that remain plans without some of their steps. Plans that are
+    not listed yet cost at least `lower_bound`; `INFINITY` if there are none. `optimum` is the cost of the cheapest.
+    `check` raises when a limit is reached.
     """
 
     def __init__(
@@ -185,7 +156,7 @@ class Listing:
         self.lower_bound = 0
 
     def plans(self) -> Generator[list[int] | None]:
-        """Yield plans, and None where the work may be paused or given up."""
+        """Yield plans by cost, and None where the work may be paused."""
         explored = self.explored
         for _ in explored.first():
             self.lower_bound = max(self.lower_bound, explored.lowest)
@@ -196,30 +167,30 @@ class Listing:
         bound = self.lower_bound = self.optimum = explored.optimum
         most = self._limit(bound)
         while bound <= most:
-            yield from self._early()
-            bound = yield from self._expanded(bound)
+            yield from self._list_early()
+            bound = yield from self._expand(bound)
             before, completions = len(self._given), self._completions(self.part(bound))
-            for plan in self._new(map(tuple, completions)):
+            for plan in self._take_all_new(map(tuple, completions)):
                 self.lower_bound = max(self.lower_bound, self.space.cost_of(plan))
                 yield plan
-            self.lower_bound = self._in_costs(completions.beyond)
+            self.lower_bound = self._cost_of_weight(completions.beyond)
             few = len(self._given) < 2 * before
-            bound = min(self._raised(bound, few=few), max(self.lower_bound, most))
+            bound = min(self._raise_bound(bound, few=few), max(self.lower_bound, most))
 
-    def _early(self) -> Generator[list[int] | None]:
-        """Yield cheapest plans while others, that cost as much, may go through states that were not expanded yet.
+    def _list_early(self) -> Generator[list[int] | None]:
+        """Yield cheapest plans before all states on plans of this cost are expanded.
 
-        Where steps cost nothing, there is no end of such plans, or they may turn out to be wasteful.
+        Yield none if steps cost nothing: there may be no end of such plans, or they may turn out to be wasteful.
         """
         enough, bound = 0.0, self.lower_bound
         for _ in self.explored.through(bound) if not self._free_steps else ():
             if self.explored.expanded >= enough:
-                enough = self.explored.expanded * MORE
-                yield from self._new(self.first_orders(self._completions(self.part(bound))))
+                enough = self.explored.expanded * GROWTH
+                yield from self._take_all_new(self.first_orders(self._completions(self.part(bound))))
             yield None
 
     def first_orders(self, completions: Completions) -> Iterator[tuple[int, ...]]:
-        """Return the plans without those that are wasteful, in the order in which they will be given once more."""
+        """Yield the plans that are not wasteful, in the order of their steps in which they are listed."""
         for plan in completions:
             cost = self.space.cost_of(plan)
             if cost < self.lower_bound:
@@ -228,30 +199,30 @@ class Listing:
                 yield self.ordered(plan)
 
     def ordered(self, plan: Sequence[int]) -> tuple[int, ...]:
-        """Return `plan` in the order of its independent steps in which it is given."""
+        """Return `plan` in the order of its independent steps in which it is listed."""
         return tuple(plan) if self.commuting is None else self.commuting.first(plan)
 
-    def fresh(self, plan: Sequence[int]) -> list[int] | None:
-        """Return `plan` as it is given, None if it was given before."""
-        return next(self._new(iter([self.ordered(plan)])), None)
+    def take_new(self, plan: Sequence[int]) -> list[int] | None:
+        """Return `plan` as it is listed, None if it was listed before."""
+        return next(self._take_all_new(iter([self.ordered(plan)])), None)
 
     def key(self, plan: tuple[int, ...]) -> tuple[int, ...]:
-        """Return what plans share that count as one."""
+        """Return what identifies a plan: plans with the same key are listed once."""
         return plan
 
-    def _new(self, plans: Iterator[tuple[int, ...]]) -> Iterator[list[int]]:
-        """Return the plans that were not given yet, and note them."""
+    def _take_all_new(self, plans: Iterator[tuple[int, ...]]) -> Iterator[list[int]]:
+        """Yield the plans that were not listed before, and note them."""
         for plan in plans:
             key = self.key(plan)
             if key not in self._given:
                 self._given.add(key)
                 yield [*plan]
 
-    def _expanded(self, bound: int) -> Generator[None, None, int]:
-        """Expand what the next plan takes, and up to `bound` if that is little more; return up to what all is."""
+    def _expand(self, bound: int) -> Generator[None, None, int]:
+        """Expand for the next plan, and up to `bound` if that is little more; return the bound that was reached."""
         explored = self.explored
         yield from explored.through(self.lower_bound)
-        enough = explored.expanded * MORE
+        enough = explored.expanded * GROWTH
         for _ in explored.through(bound):
             if explored.expanded >= enough:
                 return max(self.lower_bound, min(bound, explored.lowest - 1))
@@ -266,7 +237,7 @@ class Listing:
         return Completions(WithLengths(part, weights), weights, sleep, self._check, frugal=False)
 
     def part(self, bound: int) -> Part:
-        """Return what plans go through that cost no more than `bound`, by steps, as far as it was explored."""
+        """Return the part of plans of cost at most `bound`, by steps, as far as it is expanded."""
         return self.by_step(self.explored.part(bound))
 
     def by_step(self, part: Part) -> Part:
@@ -274,17 +245,106 @@ class Listing:
         return OfSteps(part, self._variants) if self._variants.any else part
 
     def sleep(self, commuting: Commuting, _part: Part) -> Sleep:
-        """Return what leaves one order of independent steps."""
+        """Return the sleep sets that leave one order of independent steps."""
         return Sleep(commuting)
 
-    def _in_costs(self, weight: int) -> int:
+    def _cost_of_weight(self, weight: int) -> int:
         return weight if self._frugal or weight == INFINITY else weight // UNIT
 
-    def _raised(self, bound: int, *, few: bool) -> int:
-        """Return the next bound: by more than before if the last one gave only `few` plans."""
+    def _raise_bound(self, bound: int, *, few: bool) -> int:
+        """Return the next bound; the step grows if the last bound gave only `few` plans."""
         least = self.lower_bound
         if least == INFINITY:
             return INFINITY
         raised = max(least, bound + (2 * self._step if few else self._step // 2))
         self._step = raised - bound
         return raised
+
+
+PREFERRED_WEIGHT: Final = 8
+"""Weight in a random draw of a step that is not avoided; an avoided step weighs 1."""
+
+
+class RandomWalks:
+    """Draws plans as random walks through `part` to the goal, by actions with these `costs`."""
+
+    def __init__(self, part: Part, costs: Sequence[int], random: Random) -> None:
+        self._part, self._costs, self._random = part, costs, random
+
+    def walk(self, avoided: Container[int]) -> list[int] | None:
+        """Return a plan that needs all of its steps, None if the walk ends before the goal.
+
+        The bound on its cost is drawn, too: the lower of two draws, as expensive plans are often wasteful. Actions that
+        are `avoided` are taken less often.
+        """
+        part = self._part
+        state, spare, actions = part.start, frozenset[int](), list[int]()
+        left = min(self._random.randint(part.distance(state), part.bound) for _ in range(2))
+        while not part.is_goal(state):
+            taken = self._draw_step(state, spare, left, avoided)
+            if taken is None:
+                return None
+            action, spare = taken
+            left -= self._costs[action]
+            state = part.edges(state)[action]
+            actions.append(action)
+        return actions
+
+    def _draw_step(
+        self, state: int, spare: frozenset[int], left: int, avoided: Container[int]
+    ) -> tuple[int, frozenset[int]] | None:
+        """Return an action after which no step is wasted so far, and the states that subsequences of the walk lead to.
+
+        As in `Completions`, only those states count from which the goal can be reached for what is `left`.
+        """
+        part, costs = self._part, self._costs
+        edges = part.edges(state)
+        choices = [action for action, child in edges.items() if costs[action] + part.distance(child) <= left]
+        while choices:
+            weights = [1 if action in avoided else PREFERRED_WEIGHT for action in choices]
+            action = self._random.choices(choices, weights)[0]
+            choices.remove(action)
+            reached = {state, *spare, *[part.edges(other).get(action, other) for other in spare]}
+            others = frozenset([other for other in reached if part.distance(other) <= left - costs[action]])
+            if edges[action] not in others and not any(map(part.is_goal, others)):
+                return action, others
+        return None
+
+
+def draw_plans(
+    listing: Listing,
+    make: Callable[[Sequence[int]], Plan | None],
+    most: int,
+    avoided: Callable[[], Collection[Step]],
+    *,
+    limits: Limits,
+    seed: int,
+) -> Iterator[Plan | None]:
+    """Yield plans of cost at most `most` that were not listed yet, drawn at random; None for a draw that gives none.
+
+    Steps that are `avoided` at that time are taken less often. Yield nothing if too little could be explored.
+    """
+    reached = _explore_for_draws(listing, most, limits)
+    part = listing.part(reached)
+    if part.distance(part.start) > reached:
+        return
+    space = listing.space
+    walks, numbers = RandomWalks(part, space.costs, Random(seed)), dict[Step, int]()
+    for number, action in enumerate(space.task.actions):
+        numbers.setdefault(action.step, number)
+    while True:
+        limits.check()
+        found = walks.walk({numbers[step] for step in avoided()})
+        fresh = None if found is None else listing.take_new(found)
+        yield None if fresh is None else make(fresh)
+
+
+def _explore_for_draws(listing: Listing, most: int, limits: Limits) -> int:
+    """Explore up to plans of cost `most` for half of the remaining time; return the bound that was reached."""
+    left = limits.remaining
+    until = None if left is None else time.monotonic() + left / 2
+    for _ in listing.explored.through(most):
+        limits.check()
+        if until is not None and time.monotonic() > until:
+            break
+    return min(most, listing.explored.lowest - 1)

@@ -1,21 +1,8 @@
-"""The part of the state space that plans of up to some cost go through.
-
-Which steps may change places, next to each other, whatever the state is.
+"""Partial-order reduction: which steps may change places, so that plans are listed in one order of them.
 
 Two actions are independent if neither changes what the other reads, neither makes true what the other makes false (as
-far as anything reads it), and neither writes an item of `modifies` that the other reads or writes. Plans that become
-each other when independent neighbours change places, again and again, are one plan in several orders (a trace:
-Mazurkiewicz, 1977).
-
-Which actions need not be tried: an order of independent steps with them earlier was tried (Godefroid, 1990).
-
-Steps that must not change places although no fact says so: one writes an item that the other reads or writes.
-
-An item of `modifies` is changed in place, say a document; whether a fact about it holds may stay as it is.
-
-Ground actions that are one step.
-
-A disjunctive condition makes several actions of one step; where two of them can be applied, they do the same.
+far as anything reads it), and neither writes an item of `modifies` that the other reads or writes. Plans that differ
+only in the order of independent steps are one trace (Mazurkiewicz, 1977).
 """
 
 from __future__ import annotations
@@ -24,57 +11,33 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from planner.grounding.joins import batches
-from planner.lightweight import Protocol, dataclass
+from planner.lightweight import dataclass
 from planner.model import OPEN, Action, Atom, Formula, Problem
 from planner.model.formulas import atoms_in, is_variable
 from planner.partial_order.read_write_sets import overlap
 from planner.plan import Step
 from planner.semantics.step_effects import staleness_of
 from planner.task.ground_task import GroundAction, State, Task, bits, find_base_facts
-
-
-class Part(Protocol):
-    """States by number, `start` the initial one, for plans that cost no more than `bound`.
-
-    Only what lies on such a plan is in it. A plan that goes elsewhere costs `beyond` or more.
-    """
-
-    @property
-    def start(self) -> int:
-        """The initial state."""
-
-    @property
-    def bound(self) -> int:
-        """What the dearest of these plans may cost."""
-
-    @property
-    def beyond(self) -> int:
-        """What a plan costs at least that goes elsewhere; `INFINITY` where none does."""
-
-    def distance(self, state: int) -> int:
-        """Return what the cheapest way from `state` to the goal costs; `INFINITY` for a state that is not in it."""
-
-    def edges(self, state: int) -> Mapping[int, int]:
-        """Return the next state by action, in ascending order of the actions."""
-
-    def is_goal(self, state: int) -> bool:
-        """Return whether the goal holds in `state`."""
+from planner.topk.exploration import Part, PartWrapper
 
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """What an action, or a step, writes by `modifies`, and all that it reads or writes."""
+    """What an action or a step writes by `modifies`, and all that it reads or writes."""
 
     written: tuple[Atom, ...]
     touched: tuple[Atom, ...]
 
 
 class Items:
-    """Answers which steps of `problem` write an item that another one touches."""
+    """Tells which steps of `problem` write an item that another step reads or writes.
+
+    An item of `modifies` is changed in place, such as a document; the facts about it may stay as they are.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self._domain = problem.domain
-        self._below = _below(problem)
+        self._below = _base_atoms(problem)
         self._actions: dict[str, Patterns] = {}
         self._steps: dict[Step, Patterns] = {}
         self.any = any(when.modifies for action in problem.domain.actions.values() for when in action.effects)
@@ -83,21 +46,21 @@ class Items:
     def clash(self, one: Step, other: Step) -> bool:
         """Return whether one of the steps writes an item that the other reads or writes."""
         mine, theirs = self._of(one), self._of(other)
-        return _overlap(mine.written, theirs.touched) or _overlap(theirs.written, mine.touched)
+        return _any_overlap(mine.written, theirs.touched) or _any_overlap(theirs.written, mine.touched)
 
     def _of(self, step: Step) -> Patterns:
         if step not in self._steps:
             action = self._domain.actions.get(step.action)
-            self._steps[step] = Patterns((), ()) if action is None else self._bound(action, step)
+            self._steps[step] = Patterns((), ()) if action is None else self._bind(action, step)
         return self._steps[step]
 
-    def _bound(self, action: Action, step: Step) -> Patterns:
-        """Return the patterns of `step`; what its parameters do not say is open."""
+    def _bind(self, action: Action, step: Step) -> Patterns:
+        """Return the patterns of `step`; arguments that its parameters do not bind are open."""
         if action.name not in self._actions:
             self._actions[action.name] = self._patterns(action)
         lifted = self._actions[action.name]
         binding = {each.name: value for each, value in zip(action.parameters, step.arguments, strict=False)}
-        written, touched = [_ground(patterns, binding) for patterns in (lifted.written, lifted.touched)]
+        written, touched = [_bind_patterns(patterns, binding) for patterns in (lifted.written, lifted.touched)]
         return Patterns(written, (*touched, *staleness_of(self._domain).of(touched)) if written else touched)
 
     def _patterns(self, action: Action) -> Patterns:
@@ -108,13 +71,13 @@ class Items:
         return Patterns(tuple(dict.fromkeys(written)), tuple(dict.fromkeys([*written, *given, *read])))
 
     def _read(self, condition: Formula) -> Iterator[Atom]:
-        """Yield the atoms that `condition` reads, those below derived ones in place of these."""
+        """Yield the atoms that `condition` reads, with base atoms in place of derived ones."""
         for atom in atoms_in(condition):
             yield from self._below.get(atom.predicate, (atom,))
 
 
-def _below(problem: Problem) -> dict[str, tuple[Atom, ...]]:
-    """Return for each derived predicate what it may depend on, with open arguments."""
+def _base_atoms(problem: Problem) -> dict[str, tuple[Atom, ...]]:
+    """Return for each derived predicate the base atoms that it may depend on, with open arguments."""
     domain = problem.domain
     reads: dict[str, set[tuple[str, int]]] = {}
     for axiom in domain.axioms:
@@ -132,21 +95,22 @@ def _below(problem: Problem) -> dict[str, tuple[Atom, ...]]:
     }
 
 
-def _ground(patterns: Iterable[Atom], binding: dict[str, str]) -> tuple[Atom, ...]:
+def _bind_patterns(patterns: Iterable[Atom], binding: dict[str, str]) -> tuple[Atom, ...]:
     bound = [pattern.substitute(binding) for pattern in patterns]
     return tuple(
         [Atom(each.predicate, tuple([OPEN if is_variable(arg) else arg for arg in each.args])) for each in bound]
     )
 
 
-def _overlap(some: Iterable[Atom], others: tuple[Atom, ...]) -> bool:
+def _any_overlap(some: Iterable[Atom], others: tuple[Atom, ...]) -> bool:
     return any(overlap(one, other) for one in some for other in others)
 
 
 class Variants:
-    """The actions of `task` by step: `first[a]` stands for action a, and `of` has all that an action stands for.
+    """The ground actions of each step: a disjunctive condition makes several of one step, which do the same.
 
-    `check` raises when a limit is reached.
+    `first[a]` is the representative of action a, and `of` has the actions that a representative stands for. `check`
+    raises when a limit is reached.
     """
 
     def __init__(self, task: Task, check: Callable[[], None]) -> None:
@@ -162,29 +126,21 @@ class Variants:
             self.of.setdefault(first, []).append(number)
 
 
-class OfSteps:
-    """A `Part` whose edges are steps: the first action stands for all that are the same step."""
+class OfSteps(PartWrapper):
+    """A `Part` with one edge for each step, the one of its representative action."""
 
     def __init__(self, part: Part, variants: Variants) -> None:
-        self.start, self.bound, self.beyond = part.start, part.bound, part.beyond
-        self._part, self._first = part, variants.first
+        super().__init__(part)
+        self._first = variants.first
         self._known: dict[int, dict[int, int]] = {}
 
-    def distance(self, state: int) -> int:
-        """Return what the cheapest way from `state` to the goal costs; `INFINITY` for a state that is not in it."""
-        return self._part.distance(state)
-
     def edges(self, state: int) -> Mapping[int, int]:
-        """Return the next state by action, in ascending order of the actions."""
+        """Return the successors of `state` by step, in ascending order of the representatives."""
         found = self._known.get(state)
         if found is None:
             pairs = [(self._first[action], child) for action, child in self._part.edges(state).items()]
             found = self._known[state] = dict(sorted(pairs))
         return found
-
-    def is_goal(self, state: int) -> bool:
-        """Return whether the goal holds in `state`."""
-        return self._part.is_goal(state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +153,12 @@ class Touched:
 
 
 class Commuting:
-    """Answers which actions of `task` are independent; what was asked for is remembered.
+    """Tells which actions of `task` are independent, and caches the answers.
 
-    An action stands for all that are the same step. `items` are those of the declared problem. If it is `strict`,
-    actions that make the same fact true, or false, are not independent either: which comes last decides on the partial
-    order of a plan, and so on how long it takes. Not only actions and the goal read facts, but also whatever reads
-    `others`. `check` raises when a limit is reached.
+    An action stands for all actions of its step. `items` are those of the declared problem. With `strict`, actions that
+    make the same fact true, or false, are dependent, too: the last one decides on the partial order of the plan, and so
+    on its makespan. Facts of `others` count as read, as those that actions and the goal read. `check` raises when a
+    limit is reached.
     """
 
     def __init__(
@@ -229,10 +185,10 @@ class Commuting:
         """Return whether the actions of these numbers are independent."""
         found = self._known.get((one, other))
         if found is None:
-            found = self._known[one, other] = self._found(one, other)
+            found = self._known[one, other] = self._decide(one, other)
         return found
 
-    def _found(self, one: int, other: int) -> bool:
+    def _decide(self, one: int, other: int) -> bool:
         mine, theirs = self._of(one), self._of(other)
         if mine.reads & (theirs.adds | theirs.deletes) or theirs.reads & (mine.adds | mine.deletes):
             return False
@@ -244,7 +200,7 @@ class Commuting:
         return self._items is None or not self._items.clash(actions[one].step, actions[other].step)
 
     def first(self, plan: Sequence[int]) -> tuple[int, ...]:
-        """Return the order of `plan` that comes first in the alphabet of the actions."""
+        """Return the lexicographically first order of `plan` that keeps the order of dependent actions."""
         missing, after = [0] * len(plan), [list[int]() for _ in plan]
         for later, action in enumerate(plan):
             for earlier in range(later):
@@ -288,7 +244,7 @@ class Commuting:
 
 
 class Sleep:
-    """Sets of actions as bits."""
+    """Sleep sets (Godefroid, 1990) as bits: actions that need not be tried, as an earlier order of steps has them."""
 
     def __init__(self, commuting: Commuting) -> None:
         self._commuting = commuting
@@ -316,7 +272,7 @@ class Sleep:
         return found
 
     def after(self, _state: int, asleep: int, action: int) -> int:
-        """Return which of those `asleep` go on sleeping when `action` is done: those that are independent of it."""
+        """Return which of the actions `asleep` stay asleep after `action`: those that are independent of it."""
         others, known = self._others.get(action, (0, 0))
         for place in range(known, len(self._actions)):
             if self._commuting.independent(action, self._actions[place]):

@@ -18,7 +18,7 @@ from planner.plan import Status
 from planner.portfolio.workplace import Workplace
 from planner.resources import resources
 from planner.resources.label_setting import allowances, cost_allowance
-from planner.resources.resource_portfolio import Spending, _labels, others, searching
+from planner.resources.resource_portfolio import Spending, _search_labels, cost_search_of, search_other_costs
 from planner.search import Run, Space
 from planner.solve import solve
 from planner.validation.validate import validate
@@ -73,9 +73,9 @@ def test_searches_for_other_costs_alone_give_plans_and_bounds_that_hold():
         if optimum is None or not limited:
             continue
         workplace = Workplace(task, Space(task), Run(), lambda: None)
-        spending = Spending(workplace.run, limited, cost_allowance(problem, task), searching(workplace))
-        labels = partial(_labels, workplace, spending, "lmcut")
-        for _ in others(spending, (1, *[0] * len(limited)), ("anytime", "optimal")[number % 2], labels):
+        spending = Spending(workplace.run, limited, cost_allowance(problem, task), cost_search_of(workplace))
+        labels = partial(_search_labels, workplace, spending, "lmcut")
+        for _ in search_other_costs(spending, (1, *[0] * len(limited)), ("anytime", "optimal")[number % 2], labels):
             pass
         assert not spending.excluded, number
         assert workplace.run.lower_bound <= optimum * task.resolution <= workplace.run.limit, number

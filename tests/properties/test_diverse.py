@@ -85,7 +85,7 @@ def test_what_is_drawn_is_what_would_be_listed(kind, seed):
         return
     drawing = candidates(problem, within=WITHIN, time_limit=None, orders=True)
     first = next(drawing)
-    drawn = [plan for plan in islice(drawing.drawn(seed, set), 50) if plan is not None]
+    drawn = [plan for plan in islice(drawing.draw(seed, set), 50) if plan is not None]
     assert drawn
     assert len({plan.steps for plan in drawn}) == len(drawn)
     assert {plan.steps for plan in drawn} <= {plan.steps for plan in plans} - {first.steps}

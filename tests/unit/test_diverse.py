@@ -10,8 +10,7 @@ import pytest
 
 from planner import Domain, InputError, StoppedBy, diverse, k_best, rank, validate
 from planner.cli import interrupt, main
-from planner.topk.diverse import LISTED
-from planner.topk.top_k import Counter, dispersed, distance
+from planner.topk.diverse import LISTED, Counter, distance, select_diverse
 
 
 def parts(ways, count=2, dear=0):
@@ -74,24 +73,24 @@ def test_the_distance_counts_how_often():
     assert distance(one, other) == Fraction(1, 2)
     assert distance(one, one) == 0
     assert distance(Counter(), Counter()) == 0
-    assert dispersed([one, one, other], 3, Fraction(0)) == ([0, 2], False)
-    assert dispersed([one, other], None, Fraction(1, 2)) == ([0, 1], False)
-    assert dispersed([one, other], None, Fraction(51, 100)) == ([0], False)
-    assert dispersed([Counter(), Counter(), one], 3, Fraction(1)) == ([0, 2], False)
-    assert dispersed([], 3, Fraction(0)) == ([], False)
+    assert select_diverse([one, one, other], 3, Fraction(0)) == ([0, 2], False)
+    assert select_diverse([one, other], None, Fraction(1, 2)) == ([0, 1], False)
+    assert select_diverse([one, other], None, Fraction(51, 100)) == ([0], False)
+    assert select_diverse([Counter(), Counter(), one], 3, Fraction(1)) == ([0, 2], False)
+    assert select_diverse([], 3, Fraction(0)) == ([], False)
 
 
 def test_choosing_ends_when_its_time_does():
     letters = [Counter(each) for each in "abc"]
-    assert dispersed(letters, None, Fraction(1), until=-1.0) == ([0], True)
-    assert dispersed(letters[:1], None, Fraction(1), until=-1.0) == ([0], False)
+    assert select_diverse(letters, None, Fraction(1), until=-1.0) == ([0], True)
+    assert select_diverse(letters[:1], None, Fraction(1), until=-1.0) == ([0], False)
 
 
 def test_the_farthest_is_that_of_exact_distances():
     rng = Random(3)
     for _ in range(60):
         features = [Counter(rng.choices("abcdef", k=rng.randint(0, 7))) for _ in range(9)]
-        (first, *others), least = dispersed(features, None, Fraction(0))[0], Fraction(2)
+        (first, *others), least = select_diverse(features, None, Fraction(0))[0], Fraction(2)
         taken = [first]
         for place in others:
             far = [min(distance(each, features[other]) for other in taken) for each in features]

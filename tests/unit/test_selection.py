@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from planner.errors import InputError
 from planner.model import Action, Atom, DomainModel, Goal, Object, Outcome, Predicate, Problem, SoftGoal, Variable
 from planner.plan import Plan, Step
-from planner.ranking.criteria import Criterion, criterion, measured
+from planner.ranking.criteria import Criterion, measure_plan, read_criterion
 from planner.ranking.rank import rank
 
 WHO = Variable("?who")
@@ -71,20 +71,21 @@ MAIL, RING, SHOUT = plan("mail:ann"), plan("ring:ann"), plan("shout:ann")
     ],
 )
 def test_criteria(name, of_mail, of_ring, of_shout):
-    found = criterion(name, OFFICE)
-    assert [measured(found, each) for each in (MAIL, RING, SHOUT)] == [of_mail, of_ring, of_shout]
+    found = read_criterion(name, OFFICE)
+    assert [measure_plan(found, each) for each in (MAIL, RING, SHOUT)] == [of_mail, of_ring, of_shout]
 
 
 def test_risks_of_steps_add_up_to_that_of_the_plan():
     both = plan("ring:ann mail:bob")
-    assert measured(criterion("risk", OFFICE), both) == 1 - Decimal("0.75") * Decimal("0.9")
+    assert measure_plan(read_criterion("risk", OFFICE), both) == 1 - Decimal("0.75") * Decimal("0.9")
 
 
 def test_what_is_forgone_counts_by_its_utility():
     wishes = (SoftGoal(Atom("told", ("bob",)), 3), SoftGoal(Atom("told", ("ann",)), 2))
     wishful = replace(OFFICE, goal=Goal(OFFICE.goal.hard, wishes))
     found = [
-        measured(criterion("forgone", OFFICE), Plan(each.steps, wishful)) for each in (MAIL, plan("mail:ann mail:bob"))
+        measure_plan(read_criterion("forgone", OFFICE), Plan(each.steps, wishful))
+        for each in (MAIL, plan("mail:ann mail:bob"))
     ]
     assert found == [3, 0]
 
