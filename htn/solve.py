@@ -75,10 +75,10 @@ def _add_reason(problem: HtnProblem, result: Result, limits: Limits) -> Result:
     if result.status is not Status.UNSOLVABLE or result.statistics.ground_seconds > REASON_SECONDS:
         return result
     from htn.explain.task_explanations import explain_unsolvable
-    from planner.explain.conflicts import naming
+    from planner.explain.conflicts import name_conflict
 
     within = limits.part(REASON_SECONDS)
-    result = naming(problem, result, within, answer)
+    result = name_conflict(problem, result, within, answer)
     if result.reason:
         return result
     try:

@@ -55,9 +55,9 @@ def solve(
     found = answer(problem, options)
     if found.status is not Status.UNSOLVABLE or not isinstance(problem, Problem):
         return found
-    from planner.explain.conflicts import with_reason
+    from planner.explain.conflicts import add_reason
 
-    return with_reason(problem, found, limits, answer)
+    return add_reason(problem, found, limits, answer)
 
 
 def answer(problem: AnyProblem, options: SolveOptions) -> Result:

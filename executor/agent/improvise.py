@@ -24,7 +24,7 @@ from executor.language_model.checked_answers import ROUNDS, TIMEOUT, answered
 from executor.language_model.protocol import Answer, LanguageModel, Meter, Origin, Part, Purpose, Request
 from executor.plans.action_plan import texts_of
 from planner.errors import InputError, did_you_mean, with_article
-from planner.explain.unsolvability import unreachable_parts
+from planner.explain.unsolvability import find_unreachable_parts
 from planner.language.declare import resolve_action
 from planner.language.declare.declared_names import fold_name
 from planner.lightweight import dataclass, field, replace
@@ -339,7 +339,7 @@ class _Judge:
         said: list[str] = []
         for each in found:
             goal = replace(self.problem, goal=Goal(needed(self.problem, each)), constraints=(), budgets={})
-            parts = unreachable_parts(replace(goal, deadline=None), Limits(SECONDS))
+            parts = find_unreachable_parts(replace(goal, deadline=None), Limits(SECONDS))
             lacks = tuple(missing_in(parts, self.problem.domain, (str(each), each.part)))
             self.missing += lacks
             said += [f"{each} can never be done: {'; '.join(map(str, lacks))}"] if parts else []

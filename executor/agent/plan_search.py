@@ -9,7 +9,7 @@ from typing import Any, Final
 from executor.background_searches import search_in_turn, search_until_cancelled
 from executor.tools.world import World
 from planner.explain.unreachable_goals import Unreachable
-from planner.explain.unsolvability import unreachable_parts
+from planner.explain.unsolvability import find_unreachable_parts
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits
 from planner.model import FALSE, Action, Atom, DomainModel, Not, Outcome, Problem, When
@@ -176,5 +176,5 @@ def declared(result: Result, problem: Problem) -> Result:
 
 async def missing(problem: Problem, world: World) -> tuple[Missing, ...]:
     """Return which capabilities are missing for the goal of `problem`, as far as that is found out in time."""
-    parts = await search_in_turn(lambda: unreachable_parts(able(problem, world), Limits(SECONDS)))
+    parts = await search_in_turn(lambda: find_unreachable_parts(able(problem, world), Limits(SECONDS)))
     return tuple(missing_in(parts, problem.domain))

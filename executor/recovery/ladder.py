@@ -66,7 +66,7 @@ def _proof(believed: Problem, observed: Problem) -> Mapping[str, Any] | None:
     try:
         if answer(observed, ANY_PLAN.within(Limits(PROOF_SECONDS))).status is not Status.UNSOLVABLE:
             return None
-        return explain_unsolvable(seal(believed), Limits(PROOF_SECONDS)).knowing_unsolvable().to_dict()
+        return explain_unsolvable(seal(believed), Limits(PROOF_SECONDS)).as_unsolvable().to_dict()
     except ForethoughtError:  # what search or the explanation does not take is no proof
         return None
 

@@ -17,7 +17,7 @@ from htn.explain.report import Attempt, Failure, Lack, WhyNot
 from htn.grounding.instances import DEMANDED, METHOD, demanded_action, demanding_method, with_actions
 from htn.model import HtnProblem, Method, Task, unify
 from planner.compilations.normal_form import Conjunction, Schema, normalise, to_negation_normal_form
-from planner.explain.near_misses import NearMiss, Provider, Relaxed, matching, near_misses
+from planner.explain.near_misses import NearMiss, Provider, Relaxed, find_near_misses, matching_rows
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import LimitReached, Limits
 from planner.model import Action, Atom, Formula, Literal, Not, Predicate, Problem
@@ -84,7 +84,7 @@ class RelaxedHierarchy:
         bound = unify(method.task, task, {})
         if bound is not None:
             pattern, names = _head(METHOD, method), [each.name for each in method.parameters]
-            for row in sorted(matching(self.relaxed.relation(pattern.predicate), pattern, bound)):
+            for row in sorted(matching_rows(self.relaxed.relation(pattern.predicate), pattern, bound)):
                 yield dict(zip(names, row, strict=True))
 
     def cases(self, method: Method) -> list[Schema]:
@@ -244,7 +244,7 @@ def _nearest_attempt(method: Method, task: Atom, hierarchy: RelaxedHierarchy) ->
     for case in hierarchy.cases(method):
         variables = (*method.parameters, *case.condition.variables)
         provider = Provider(stand_in, variables, case.condition, (done(method.task),))
-        found += near_misses(provider, done(task), hierarchy.relaxed)
+        found += find_near_misses(provider, done(task), hierarchy.relaxed)
     found.sort(key=lambda miss: len(miss.lacks))
     if not found:
         fitting = "its parameters" if method.name == ROOT else "it for this task"

@@ -14,7 +14,7 @@ from htn.model import Decomposition, HtnProblem
 from htn.verification.chart_parsing import find_decomposition
 from planner.compilations.trajectory_constraints import MARK
 from planner.errors import PlanError
-from planner.explain.conflicts import Kind, conflicts
+from planner.explain.conflicts import Kind, find_conflicts
 from planner.garbage_collection import collector_paused
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
@@ -98,7 +98,7 @@ def _explain_conflicts(problem: HtnProblem, limits: Limits) -> WhyNot:
 
     if answer(problem, ANY_PLAN.within(limits, 1 / 2)).has_plan:
         return WhyNot(problem.name, solvable=True)
-    found = conflicts(problem, limits, answer)
+    found = find_conflicts(problem, limits, answer)
     named = [each for each in found if any(demand.kind is not Kind.GOAL for demand in each.demands)]
     return WhyNot(problem.name, conflicts=tuple(named))
 

@@ -103,4 +103,4 @@ def _explain_unsolvable(problem: AnyProblem, limits: Limits) -> str:
     again = Limits(limits.time_limit, limits.memory_limit)
     if not isinstance(problem, Problem):
         return str(service_of(problem).explain_unsolvable(problem, again))
-    return str(explain_unsolvable(problem, again).knowing_unsolvable())
+    return str(explain_unsolvable(problem, again).as_unsolvable())

@@ -1,9 +1,8 @@
-"""Which demands of a problem cannot be met together: smallest sets of goals, constraints, budgets and the deadline.
+"""Conflicts: minimal sets of goals, constraints, budgets and the deadline that no plan meets together.
 
-A set of demands is in conflict where it has no plan, and no smaller part of it has none. One is found by dividing
-(QuickXplain: Junker, 2004); then each of its members is left out in turn, and what is left may hold another. Whether a
-set has a plan is for search to say; where it cannot, the set counts as one that has, and a conflict that was found may
-be larger than need be.
+QuickXplain (Junker, 2004) finds one conflict by dividing the demands. Leaving out each of its members in turn leads to
+further conflicts. Search decides whether a set of demands has a plan. A set for which it gives no answer counts as
+solvable, so that a conflict may be larger than necessary.
 """
 
 from __future__ import annotations
@@ -20,22 +19,21 @@ from planner.plan import Result, Status
 from planner.problem_kinds import AnyProblem, classical_of, with_classical
 
 MOST: Final = 5
-"""Conflicts that are looked for."""
+"""Most conflicts that are searched for."""
 SHARE: Final = 5
-"""One question may take this part of the time that is left."""
+"""One search may take 1/SHARE of the remaining time."""
 
 
 VAGUE: Final = "no plan keeps the budget"
-"""A reason that begins so can be said better."""
+"""Prefix of reasons that a conflict explains better."""
 REASON_SECONDS: Final = 1.0
-"""So long `with_reason` looks for demands that cannot be met together."""
+"""Time in which `add_reason` searches for a conflict, in seconds."""
 POINTING: Final = "explain_unsolvable says whether constraints and goal cannot be met together"
-"""The reason where that was not found in time."""
-"""Takes a problem, `mode`, and limits, as `planner.solve` does."""
+"""The reason of unsolvability if no conflict was found in time."""
 
 
 class Kind(Enum):
-    """What is demanded."""
+    """The kinds of demands."""
 
     GOAL = "goal"
     CONSTRAINT = "constraint"
@@ -62,7 +60,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Demands that no plan meets together; `smallest` says whether any of them could be given up for the others."""
+    """Demands that no plan meets together; `smallest` says that no smaller set of them is a conflict."""
 
     demands: tuple[Demand, ...]
     smallest: bool = True
@@ -79,33 +77,33 @@ class Conflict:
 
 
 def demands_of(problem: Problem) -> list[Demand]:
-    """Return what `problem` demands of plans, the goal's parts first."""
+    """Return the demands of `problem`, the parts of the goal first."""
     found = [Demand(Kind.GOAL, part) for part in conjuncts(problem.goal.hard)]
     found += [Demand(Kind.CONSTRAINT, each) for each in problem.constraints if each.utility is None]
     found += [Demand(Kind.BUDGET, each) for each in problem.budgets.items()]
     return found + ([Demand(Kind.DEADLINE, problem.deadline)] if problem.deadline is not None else [])
 
 
-def conflicts(problem: AnyProblem, limits: Limits, solve: Solve | None = None) -> tuple[Conflict, ...]:
-    """Return sets of demands that cannot be met together; none where it was not proved within `limits` that any is.
+def find_conflicts(problem: AnyProblem, limits: Limits, solve: Solve | None = None) -> tuple[Conflict, ...]:
+    """Return the conflicts of `problem` that are proved within `limits`.
 
-    `solve` says of a problem with some of the demands whether it has a plan; None for `planner.solve.answer`. Raises
-    `InputError` as that does.
+    `solve` is called for problems with some of the demands; None is `planner.solve.answer`. Raises `InputError` as that
+    does.
     """
-    return tuple(_Search(problem, limits, solve).conflicts())
+    return tuple(_ConflictSearch(problem, limits, solve).find_conflicts())
 
 
-def with_reason(problem: Problem, result: Result, limits: Limits, solve: Solve) -> Result:
-    """Return `result`, that there is no plan, with a reason where demands clash or may clash."""
-    found = naming(problem, result, limits.part(REASON_SECONDS), solve)
+def add_reason(problem: Problem, result: Result, limits: Limits, solve: Solve) -> Result:
+    """Return `result`, which is UNSOLVABLE, with a conflict as its reason, or a hint where none was found in time."""
+    found = name_conflict(problem, result, limits.part(REASON_SECONDS), solve)
     hard = any(each.utility is None for each in problem.constraints)
     return replace(found, reason=POINTING) if hard and not found.reason else found
 
 
-def naming(problem: AnyProblem, result: Result, limits: Limits, solve: Solve) -> Result:
-    """Return `result`, that there is no plan, with the demands that cannot be met together, if that may be the reason.
+def name_conflict(problem: AnyProblem, result: Result, limits: Limits, solve: Solve) -> Result:
+    """Return `result`, which is UNSOLVABLE, with a conflict as its reason where one is found within `limits`.
 
-    It may be where there are constraints, or where limits are all that is known. `limits` is for finding out.
+    A conflict may be the reason where there are hard constraints, or where only a budget or deadline is known to be.
     """
     classical, said = classical_of(problem), result.reason
     hard = any(each.utility is None for each in classical.constraints)
@@ -113,7 +111,7 @@ def naming(problem: AnyProblem, result: Result, limits: Limits, solve: Solve) ->
     if result.status is not Status.UNSOLVABLE or classical.unknown or not (hard or limited):
         return result
     try:
-        found = next(_Search(problem, limits, solve).conflicts(), None)
+        found = next(_ConflictSearch(problem, limits, solve).find_conflicts(), None)
     except LimitReached:
         found = None
     kinds = set() if found is None else {each.kind for each in found.demands}
@@ -123,7 +121,7 @@ def naming(problem: AnyProblem, result: Result, limits: Limits, solve: Solve) ->
     return replace(result, reason=f"{said}; {found}") if several and Kind.CONSTRAINT in kinds else result
 
 
-class _Search:
+class _ConflictSearch:
     def __init__(self, problem: AnyProblem, limits: Limits, solve: Solve | None) -> None:
         self._problem = problem
         self._limits = limits
@@ -131,12 +129,12 @@ class _Search:
         self._asked: dict[frozenset[int], bool | None] = {}
         self._demands = demands_of(classical_of(problem))
 
-    def conflicts(self) -> Iterator[Conflict]:
-        """Yield conflicts, each once, as long as there is time."""
+    def find_conflicts(self) -> Iterator[Conflict]:
+        """Yield conflicts, each once."""
         found: list[frozenset[int]] = []
         open_ = [frozenset(range(len(self._demands)))]
         if not isinstance(self._problem, Problem) and self._has_none(frozenset()) is not False:
-            return  # the tasks alone cannot be done, or nobody knows
+            return  # the tasks alone have no plan, or that is unknown
         while open_ and len(found) < MOST:
             among = open_.pop(0)
             if any(known <= among for known in found):
@@ -154,7 +152,7 @@ class _Search:
             open_ += [among - {each} for each in sorted(core)]
 
     def _smallest(self, given: Sequence[int], among: Sequence[int], *, changed: bool) -> list[int]:
-        """Return which of `among` are in conflict with what is `given`; none where that is in conflict itself."""
+        """Return a minimal part of `among` that conflicts with `given`; empty if `given` is a conflict itself."""
         if changed and self._has_none(frozenset(given)) is True:
             return []
         if len(among) <= 1:
@@ -165,7 +163,7 @@ class _Search:
         return [*first, *second]
 
     def _has_none(self, chosen: frozenset[int]) -> bool | None:
-        """Return whether no plan meets the `chosen` demands; None where that was not found out."""
+        """Return whether no plan meets the `chosen` demands; None if unknown."""
         if chosen not in self._asked:
             smaller = any(known <= chosen and answer for known, answer in self._asked.items())
             larger = any(chosen <= known and answer is False for known, answer in self._asked.items())
@@ -178,15 +176,15 @@ class _Search:
         if self._limits.remaining == 0:
             return None
         demands = [self._demands[each] for each in sorted(chosen)]
-        part = with_classical(self._problem, demanding(classical_of(self._problem), demands))
+        part = with_classical(self._problem, keep_demands(classical_of(self._problem), demands))
         result = (self._solve or answer)(part, ANY_PLAN.within(self._limits, 1 / SHARE))
         if result.has_plan:
             return False
         return True if result.status is Status.UNSOLVABLE else None
 
 
-def demanding(problem: Problem, demands: Sequence[Demand]) -> Problem:
-    """Return `problem` with these demands, and no others; nor any wishes."""
+def keep_demands(problem: Problem, demands: Sequence[Demand]) -> Problem:
+    """Return `problem` with these demands only, and without wishes."""
     goals: list[Formula] = [each.what for each in demands if each.kind is Kind.GOAL]
     kept: list[Constraint] = [each.what for each in demands if each.kind is Kind.CONSTRAINT]
     budgets: dict[str, Number] = dict(each.what for each in demands if each.kind is Kind.BUDGET)

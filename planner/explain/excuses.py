@@ -1,14 +1,12 @@
-"""Planning with assumptions at a price: a problem in which facts may be assumed before the first step.
+"""Excuses: changes of the initial state, compiled to actions (Göbelbecker, Keller, Eyerich, Brenner and Nebel, 2010).
 
-Each candidate becomes an action that costs `PRICE` and can be used only before the first step of the source problem.
-Each of those steps costs 1: so little that a cheapest plan of at most `STEPS` steps makes the fewest assumptions.
-Göbelbecker, Keller, Eyerich, Brenner and Nebel (2010), "Coming up with good excuses", compile such changes in this way.
+Each candidate becomes an action that costs `PRICE` and is applicable only before the first step of the source problem.
+Each other step costs 1, so that a cheapest plan of at most `STEPS` steps makes the fewest assumptions.
 
-An assumed value of an item takes the place of its present one. Items are read off the action schemas: a candidate is a
-set of predicates, in each of which all arguments but at most one are the item's key, as `at(ball, _)` and
-`carried(ball, _)` give the place of a ball. It is an item where every action that adds a value also deletes the one
-that it required, or all that there may be (the candidates of Helmert, 2009, tested on schemas, since values of interest
-are those that nothing reaches).
+An assumed value of an item replaces its present value. Items are invariants of the action schemas: a candidate is a set
+of predicates in which all arguments but at most one are the item's key, as `at(ball, _)` and `carried(ball, _)` give
+the place of a ball. It is invariant if every action that adds a value also deletes the required one, or all values
+(Helmert, 2009; here tested on schemas, since assumed values may be unreachable).
 """
 
 from __future__ import annotations
@@ -20,21 +18,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from planner.compilations import reserve_name
 from planner.compilations.normal_form import Conjunction, NormalProblem, Schema, SchemaEffect
 from planner.explain.near_misses import atom_of
 from planner.model import OPEN, Action, Atom, Literal, Metric, Not, Number, Predicate, Problem, Term
 from planner.plan import Step
 
 CANDIDATES: Final = 300
-"""How many candidates are tested at most."""
+"""Most candidates for invariants that are tested."""
 
 Parts = tuple[tuple[str, tuple[int, ...]], ...]
-"""Predicates, each with the argument positions that hold the key, in the order of the key."""
+"""Predicates, each with the argument positions of the key, in the order of the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Writes:
-    """What a schema writes: `swapped` atoms it requires and deletes, `cleared` are patterns it deletes whole."""
+    """The effects of a schema: it requires and deletes `swapped` atoms, and deletes all facts of `cleared` patterns."""
 
     adds: tuple[Atom, ...]
     swapped: tuple[Atom, ...]
@@ -47,7 +46,7 @@ class Items:
     """The invariants of a problem in normal form."""
 
     def __init__(self, normal: NormalProblem) -> None:
-        self._writes = [_writes(schema) for schema in normal.schemas]
+        self._writes = [_writes_of(schema) for schema in normal.schemas]
         arities = {atom.predicate: len(atom.args) for writes in self._writes for atom in writes.adds}
         self.invariants = list(self._search(arities))
 
@@ -59,11 +58,13 @@ class Items:
         ]
         seen = {frozenset(parts) for parts in queue}
         for parts in queue:
-            failure = next((found for writes in self._writes if (found := _failure(parts, writes)) is not None), None)
+            failure = next(
+                (found for writes in self._writes if (found := _find_failure(parts, writes)) is not None), None
+            )
             if failure is None:
                 yield parts
                 continue
-            for extended in _extensions(parts, *failure):
+            for extended in _extend(parts, *failure):
                 if frozenset(extended) not in seen and len(queue) < CANDIDATES:
                     seen.add(frozenset(extended))
                     queue.append(extended)
@@ -73,16 +74,16 @@ class Items:
     ) -> dict[Atom, list[Atom]]:
         """Return, for each of `facts`, those of `facts` and `initial` that are other values of the same item.
 
-        Items that have several values initially have several values; they have no rivals. With `one_predicate`, only
-        items of one predicate count, such as the place of a robot: an invariant over several may also be a stock that
-        runs down, "the key is there, or the door is open", and more of a stock is no contradiction.
+        Items with several initial values have no rivals. With `one_predicate`, only items of one predicate count, such
+        as the place of a robot: an invariant over several may be a stock that is used up, such as "the key is there, or
+        the door is open", and more of a stock is no contradiction.
         """
         wanted, held = list(facts), list(initial)
         found: dict[Atom, dict[Atom, None]] = {fact: {} for fact in wanted}
         for parts in self.invariants:
             if one_predicate and len(parts) > 1:
                 continue
-            before, after = _by_item(parts, held), _by_item(parts, wanted)
+            before, after = _group_by_item(parts, held), _group_by_item(parts, wanted)
             for key, values in after.items():
                 others = before.get(key, [])
                 if len(others) <= 1:
@@ -91,7 +92,7 @@ class Items:
         return {fact: list(others) for fact, others in found.items()}
 
 
-def _by_item(parts: Parts, facts: Iterable[Atom]) -> dict[tuple[Term, ...], list[Atom]]:
+def _group_by_item(parts: Parts, facts: Iterable[Atom]) -> dict[tuple[Term, ...], list[Atom]]:
     positions = dict(parts)
     found: dict[tuple[Term, ...], list[Atom]] = defaultdict(list)
     for fact in facts:
@@ -104,13 +105,13 @@ def _key(atom: Atom, positions: tuple[int, ...]) -> tuple[Term, ...]:
     return tuple([atom.args[place] for place in positions])
 
 
-def _writes(schema: Schema) -> _Writes:
+def _writes_of(schema: Schema) -> _Writes:
     return _Writes(
         schema.adds,
         tuple([atom for atom in schema.condition.atoms if atom in schema.deletes]),
         tuple(
             [
-                _pattern(atom, effect)
+                _open_pattern(atom, effect)
                 for effect in schema.effects
                 for atom in effect.deletes
                 if effect.condition == Conjunction(effect.condition.variables)
@@ -120,12 +121,12 @@ def _writes(schema: Schema) -> _Writes:
     )
 
 
-def _pattern(atom: Atom, effect: SchemaEffect) -> Atom:
+def _open_pattern(atom: Atom, effect: SchemaEffect) -> Atom:
     return atom.substitute({variable.name: OPEN for variable in effect.variables})
 
 
-def _failure(parts: Parts, writes: _Writes) -> tuple[_Writes, tuple[Term, ...]] | None:
-    """Return the writes again, and the key of an item that they may leave with two values; None where they do not."""
+def _find_failure(parts: Parts, writes: _Writes) -> tuple[_Writes, tuple[Term, ...]] | None:
+    """Return `writes` and the key of an item that they may give a second value; None if there is none."""
     positions = dict(parts)
     swapped = [_key(atom, positions[atom.predicate]) for atom in writes.swapped if atom.predicate in positions]
     cleared: set[tuple[Term, ...]] = set()
@@ -153,8 +154,8 @@ def _is_cleared(parts: Parts, key: tuple[Term, ...], cleared: tuple[Atom, ...]) 
     )
 
 
-def _extensions(parts: Parts, writes: _Writes, key: tuple[Term, ...]) -> Iterator[Parts]:
-    """Yield the candidate with one more predicate, whose atoms the failing action swaps."""
+def _extend(parts: Parts, writes: _Writes, key: tuple[Term, ...]) -> Iterator[Parts]:
+    """Yield the candidates with one more predicate, whose atoms the failing action swaps."""
     known = {predicate for predicate, _ in parts}
     for atom in writes.swapped:
         if atom.predicate not in known and len(atom.args) - len(key) in (0, 1):
@@ -164,24 +165,23 @@ def _extensions(parts: Parts, writes: _Writes, key: tuple[Term, ...]) -> Iterato
 
 
 PRICE: Final = 10**9
-"""What an assumption costs."""
+"""The cost of an assumption."""
 STEPS: Final = 10**8
-"""More steps than any plan has that is of use."""
+"""More steps than any useful plan has."""
 UNNAMED: Final = 10**5
-"""What one costs more that nothing can provide, but that is not what the explanation of the goal leads to."""
+"""Extra cost of an assumption that nothing can provide, but to which no explanation of the goal leads."""
 DEEPER: Final = 2 * UNNAMED
-"""What one costs more that something could provide: so that of equally many, those at the root are chosen."""
+"""Extra cost of an assumption that something could provide, so that assumptions at the root are preferred."""
 BESIDE: Final = 3 * UNNAMED
-"""What one costs more that holds beside what it could replace."""
+"""Extra cost of an assumption that holds beside the facts that it could replace."""
 DEAREST: Final = PRICE + DEEPER + BESIDE
 
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A fact that would hold from the start, or fail (`Not`).
+    """A fact that is assumed to hold initially, or to fail (`Not`).
 
-    `instead_of` are the initial facts that would then not hold, since they are values of the same item; `rivals` are
-    these and all other candidates of which that is true.
+    `rivals` are the other values of the same item, which then fail; `instead_of` are those that hold initially.
     """
 
     literal: Literal
@@ -202,14 +202,13 @@ class Assumption:
         }
 
 
-def assumptions(
+def make_assumptions(
     literals: Iterable[Literal], prices: Mapping[Literal, int], items: Items, initial: tuple[Atom, ...]
 ) -> list[Assumption]:
-    """Return `literals` as assumptions, each with what it would replace in the initial state.
+    """Return `literals` as assumptions, each with the initial facts that it would replace.
 
-    Their `prices` are what they cost in the first place; those that have none cost `PRICE + DEEPER`.
-
-    A fact that may replace others of another predicate, or stand beside them, gives two assumptions.
+    Literals without a price in `prices` cost `PRICE + DEEPER`. A fact that may replace facts of other predicates, or
+    hold beside them, gives two assumptions.
     """
     wanted, holding = list(dict.fromkeys(literals)), set(initial)
     positive = [literal for literal in wanted if isinstance(literal, Atom)]
@@ -225,10 +224,10 @@ def assumptions(
     return found
 
 
-def with_assumptions(plain: Problem, candidates: Sequence[Assumption]) -> Problem:
-    """Return the plain ADL problem `plain` with an action for each of `candidates`, named `assume-<number>`."""
+def add_assumptions(plain: Problem, candidates: Sequence[Assumption]) -> Problem:
+    """Add an action `assume-<number>` for each of `candidates` to the plain ADL problem."""
     domain = plain.domain
-    phase = Atom(_fresh("assuming", domain.predicates))
+    phase = Atom(reserve_name("assuming", {*domain.predicates}))
     prefix = assume_prefix(plain)
     real = {
         name: replace(action, provides=(*action.provides, Not(phase)), cost=(1,))
@@ -254,15 +253,17 @@ def with_assumptions(plain: Problem, candidates: Sequence[Assumption]) -> Proble
 
 
 def assume_prefix(problem: Problem) -> str:
-    """Return how the names of the assuming actions begin: as no action of `problem` does."""
+    """Return a prefix for the names of the assuming actions that no action of `problem` has."""
     prefix = "assume-"
     while any(name.startswith(prefix) for name in problem.domain.actions):
         prefix = f"@{prefix}"
     return prefix
 
 
-def split(steps: Iterable[Step], prefix: str, candidates: Sequence[Assumption]) -> tuple[list[Assumption], list[Step]]:
-    """Return the assumptions that a plan begins with, and the steps that remain."""
+def split_plan(
+    steps: Iterable[Step], prefix: str, candidates: Sequence[Assumption]
+) -> tuple[list[Assumption], list[Step]]:
+    """Split the steps of a plan into the assumptions at its beginning and the remaining steps."""
     made: list[Assumption] = []
     rest: list[Step] = []
     for step in steps:
@@ -273,8 +274,8 @@ def split(steps: Iterable[Step], prefix: str, candidates: Sequence[Assumption]) 
     return made, rest
 
 
-def changed(problem: Problem, made: Iterable[Assumption]) -> Problem:
-    """Return `problem` with its initial state changed as assumed."""
+def apply_assumptions(problem: Problem, made: Iterable[Assumption]) -> Problem:
+    """Apply the assumptions `made` to the initial state of `problem`."""
     facts = dict.fromkeys(problem.initial)
     for assumption in made:
         for fact in assumption.rivals:
@@ -286,12 +287,6 @@ def changed(problem: Problem, made: Iterable[Assumption]) -> Problem:
     return replace(problem, initial=tuple(facts))
 
 
-def fewest(cost: Number) -> int:
-    """Return how many assumptions a plan of at most `STEPS` steps makes at least, if it costs `cost` or more."""
+def bound_assumptions(cost: Number) -> int:
+    """Return a lower bound on the assumptions in a plan of at most `STEPS` steps that costs at least `cost`."""
     return max(0, math.ceil((cost - STEPS) / DEAREST))
-
-
-def _fresh(name: str, taken: Iterable[str]) -> str:
-    while name in set(taken):
-        name += "_"
-    return name

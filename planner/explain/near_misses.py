@@ -1,10 +1,10 @@
 """Near misses: instances of actions and axioms whose conditions lack as few facts as possible.
 
-A near miss is an answer to a conjunctive query over the facts that may hold, in which some atoms may be skipped: the
-skipped atoms are what the instance lacks. The number of skipped atoms grows until there are instances.
+A near miss is an answer to a conjunctive query over the facts that may hold, which skips the atoms that the instance
+lacks. The search allows more and more skipped atoms until there are instances.
 
-The relaxed world is the delete relaxation, read for both signs: a fact may hold if it holds initially or something that
-may happen adds it, and may fail if it fails initially or something that may happen deletes it. What is impossible here
+The relaxed world is the delete relaxation for both signs: a fact may hold if it holds initially or an applicable action
+adds it, and may fail if it fails initially or an applicable action deletes it. What is impossible in the relaxed world
 is impossible in every reachable state.
 """
 
@@ -33,7 +33,7 @@ Literals = tuple[Literal, ...]
 
 
 class Relaxed:
-    """The relaxed world of a problem in normal form; raises `LimitReached` while it is explored."""
+    """The relaxed world of a problem in normal form. Raises `LimitReached` while exploring it."""
 
     def __init__(self, normal: NormalProblem, limits: Limits) -> None:
         self.normal = normal
@@ -51,7 +51,7 @@ class Relaxed:
         self._initial = self._table.holding(self.database.initial)
         derived = {rule.head for rule in rules}
         given = [*self._initial, *(~fact for fact in range(len(self._table.atoms)) if fact not in self._initial)]
-        self._possible = _closure([*given, *(~fact for fact in derived)], _operators(self.actions, rules), limits)
+        self._possible = _close([*given, *(~fact for fact in derived)], _make_operators(self.actions, rules), limits)
         self._relations: dict[str, Relation] = {}
 
     def relation(self, predicate: str) -> Relation:
@@ -80,10 +80,10 @@ class Relaxed:
             yield dict(zip(names, values, strict=True))
 
     def lacks(self, formula: Formula) -> list[Literals]:
-        """Return sets of literals that can never hold and each of which would let `formula` hold; smallest first.
+        """Return sets of impossible literals, each of which would make `formula` possible; smallest first.
 
-        `formula` is ground and in negation normal form. There is no set at all where nothing would do, the empty one
-        where nothing is lacking, and only some of the alternatives where they are many.
+        `formula` is ground and in negation normal form. The result is empty if no literals would, has the empty set if
+        nothing is lacking, and has only some of the alternatives if there are many.
         """
         self.limits.check()
         match formula:
@@ -110,7 +110,7 @@ class Relaxed:
         for part in parts:
             more = self.lacks(part)
             if more != [()]:
-                found = fewest(one + other for one in found for other in more)
+                found = keep_smallest(one + other for one in found for other in more)
             if not found:
                 break
         return found
@@ -118,26 +118,26 @@ class Relaxed:
     def _some(self, parts: Iterable[Formula]) -> list[Literals]:
         found: list[Literals] = []
         for part in parts:
-            found = fewest([*found, *self.lacks(part)])
+            found = keep_smallest([*found, *self.lacks(part)])
             if found[:1] == [()]:
                 return [()]
         return found
 
 
 ALTERNATIVES: Final = 20
-"""How many ways of making a condition possible are looked at."""
+"""Most sets of literals that are considered for one condition."""
 
 
-def fewest(sets: Iterable[Literals]) -> list[Literals]:
+def keep_smallest(sets: Iterable[Literals]) -> list[Literals]:
     """Return the smallest of `sets`, each literal once and each set once."""
     return sorted(dict.fromkeys(tuple(dict.fromkeys(literals)) for literals in sets), key=len)[:ALTERNATIVES]
 
 
 Operator = tuple[list[Number], list[Number]]
-"""What must be possible, and what then becomes possible."""
+"""Literals that must be possible, and literals that then become possible."""
 
 
-def _operators(actions: Iterable[RawAction], rules: Iterable[RawRule]) -> Iterator[Operator]:
+def _make_operators(actions: Iterable[RawAction], rules: Iterable[RawRule]) -> Iterator[Operator]:
     for action in actions:
         yield action.condition, [*action.adds, *(~fact for fact in action.deletes)]
         for effect in action.effects:
@@ -147,11 +147,11 @@ def _operators(actions: Iterable[RawAction], rules: Iterable[RawRule]) -> Iterat
 
 
 ROUNDS: Final = 4096
-"""So often the closure goes round between two looks at the limits: some milliseconds."""
+"""Iterations of the closure between two checks of the limits: some milliseconds."""
 
 
-def _closure(given: Iterable[Number], operators: Iterable[Operator], limits: Limits) -> set[Number]:
-    """Return all literals that become possible; each operator counts the conditions that it still waits for.
+def _close(given: Iterable[Number], operators: Iterable[Operator], limits: Limits) -> set[Number]:
+    """Return all literals that become possible; each operator counts its open conditions (Dowling and Gallier, 1984).
 
     Raises `LimitReached`.
     """
@@ -205,7 +205,7 @@ class Provider:
         """Yield the bindings under which a head is the ground `target`."""
         for head in self.heads:
             if isinstance(head, Not) is isinstance(target, Not):
-                binding = _unified(atom_of(head), atom_of(target))
+                binding = _unify(atom_of(head), atom_of(target))
                 if binding is not None:
                     yield binding
 
@@ -224,7 +224,7 @@ def atom_of(literal: Literal) -> Atom:
     return atom
 
 
-def _unified(head: Atom, target: Atom) -> dict[Term, Term] | None:
+def _unify(head: Atom, target: Atom) -> dict[Term, Term] | None:
     if head.predicate != target.predicate:
         return None
     binding: dict[Term, Term] = {}
@@ -241,12 +241,12 @@ class Providers:
     def __init__(self, relaxed: Relaxed) -> None:
         self._database = relaxed.database
         self._by_head: dict[tuple[str, bool], list[Provider]] = defaultdict(list)
-        for provider in _providers(relaxed.normal):
+        for provider in _find_providers(relaxed.normal):
             for key in dict.fromkeys((atom_of(head).predicate, isinstance(head, Not)) for head in provider.heads):
                 self._by_head[key].append(provider)
 
     def of(self, target: Literal) -> list[Provider]:
-        """Return those that have a head of the types of `target`, whatever the other objects."""
+        """Return the providers with a head that unifies with `target`."""
         candidates = self._by_head.get((atom_of(target).predicate, isinstance(target, Not)), [])
         return [each for each in candidates if any(self._fits(each, binding) for binding in each.unify(target))]
 
@@ -258,33 +258,33 @@ class Providers:
         )
 
     def named(self, predicate: str, *, negative: bool) -> list[Provider]:
-        """Return those that make some atom of `predicate` true, or false if `negative`."""
+        """Return the providers that make an atom of `predicate` true, or false if `negative`."""
         return self._by_head.get((predicate, negative), [])
 
     def changes(self, target: Literal) -> bool:
-        """Return whether anything makes a literal of this predicate and sign true."""
+        """Return whether there is a provider for the predicate and sign of `target`."""
         return (atom_of(target).predicate, isinstance(target, Not)) in self._by_head
 
 
-def _providers(normal: NormalProblem) -> Iterator[Provider]:
+def _find_providers(normal: NormalProblem) -> Iterator[Provider]:
     for schema in normal.schemas:
-        heads = _heads(schema)
+        heads = _heads_of(schema)
         if heads:
             yield Provider(schema.action, schema.variables, schema.condition, heads)
         for effect in schema.effects:
             variables = (*schema.variables, *effect.variables)
-            condition = _both(schema.condition, effect.condition)
-            yield Provider(schema.action, variables, condition, _heads(effect), effect.condition)
+            condition = _conjoin(schema.condition, effect.condition)
+            yield Provider(schema.action, variables, condition, _heads_of(effect), effect.condition)
     for axiom in normal.axioms:
         if not axiom.head.predicate.startswith(GOAL):
             yield Provider(None, axiom.variables, axiom.condition, (axiom.head,))
 
 
-def _heads(effect: Schema | SchemaEffect) -> tuple[Literal, ...]:
+def _heads_of(effect: Schema | SchemaEffect) -> tuple[Literal, ...]:
     return (*effect.adds, *map(Not, effect.deletes))
 
 
-def _both(one: Conjunction, other: Conjunction) -> Conjunction:
+def _conjoin(one: Conjunction, other: Conjunction) -> Conjunction:
     return Conjunction(
         (*one.variables, *other.variables),
         tuple(dict.fromkeys((*one.atoms, *other.atoms))),
@@ -296,16 +296,16 @@ def _both(one: Conjunction, other: Conjunction) -> Conjunction:
 
 
 INSTANCES: Final = 12
-"""How many instances of a provider are looked at for each number of conditions that they lack."""
+"""Most instances of a provider for each number of skipped atoms."""
 WORK: Final = 20_000
-"""How many partial instances are looked at before the search for more is given up."""
+"""Most partial instances in the search for near misses of one provider."""
 
 Binding = dict[Term, Term]
 
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """An instance of a provider, and the literals that it `lacks`: none of them may ever hold.
+    """An instance of a provider, and the impossible literals that it `lacks`.
 
     `needs` are all literals that it requires, apart from those inside disjunctions and quantifiers.
     """
@@ -316,12 +316,12 @@ class NearMiss:
     needs: Literals
 
 
-def near_misses(provider: Provider, target: Literal, relaxed: Relaxed) -> list[NearMiss]:
-    """Return instances of `provider` that would make `target` true and lack least, or one condition more than least.
+def find_near_misses(provider: Provider, target: Literal, relaxed: Relaxed) -> list[NearMiss]:
+    """Return the instances of `provider` for `target` that lack the fewest literals, or one more than these.
 
-    Instances that lack `target` itself come last, and only where there are no others.
+    Instances that lack `target` itself are returned only if there are no others.
     """
-    search = _Search(provider, relaxed)
+    search = _NearMissSearch(provider, relaxed)
     found: dict[NearMiss, None] = {}
     circular: dict[NearMiss, None] = {}
     least = len(provider.condition.atoms)
@@ -342,7 +342,7 @@ def near_misses(provider: Provider, target: Literal, relaxed: Relaxed) -> list[N
 
 
 @dataclass(slots=True)
-class _Search:
+class _NearMissSearch:
     provider: Provider
     relaxed: Relaxed
     work: int = WORK
@@ -357,23 +357,23 @@ class _Search:
             if not self._fits(binding):
                 continue
             if len(atoms) + len(skipped) == skips:
-                yield from self._finished(binding, atoms | skipped)
+                yield from self._complete(binding, atoms | skipped)
                 continue
-            atom = min(atoms, key=lambda atom: self._price(atom, binding))
+            atom = min(atoms, key=lambda atom: self._selection_key(atom, binding))
             rest = atoms - {atom}
             if len(skipped) < skips:
                 stack.append((binding, rest, skipped | {atom}))
-            for row in matching(self.relaxed.relation(atom.predicate), atom, binding):
-                extended = _extended(atom, row, binding)
+            for row in matching_rows(self.relaxed.relation(atom.predicate), atom, binding):
+                extended = _extend(atom, row, binding)
                 if extended is not None:
                     stack.append((extended, rest, skipped))
 
-    def _price(self, atom: Atom, binding: Binding) -> tuple[int, int, str]:
+    def _selection_key(self, atom: Atom, binding: Binding) -> tuple[int, int, str]:
         open_args = sum(formulas.is_variable(arg) and arg not in binding for arg in atom.args)
         return open_args, len(self.relaxed.relation(atom.predicate).rows), str(atom)
 
     def _fits(self, binding: Binding) -> bool:
-        """Return whether what is bound so far has the right types and satisfies the (in)equalities."""
+        """Return whether `binding` respects the types and (in)equalities."""
         self.relaxed.limits.check()
         condition = self.provider.condition
         return (
@@ -382,11 +382,11 @@ class _Search:
                 for variable in self.provider.variables
                 if variable.name in binding
             )
-            and all(_compared(test, binding) is not False for test in condition.equal)
-            and all(_compared(test, binding) is not True for test in condition.unequal)
+            and all(_compare(test, binding) is not False for test in condition.equal)
+            and all(_compare(test, binding) is not True for test in condition.unequal)
         )
 
-    def _finished(self, binding: Binding, skipped: frozenset[Atom]) -> Iterator[NearMiss]:
+    def _complete(self, binding: Binding, skipped: frozenset[Atom]) -> Iterator[NearMiss]:
         free: tuple[Variable, ...] = tuple([v for v in self.provider.variables if v.name not in binding])
         for values in self.relaxed.bindings(free):
             self.work -= 1
@@ -395,27 +395,27 @@ class _Search:
             full = binding | values
             missing = [atom.substitute(full) for atom in self.provider.condition.atoms if atom in skipped]
             if self._fits(full) and not any(map(self.relaxed.may, missing)):
-                yield from self._lacking(full, missing)
+                yield from self._find_lacking(full, missing)
 
-    def _lacking(self, binding: Binding, missing: list[Atom]) -> Iterator[NearMiss]:
-        """Yield the instance with what it lacks: for disjunctions there are alternatives."""
+    def _find_lacking(self, binding: Binding, missing: list[Atom]) -> Iterator[NearMiss]:
+        """Yield the instance with each alternative set of literals that it lacks."""
         condition = self.provider.condition
         negated = [Not(atom.substitute(binding)) for atom in condition.negated]
         alternatives: list[Literals] = [(*missing, *[literal for literal in negated if not self.relaxed.may(literal)])]
         for formula in condition.residual:
             more = self.relaxed.lacks(formulas.substitute(formula, binding))
-            alternatives = fewest(one + other for one in alternatives for other in more)
+            alternatives = keep_smallest(one + other for one in alternatives for other in more)
         label = self.provider.label(binding)
         needs: Literals = (*[atom.substitute(binding) for atom in condition.atoms], *negated)
         yield from (NearMiss(self.provider, label, lacks, needs) for lacks in alternatives)
 
 
-def _compared(test: Equals, binding: Binding) -> bool | None:
+def _compare(test: Equals, binding: Binding) -> bool | None:
     left, right = binding.get(test.left, test.left), binding.get(test.right, test.right)
     return None if formulas.is_variable(left) or formulas.is_variable(right) else left == right
 
 
-def matching(relation: Relation, atom: Atom, binding: Binding) -> Iterator[Row]:
+def matching_rows(relation: Relation, atom: Atom, binding: Binding) -> Iterator[Row]:
     """Yield the rows of `relation` that agree with what is bound in `atom`."""
     args = tuple([binding.get(arg, arg) for arg in atom.args])
     key = tuple([place for place, arg in enumerate(args) if not formulas.is_variable(arg)])
@@ -427,7 +427,7 @@ def matching(relation: Relation, atom: Atom, binding: Binding) -> Iterator[Row]:
     yield from ((row,) if len(args) == 1 else row for row in found)
 
 
-def _extended(atom: Atom, row: Row, binding: Binding) -> Binding | None:
+def _extend(atom: Atom, row: Row, binding: Binding) -> Binding | None:
     extended = dict(binding)
     for arg, value in zip(atom.args, row, strict=True):
         if formulas.is_variable(arg) and extended.setdefault(arg, value) != value:
@@ -435,15 +435,15 @@ def _extended(atom: Atom, row: Row, binding: Binding) -> Binding | None:
     return extended
 
 
-def readable(literal: Literal, domain: DomainModel) -> str:
-    """Return `literal` as text; the facts that stand for `after` read as what they mean."""
+def describe_literal(literal: Literal, domain: DomainModel) -> str:
+    """Return `literal` as text; facts `ran-…`, which stand for `after`, become sentences."""
     atom = atom_of(literal)
-    text = str(atom) if atom.predicate in domain.predicates else _ran(atom, domain) or str(atom)
+    text = str(atom) if atom.predicate in domain.predicates else _describe_run(atom, domain) or str(atom)
     return f"not {text}" if isinstance(literal, Not) else text
 
 
-def _ran(atom: Atom, domain: DomainModel) -> str | None:
-    """Return which run of which action `atom` speaks of, where it stands for one."""
+def _describe_run(atom: Atom, domain: DomainModel) -> str | None:
+    """Return a sentence for `atom` if it is a fact `ran-…` of an action, else None."""
     for action in domain.actions.values():
         match = re.fullmatch(rf"ran-{re.escape(action.name)}((?:-\d+)*)_*", atom.predicate)
         if match is not None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, kind_of
-from planner.explain.near_misses import readable
+from planner.explain.near_misses import describe_literal
 from planner.lightweight import replace
 from planner.model import Goal, Problem
 from planner.model.formulas import conjunction, conjuncts
@@ -176,7 +176,7 @@ def _settled(problem: Problem, plan: Plan) -> Problem:
 def _services(links: Sequence[CausalLink], problem: Problem, plan: Plan) -> tuple[Service, ...]:
     goal = len(plan) + 1
     found = (
-        Service(readable(link.condition, problem.domain), None if link.consumer == goal else link.consumer)
+        Service(describe_literal(link.condition, problem.domain), None if link.consumer == goal else link.consumer)
         for link in links
     )
     return tuple(dict.fromkeys(found))

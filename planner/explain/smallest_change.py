@@ -1,7 +1,7 @@
-"""The smallest change of the initial state that makes a problem solvable, with the plan that proves it.
+"""The smallest change of the initial state that makes a problem solvable, with a plan that proves it.
 
-Candidates are facts that could hold, or fail, from the start, and that the goal has to do with. Values that a changed
-problem lacks, such as the length of a corridor that is assumed, are filled in.
+Candidates are relevant facts that could hold, or fail, initially. Static values that a changed problem lacks, such as
+the length of an assumed corridor, are taken to be 0.
 """
 
 from __future__ import annotations
@@ -24,19 +24,30 @@ from planner.explain.excuses import (
     UNNAMED,
     Assumption,
     Items,
+    add_assumptions,
+    apply_assumptions,
     assume_prefix,
-    assumptions,
-    changed,
-    fewest,
-    split,
-    with_assumptions,
+    bound_assumptions,
+    make_assumptions,
+    split_plan,
 )
-from planner.explain.near_misses import Providers, Relaxed, atom_of, near_misses
+from planner.explain.near_misses import Providers, Relaxed, atom_of, find_near_misses
 from planner.explain.unreachable_goals import Shortfall
 from planner.limits import LimitReached, Limits
 from planner.model.actions import Action, CostTerm, Literal
 from planner.model.domain import TypeHierarchy
-from planner.model.formulas import Atom, Exists, Forall, Formula, Not, Variable, children, is_variable, substitute
+from planner.model.formulas import (
+    Atom,
+    Exists,
+    Forall,
+    Formula,
+    Not,
+    Variable,
+    children,
+    is_variable,
+    literals_in,
+    substitute,
+)
 from planner.model.problem import Problem
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy
@@ -44,13 +55,13 @@ from planner.semantics.simulation import Simulation
 from planner.validation.validate import check_steps
 
 NEARBY: Final = 150
-"""How many literals the search from the goal backwards collects."""
+"""Literals that the backward search from the goal collects."""
 COMPLETE: Final = 1000
-"""Up to how many literals all that can matter are candidates."""
+"""Most literals up to which all relevant ones are candidates."""
 
 
 class Candidates:
-    """The literals of one problem that may be assumed: those of predicates and objects of `source`, not derived."""
+    """The literals of one problem that may be assumed: basic facts with predicates and objects of `source`."""
 
     def __init__(self, relaxed: Relaxed, providers: Providers, source: Problem) -> None:
         self._relaxed = relaxed
@@ -60,23 +71,23 @@ class Candidates:
         self._declared = frozenset(source.domain.predicates) - relaxed.normal.derived
         self._objects = frozenset([each.name for each in source.all_objects])
         self._goal = to_negation_normal_form(self._problem.goal.hard, itertools.count())
-        self._wanted = list(literals_in(self._goal))
+        self._wanted = list(_signed_literals(self._goal))
 
     def is_assumable(self, literal: Literal) -> bool:
-        """Return whether it would be a change if the ground `literal` held from the start, and one that can be made."""
+        """Return whether the ground `literal` fails initially and may be assumed."""
         atom = atom_of(literal)
         is_known = atom.predicate in self._declared and self._objects.issuperset(atom.args)
         return is_known and (atom in self._initial) is isinstance(literal, Not)
 
     def is_goal(self, literal: Literal) -> bool:
-        """Return whether the goal asks for `literal`, or for all or some like it."""
+        """Return whether `literal` is an instance of a literal in the goal."""
         return any(
             isinstance(goal, Not) is isinstance(literal, Not) and _covers(atom_of(goal), atom_of(literal))
             for goal in self._wanted
         )
 
     def nearby(self) -> list[Literal]:
-        """Return the assumable literals that a search from the goal backwards meets first, the goal's own included."""
+        """Return the assumable literals nearest to the goal, by backward search; those of the goal are included."""
         queue = deque(self._goal_literals())
         seen = set(queue)
         found: list[Literal] = []
@@ -85,14 +96,14 @@ class Candidates:
             if self.is_assumable(literal):
                 found.append(literal)
             for provider in self._providers.of(literal):
-                for miss in near_misses(provider, literal, self._relaxed):
+                for miss in find_near_misses(provider, literal, self._relaxed):
                     new = [each for each in dict.fromkeys((*miss.lacks, *miss.needs)) if each not in seen]
                     seen.update(new)
                     queue.extend(new)
         return [*found, *filter(self.is_assumable, queue)]
 
     def _goal_literals(self) -> Iterator[Literal]:
-        """Yield the ground literals that the goal is made of, up to a limit."""
+        """Yield the ground literals of the goal, up to a limit."""
         return islice(self._ground(self._goal), NEARBY)
 
     def _ground(self, formula: Formula) -> Iterator[Literal]:
@@ -106,8 +117,8 @@ class Candidates:
                 for part in children(formula):
                     yield from self._ground(part)
 
-    def complete(self) -> list[Literal] | None:
-        """Return every assumable literal that can matter at all, the goal's own included; None where they are many."""
+    def all_relevant(self) -> list[Literal] | None:
+        """Return all relevant assumable literals, those of the goal included; None if there are too many."""
         kinds = self._relevant_kinds()
         if sum(map(self._size, kinds)) > COMPLETE:
             return None
@@ -116,7 +127,7 @@ class Candidates:
     def _size(self, kind: Kind) -> int:
         name, negative = kind
         if name not in self._declared or negative:
-            return len(self._of(name)) if negative else 0
+            return len(self._initial_facts_of(name)) if negative else 0
         return math.prod(len(self._members(variable)) for variable in self._parameters(name))
 
     def _instances(self, kind: Kind) -> Iterator[Literal]:
@@ -124,12 +135,12 @@ class Candidates:
         if name not in self._declared:
             return
         if negative:
-            yield from (Not(fact) for fact in self._of(name))
+            yield from (Not(fact) for fact in self._initial_facts_of(name))
         else:
             choices = product(*map(self._members, self._parameters(name)))
             yield from (Atom(name, arguments) for arguments in choices)
 
-    def _of(self, name: str) -> list[Atom]:
+    def _initial_facts_of(self, name: str) -> list[Atom]:
         return [fact for fact in self._problem.initial if fact.predicate == name]
 
     def _parameters(self, name: str) -> tuple[Variable, ...]:
@@ -139,7 +150,7 @@ class Candidates:
         return self._relaxed.database.members(variable.types)
 
     def _relevant_kinds(self) -> list[Kind]:
-        """Return the predicates that may matter, each with whether it matters that they are false."""
+        """Return the relevant kinds of literals."""
         found = dict.fromkeys(map(_kind, self._wanted))
         queue = list(found)
         while queue:
@@ -149,17 +160,17 @@ class Candidates:
         return list(found)
 
     def _kinds_behind(self, name: str, negative: bool) -> Iterator[Kind]:
-        """Yield the kinds that help to make `name` true (false if `negative`), or to keep it so."""
+        """Yield the kinds of literals that help to make `name` true (false if `negative`), or to keep it so."""
         for provider in self._providers.named(name, negative=negative):
-            yield from map(_kind, _literals(provider.condition))
+            yield from map(_kind, _literals_of(provider.condition))
         for provider in self._providers.named(name, negative=not negative):
             if provider.action is None:
-                yield from map(_opposite, _literals(provider.condition))
-            yield from map(_opposite, _literals(provider.trigger))
+                yield from map(_opposite, _literals_of(provider.condition))
+            yield from map(_opposite, _literals_of(provider.trigger))
 
 
 Kind = tuple[str, bool]
-"""A predicate, and whether its negation is meant."""
+"""A kind of literals: a predicate, and whether it is negated."""
 
 
 def _kind(literal: Literal) -> Kind:
@@ -170,43 +181,36 @@ def _opposite(literal: Literal) -> Kind:
     return atom_of(literal).predicate, not isinstance(literal, Not)
 
 
-def literals_in(formula: Formula) -> Iterator[Literal]:
+def _signed_literals(formula: Formula) -> Iterator[Literal]:
     """Yield the literals of a formula in negation normal form."""
-    match formula:
-        case Atom():
-            yield formula
-        case Not(Atom()):
-            yield formula
-        case _:
-            for part in children(formula):
-                yield from literals_in(part)
+    return (atom if positive else Not(atom) for atom, positive in literals_in(formula))
 
 
-def _literals(condition: Conjunction) -> Iterator[Literal]:
+def _literals_of(condition: Conjunction) -> Iterator[Literal]:
     yield from condition.atoms
     yield from map(Not, condition.negated)
     for formula in condition.residual:
-        yield from literals_in(formula)
+        yield from _signed_literals(formula)
 
 
 def _covers(pattern: Atom, fact: Atom) -> bool:
-    """Return whether `fact` is an instance of `pattern`, whatever its variables stand for."""
+    """Return whether `fact` agrees with the constants of `pattern`."""
     return pattern.predicate == fact.predicate and all(
         is_variable(mine) or mine == other for mine, other in zip(pattern.args, fact.args, strict=True)
     )
 
 
 VALUES: Final = 10_000
-"""How many missing values of one function are filled in."""
+"""Most missing values of one function that are added."""
 
 
-def priced(problem: Problem) -> Problem:
-    """Return `problem` with 0 for the values that its costs, and uses, may ask for and that it does not have."""
-    missing = {atom: 0 for atom in _possible(problem) if atom not in problem.values}
+def add_missing_values(problem: Problem) -> Problem:
+    """Add the value 0 for all instances of functions in costs and uses that have none."""
+    missing = {atom: 0 for atom in _possible_values(problem) if atom not in problem.values}
     return replace(problem, values={**problem.values, **missing}) if missing else problem
 
 
-def _possible(problem: Problem) -> Iterator[Atom]:
+def _possible_values(problem: Problem) -> Iterator[Atom]:
     members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
     for name in dict.fromkeys(
         term.predicate
@@ -225,8 +229,8 @@ def _terms(action: Action) -> list[CostTerm]:
     return [*action.cost, *[term for used in action.uses.values() for term in used]]
 
 
-def cost_values(problem: Problem, steps: Iterable[Step]) -> Iterator[Atom]:
-    """Yield the static values that the costs and uses of `steps` ask for, each once."""
+def values_read(problem: Problem, steps: Iterable[Step]) -> Iterator[Atom]:
+    """Yield the static functions that the costs and uses of `steps` read, each instance once."""
     seen: set[Atom] = set()
     for step in steps:
         action = problem.domain.actions[step.action]
@@ -239,11 +243,10 @@ def cost_values(problem: Problem, steps: Iterable[Step]) -> Iterator[Atom]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A set of assumptions under which `plan` solves the problem; `problem` is the problem so changed.
+    """A set of assumptions under which `plan` solves the problem; `problem` is the changed problem.
 
-    No set of fewer than `at_least` assumptions does. Where `uses_goal` is False, parts of the goal were no candidates;
-    where it is True, nothing else helps. `unpriced` are static values that the plan's cost asks for and that the source
-    does not have, since they belong to what is assumed: they count as 0.
+    No set of fewer than `at_least` assumptions suffices. `uses_goal` says that parts of the goal were candidates, since
+    nothing else helps. `unpriced` are static values that the plan's cost needs and the source lacks; they count as 0.
     """
 
     assumptions: tuple[Assumption, ...]
@@ -255,7 +258,7 @@ class Change:
 
     @property
     def proved_smallest(self) -> bool:
-        """Whether it is proved that no smaller set does."""
+        """Whether no smaller set is proved to suffice."""
         return len(self.assumptions) <= self.at_least
 
     def to_dict(self) -> dict[str, Any]:
@@ -270,29 +273,28 @@ class Change:
         }
 
 
-def change_of(
+def make_change(
     problem: Problem, assumed: Iterable[Assumption], steps: Iterable[Step], *, uses_goal: bool
 ) -> Change | None:
-    """Return the change of `problem` by which `steps` become a plan, without the assumptions that they do not need.
+    """Return the change of `problem` under which `steps` are a plan, without needless assumptions.
 
-    `at_least` is left at 0: how small it is depends on what was searched. None where that would be late,
-    or what is assumed would break a constraint.
+    Its `at_least` is 0. Return None where the plan would miss the deadline or break a constraint.
     """
     kept, left = list(assumed), list(steps)
-    if (problem.constraints or problem.deadline is not None) and not _works(changed(problem, kept), left):
+    if (problem.constraints or problem.deadline is not None) and not _works(apply_assumptions(problem, kept), left):
         return None
     for assumption in sorted(kept, key=lambda each: -each.price):
         fewer = [each for each in kept if each is not assumption]
-        rest = _applicable(changed(problem, fewer), left)
+        rest = _keep_applicable(apply_assumptions(problem, fewer), left)
         if rest is not None:
             kept, left = fewer, rest
-    new = priced(changed(problem, kept))
-    unpriced = tuple([value for value in cost_values(new, left) if value not in problem.values])
-    return Change(tuple(kept), 0, uses_goal, _plan(new, left), unpriced, new)
+    new = add_missing_values(apply_assumptions(problem, kept))
+    unpriced = tuple([value for value in values_read(new, left) if value not in problem.values])
+    return Change(tuple(kept), 0, uses_goal, _make_plan(new, left), unpriced, new)
 
 
-def _applicable(problem: Problem, steps: Iterable[Step]) -> list[Step] | None:
-    """Return those of `steps` that can be applied one after the other; None if that is no plan."""
+def _keep_applicable(problem: Problem, steps: Iterable[Step]) -> list[Step] | None:
+    """Return those of `steps` that are applicable in sequence; None if they are no plan."""
     simulation = Simulation(problem)
     left = []
     for step in steps:
@@ -303,11 +305,11 @@ def _applicable(problem: Problem, steps: Iterable[Step]) -> list[Step] | None:
 
 
 def _works(problem: Problem, steps: Sequence[Step]) -> bool:
-    return check_steps(priced(problem), steps).valid
+    return check_steps(add_missing_values(problem), steps).valid
 
 
-def _plan(problem: Problem, steps: Iterable[Step]) -> Plan:
-    """Return the plan with its true costs, checked against the changed problem as it was declared."""
+def _make_plan(problem: Problem, steps: Iterable[Step]) -> Plan:
+    """Return `steps` as a plan with exact costs, checked on the changed `problem`."""
     simulation = Simulation(problem)
     plan = Plan(tuple([Step(step.action, step.arguments, simulation.cost(step)) for step in steps]), problem)
     verdict = check_steps(problem, plan)
@@ -316,19 +318,19 @@ def _plan(problem: Problem, steps: Iterable[Step]) -> Plan:
 
 
 SHARE: Final = 0.3
-"""The part of the time that is left which one search may use, when others may follow."""
+"""Share of the remaining time for one search that others may follow."""
 
 
 GRACE: Final = 0.5
-"""Seconds that are left to a search for a better answer of the same size."""
+"""Time to look for a better answer of the smallest size, in seconds."""
 
 
 @dataclass(slots=True)
 class Finding:
-    """What the search for a change has found so far.
+    """The result of the search for a change so far.
 
-    `at_least` assumptions are needed: 0 while the problem itself may be solvable. `plan` solves it as it is.
-    `stopped_by` is the limit that kept some search from its end.
+    `at_least` assumptions are needed: 0 while the problem itself may be solvable. `plan` solves the unchanged problem.
+    `stopped_by` is the limit that ended a search.
     """
 
     at_least: int = 0
@@ -338,23 +340,23 @@ class Finding:
 
     @property
     def leaves_the_goal_alone(self) -> bool:
-        """Whether parts of the goal need not be assumed: other facts help, or were not tried to the end."""
+        """Whether no parts of the goal need be assumed: other facts suffice, or their search was ended."""
         return self.stopped_by is not None if self.change is None else not self.change.uses_goal
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing is left to find."""
+        """Whether the finding cannot be improved."""
         return self.plan is not None or (self.change is not None and self.change.proved_smallest)
 
-    def offer(self, change: Change | None) -> None:
-        """Keep `change`, if any, where there is none that assumes as little."""
+    def keep_if_smaller(self, change: Change | None) -> None:
+        """Keep `change` if it is smaller than the one so far."""
         if change is None:
             return
         if self.change is None or _size(change) < _size(self.change):
             self.change = change
 
     def raise_bound(self, at_least: int) -> None:
-        """Note that `at_least` assumptions are needed."""
+        """Raise the lower bound on the number of assumptions to `at_least`."""
         self.at_least = max(self.at_least, at_least)
         if self.change is not None:
             self.change = replace(self.change, at_least=self.at_least)
@@ -366,32 +368,32 @@ def _size(change: Change) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Candidates for one search; `complete` if no other literal could matter."""
+    """Candidates for one search; `complete` says that no other literal is relevant."""
 
     literals: list[Literal]
     uses_goal: bool
     complete: bool = False
 
 
-def smallest_change(
+def find_smallest_change(
     problem: Problem, source: Problem, shortfall: Shortfall, limits: Limits, *, reachable: bool
 ) -> Finding:
-    """Return the smallest change found within the limits; `reachable` if the goal is so in the relaxed world.
+    """Return the smallest change found within `limits`; `reachable` says that the goal is relaxed reachable.
 
-    Only facts of what `source` declares are assumed: `problem` itself, or what it was compiled from.
-    What explanations name is tried at once. Then pools of candidates are searched, small ones first; the proof that
-    nothing smaller will do needs an answer of one assumption, or the complete pool. Raises `UnsupportedError` for what
-    search does not take.
+    Only facts that `source` declares are assumed; `problem` is `source` or compiled from it. The ends of explanations
+    are tried first, together. Then pools of candidates are searched, small ones first. The proof that no smaller change
+    suffices needs a change of one assumption, or the complete pool. Raises `UnsupportedError` for constructs that
+    search does not support.
     """
-    search = _Search(problem, source, shortfall, limits)
+    search = _ChangeSearch(problem, source, shortfall, limits)
     finding = Finding(at_least=0 if reachable else 1)
     try:
-        search.try_what_is_named(finding)
+        search.try_ends_of_explanations(finding)
         pools = search.pools()
         while not finding.is_final and (pool := next(pools, None)) is not None:
             if pool.uses_goal and finding.leaves_the_goal_alone:
                 break
-            search.look(pool, finding)
+            search.search_pool(pool, finding)
     except LimitReached as limit:
         finding.stopped_by = limit.stopped_by
     if finding.is_final:
@@ -399,7 +401,7 @@ def smallest_change(
     return finding
 
 
-class _Search:
+class _ChangeSearch:
     def __init__(self, problem: Problem, source: Problem, shortfall: Shortfall, limits: Limits) -> None:
         self._problem = problem
         self._shortfall = shortfall
@@ -408,22 +410,26 @@ class _Search:
         self._items = Items(shortfall.relaxed.normal)
         self._candidates = Candidates(shortfall.relaxed, shortfall.providers, source)
 
-    def try_what_is_named(self, finding: Finding) -> None:
-        """Assume all that the explanations lead to, and see whether the problem then has a plan."""
+    def try_ends_of_explanations(self, finding: Finding) -> None:
+        """Assume all ends of explanations together, and search for a plan."""
         literals = [literal for literal in self._shortfall.needs if literal in self._shortfall.named]
-        made = self._assumptions(
+        made = self._make_assumptions(
             [each for each in literals if self._candidates.is_assumable(each) and not self._candidates.is_goal(each)]
         )
         if made:
-            result = self._solve(priced(changed(self._problem, made)), SHARE, mode="first")
+            result = self._solve(add_missing_values(apply_assumptions(self._problem, made)), SHARE, mode="first")
             if result.plan is not None:
-                finding.offer(change_of(self._problem, made, result.plan.steps, uses_goal=False))
+                finding.keep_if_smaller(make_change(self._problem, made, result.plan.steps, uses_goal=False))
                 finding.raise_bound(finding.at_least)
 
     def pools(self) -> Iterator[Pool]:
         """Yield pools of candidates, small ones first; those with parts of the goal only after all others."""
         candidates = self._candidates
-        sources = ((self._lacking, False), (cache(candidates.nearby), False), (cache(candidates.complete), True))
+        sources = (
+            (self._assumable_needs, False),
+            (cache(candidates.nearby), False),
+            (cache(candidates.all_relevant), True),
+        )
         for uses_goal in (False, True):
             for source, complete in sources:
                 literals = source()
@@ -431,39 +437,42 @@ class _Search:
                     chosen = [literal for literal in literals if uses_goal or not candidates.is_goal(literal)]
                     yield Pool(chosen, uses_goal, complete)
 
-    def _lacking(self) -> list[Literal]:
+    def _assumable_needs(self) -> list[Literal]:
         return [literal for literal in self._shortfall.needs if self._candidates.is_assumable(literal)]
 
-    def look(self, pool: Pool, finding: Finding) -> None:
-        """Search with the candidates of `pool`, and write what is learnt into `finding`."""
-        made = self._assumptions(pool.literals)
+    def search_pool(self, pool: Pool, finding: Finding) -> None:
+        """Search with the candidates of `pool`, and update `finding`."""
+        made = self._make_assumptions(pool.literals)
         prefix = assume_prefix(self._plain)
-        enough = _Enough(self._limits.cancel, lambda plan: len(split(plan.steps, prefix, made)[0]))
+        enough = _FewestFound(self._limits.cancel, lambda plan: len(split_plan(plan.steps, prefix, made)[0]))
         result = self._solve(
-            with_assumptions(self._plain, made), 1 if pool.complete else SHARE, cancel=enough, on_progress=enough.see
+            add_assumptions(self._plain, made),
+            1 if pool.complete else SHARE,
+            cancel=enough,
+            on_progress=enough.watch,
         )
         if pool.uses_goal:
             finding.at_least = min(finding.at_least, 1)
         if result.plan is not None:
-            chosen, steps = split(result.plan.steps, prefix, made)
-            change = change_of(self._problem, chosen, steps, uses_goal=pool.uses_goal)
+            chosen, steps = split_plan(result.plan.steps, prefix, made)
+            change = make_change(self._problem, chosen, steps, uses_goal=pool.uses_goal)
             if change is None or change.assumptions:
-                finding.offer(change)
+                finding.keep_if_smaller(change)
             else:
                 finding.plan = replace(change.plan, problem=self._problem)
             if change is None:
                 finding.stopped_by = StoppedBy.INCOMPLETE
-        bound = self._bound(result, pool)
+        bound = self._lower_bound(result, pool)
         finding.raise_bound(min(bound, 1) if self._problem.constraints else bound)
         if result.status in _OPEN and not enough.is_known:
             finding.stopped_by = result.stopped_by
         self._limits.check()
 
-    def _assumptions(self, literals: list[Literal]) -> list[Assumption]:
-        """Return the candidates; of what nothing can provide, that which an explanation names is the cheapest."""
+    def _make_assumptions(self, literals: list[Literal]) -> list[Assumption]:
+        """Return `literals` as assumptions; those that end explanations are the cheapest."""
         roots = [literal for literal in literals if not self._shortfall.providers.of(literal)]
         prices = dict.fromkeys(roots, PRICE + UNNAMED) | dict.fromkeys(self._shortfall.named, PRICE)
-        return assumptions(literals, prices, self._items, self._problem.initial)
+        return make_assumptions(literals, prices, self._items, self._problem.initial)
 
     def _solve(self, problem: Problem, share: float, **options: Any) -> Result:
         from planner.solve import answer
@@ -474,21 +483,21 @@ class _Search:
         return result
 
     @staticmethod
-    def _bound(result: Result, pool: Pool) -> int:
-        """Return how many assumptions are needed at least, whatever they are."""
+    def _lower_bound(result: Result, pool: Pool) -> int:
+        """Return the lower bound on the number of any assumptions that `result` proves."""
         if result.status is Status.UNSOLVABLE:
             return 1
-        needed = fewest(result.lower_bound or 0)
+        needed = bound_assumptions(result.lower_bound or 0)
         return needed if pool.complete else min(needed, 1)
 
 
 _OPEN: Final = (Status.SOLVED, Status.UNKNOWN)
 
 
-class _Enough(threading.Event):
-    """Ends a search soon after its plan is known to make the fewest assumptions, or when `outer` says so.
+class _FewestFound(threading.Event):
+    """Cancels a search `GRACE` seconds after its plan is known to make the fewest assumptions, or when `outer` is set.
 
-    `count` tells how many assumptions a plan makes. The `GRACE` is for finding as few that are nearer to the root.
+    `count` returns the number of assumptions in a plan. In the remaining time, search may find cheaper ones.
     """
 
     def __init__(self, outer: threading.Event | None, count: Callable[[Plan], int]) -> None:
@@ -497,9 +506,9 @@ class _Enough(threading.Event):
         self._count = count
         self._known_at: float | None = None
 
-    def see(self, progress: Progress) -> None:
-        """Look at the progress of the search."""
-        if progress.plan is not None and self._count(progress.plan) <= fewest(progress.lower_bound or 0):
+    def watch(self, progress: Progress) -> None:
+        """Check whether the plan of `progress` makes the fewest assumptions."""
+        if progress.plan is not None and self._count(progress.plan) <= bound_assumptions(progress.lower_bound or 0):
             self._known_at = self._known_at or time.monotonic()
 
     @property

@@ -1,8 +1,8 @@
-"""A goal that nothing reaches, as data: for each of its parts, one chain of needs down to what nothing can provide.
+"""Explanations of unreachable goals: for each part of the goal, a chain of needs down to what nothing can provide.
 
-The chains come from a graph of literals and near misses: a near miss needs all literals that it lacks, a literal needs
-one of its near misses. A literal counts the missing capabilities that its best near miss leads to; a near miss that
-leads only back to its literal is no help.
+The chains are paths in an and-or graph: a near miss needs all literals that it lacks, and a literal needs one of its
+near misses. The value of a literal is the number of missing capabilities to which its best near miss leads. A near miss
+that leads only back to its own literal has no value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from enum import Enum
 from typing import Any, Final
 
 from planner.compilations.normal_form import to_negation_normal_form
-from planner.explain.near_misses import Literals, NearMiss, Provider, Providers, Relaxed, atom_of, near_misses, readable
+from planner.explain.near_misses import (
+    Literals,
+    NearMiss,
+    Provider,
+    Providers,
+    Relaxed,
+    atom_of,
+    describe_literal,
+    find_near_misses,
+)
 from planner.model import Atom, DomainModel, Formula, Literal, Not, Problem
 from planner.model.formulas import conjuncts
 
@@ -34,11 +43,11 @@ class Cause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One need: `fact` cannot come about.
+    """One need: `fact` is unreachable.
 
-    Either `provider`, the instance that comes nearest to providing it, `lacks` conditions; or there is a `cause`, and
-    the chain ends. An empty `provider` with `lacks` means that the fact is derived, or a part of the goal that is no
-    single fact. `others` are further actions that could provide the fact, if something else than `lacks` held.
+    Either `provider`, the action instance that is nearest to providing it, `lacks` conditions, or the chain ends with a
+    `cause`. An empty `provider` with `lacks` stands for a derived fact, or a part of the goal that is no single fact.
+    `others` are further actions that could provide the fact under other conditions.
     """
 
     fact: str
@@ -69,9 +78,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A missing capability: a `fact` that nothing can provide, and who needs it: `needed_by`, nearest first.
+    """A missing capability: a `fact` that nothing can provide, and what needs it: `needed_by`, nearest first.
 
-    Where the cause is `CIRCULAR`, the fact is needed by what it needs itself.
+    With the cause `CIRCULAR`, the fact itself needs what it is needed by.
     """
 
     fact: str
@@ -91,7 +100,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """A part of the goal that no plan reaches, not even when nothing that holds ever ends.
+    """A part of the goal that is unreachable even if actions delete nothing.
 
     `links` go from the goal towards what is missing, each fact once; `missing` are the ends that they lead to.
     """
@@ -119,19 +128,19 @@ class Unreachable:
 
 
 LITERALS: Final = 300
-"""How many literals are looked at."""
+"""Most literals in the graph."""
 
 Value = tuple[int, int]
-"""Missing capabilities, then links: what an explanation should have few of."""
+"""The missing capabilities and the links of an explanation; smaller is better."""
 
 
 GIVEN: Final = 2
-"""What the end of a fact counts for that no action ever touches: it is given, and rather the guard of a need."""
+"""The missing capabilities that the end of an untouched fact counts as, since such a fact is rather a guard."""
 
 
 @dataclass(slots=True)
 class Need:
-    """A literal that cannot come about: what could provide it, and how near that comes."""
+    """An unreachable literal, with its providers and their near misses."""
 
     providers: list[Provider]
     misses: list[NearMiss]
@@ -140,7 +149,7 @@ class Need:
 
 @dataclass(slots=True)
 class Shortfall:
-    """The graph, grown from the literals that parts of the goal lack; explanations lead to the literals `named`."""
+    """The graph of needs below the literals that parts of the goal lack; `named` are the ends of explanations."""
 
     relaxed: Relaxed
     providers: Providers
@@ -149,26 +158,26 @@ class Shortfall:
     _values: dict[Literal, Value] = field(default_factory=dict)
 
     def grow(self, roots: Iterable[Literal]) -> None:
-        """Add `roots` and all that they need, nearest first; raises `LimitReached`."""
+        """Add `roots` and all that they need, breadth first. Raises `LimitReached`."""
         queue = deque(roots)
         while queue:
             literal = queue.popleft()
             if literal not in self.needs:
-                need = self.needs[literal] = self._need(literal)
+                need = self.needs[literal] = self._find_need(literal)
                 queue.extend(lacking for miss in need.misses for lacking in miss.lacks)
         self._evaluate()
 
-    def _need(self, literal: Literal) -> Need:
+    def _find_need(self, literal: Literal) -> Need:
         self.relaxed.limits.check()
         providers = self.providers.of(literal)
         if not providers:
-            return Need([], [], self._cause(literal))
+            return Need([], [], self._find_cause(literal))
         if len(self.needs) >= LITERALS:
             return Need(providers, [], Cause.NOT_FOLLOWED)
-        misses = [miss for provider in providers for miss in near_misses(provider, literal, self.relaxed)]
+        misses = [miss for provider in providers for miss in find_near_misses(provider, literal, self.relaxed)]
         return Need(providers, sorted(misses, key=lambda miss: len(miss.lacks)), None if misses else Cause.NO_OBJECTS)
 
-    def _cause(self, literal: Literal) -> Cause:
+    def _find_cause(self, literal: Literal) -> Cause:
         if isinstance(literal, Not):
             return Cause.LASTING
         return Cause.NO_PROVIDER if self._is_changed(literal) else Cause.STATIC
@@ -177,63 +186,63 @@ class Shortfall:
         atom = atom_of(literal)
         return self.providers.changes(atom) or self.providers.changes(Not(atom))
 
-    def _end(self, literal: Literal, cause: Cause) -> Value:
+    def _end_value(self, literal: Literal, cause: Cause) -> Value:
         if cause is Cause.NOT_FOLLOWED:
             return LITERALS, 1
         return (GIVEN if cause is Cause.LASTING and not self._is_changed(literal) else 1), 1
 
     def _evaluate(self) -> None:
-        """Find the value of each literal, by passes until nothing gets better."""
-        values = {literal: self._end(literal, need.cause) for literal, need in self.needs.items() if need.cause}
+        """Compute the value of each literal by iteration to a fixed point."""
+        values = {literal: self._end_value(literal, need.cause) for literal, need in self.needs.items() if need.cause}
         better = True
         while better:
             better = False
             for literal, need in self.needs.items():
                 for miss in need.misses:
-                    value = _sum(miss.lacks, values)
+                    value = _add_values(miss.lacks, values)
                     if value is not None and (literal not in values or value < values[literal]):
                         values[literal], better = value, True
         self._values = values
 
     def best(self, literal: Literal) -> NearMiss | None:
-        """Return the near miss to explain `literal` with; None where its chain ends."""
+        """Return the near miss that explains `literal`; None where its chain ends."""
         need = self.needs[literal]
         return min(need.misses, key=lambda miss: self.rank(miss.lacks), default=None)
 
     def rank(self, literals: Literals) -> tuple[bool, Value]:
-        """Return how good it is to explain something by `literals`: what ends in missing capabilities comes first."""
-        value = _sum(literals, self._values)
+        """Return a key that ranks explanations by `literals`: those that end in missing capabilities come first."""
+        value = _add_values(literals, self._values)
         return value is None, value or (len(literals), len(literals))
 
 
-def _sum(literals: Literals, values: dict[Literal, Value]) -> Value | None:
-    """Return the value of needing all of `literals`; None where one of them is worth nothing so far."""
+def _add_values(literals: Literals, values: dict[Literal, Value]) -> Value | None:
+    """Return the value of needing all of `literals`; None where one of them has no value yet."""
     if any(literal not in values for literal in literals):
         return None
     return sum(values[literal][0] for literal in literals), 1 + sum(values[literal][1] for literal in literals)
 
 
-def unreachable_goals(problem: Problem, relaxed: Relaxed) -> tuple[tuple[Unreachable, ...], Shortfall]:
-    """Return why each part of the goal that no relaxed plan reaches cannot be reached, and the graph behind that."""
+def explain_unreachable_goals(problem: Problem, relaxed: Relaxed) -> tuple[tuple[Unreachable, ...], Shortfall]:
+    """Explain each relaxed unreachable part of the goal, and return the graph of needs, too."""
     parts = [(part, _alternatives(part, relaxed)) for part in dict.fromkeys(conjuncts(problem.goal.hard))]
     parts = [(part, alternatives) for part, alternatives in parts if () not in alternatives]
     shortfall = Shortfall(relaxed, Providers(relaxed))
     shortfall.grow(literal for _, alternatives in parts for literals in alternatives for literal in literals)
-    return tuple([_explained(part, lacks, shortfall, problem.domain) for part, lacks in parts]), shortfall
+    return tuple([_explain(part, lacks, shortfall, problem.domain) for part, lacks in parts]), shortfall
 
 
 def _alternatives(part: Formula, relaxed: Relaxed) -> list[Literals]:
     return relaxed.lacks(to_negation_normal_form(part, itertools.count()))
 
 
-def _explained(part: Formula, alternatives: list[Literals], shortfall: Shortfall, domain: DomainModel) -> Unreachable:
+def _explain(part: Formula, alternatives: list[Literals], shortfall: Shortfall, domain: DomainModel) -> Unreachable:
     if not alternatives:
         cause = Cause.IMPOSSIBLE
         return Unreachable(str(part), (Link(str(part), cause=cause),), (Missing(str(part), cause, ()),))
     walk = _Walk(shortfall, domain)
     best = min(alternatives, key=shortfall.rank)
     if not _is_literal(part):
-        walk.links.append(Link(str(part), "", tuple([readable(literal, domain) for literal in best])))
+        walk.links.append(Link(str(part), "", tuple([describe_literal(literal, domain) for literal in best])))
     for literal in best:
         walk.follow(literal, f"the goal {part}")
     return Unreachable(str(part), tuple(walk.links), tuple(walk.missing))
@@ -245,7 +254,7 @@ def _is_literal(part: Formula) -> bool:
 
 @dataclass(slots=True)
 class _Walk:
-    """Collects links depth first, each literal once; `path` holds the literals being explained, with their needers."""
+    """Collects links depth first, each literal once; a `path` has the literals above, with what needs them."""
 
     shortfall: Shortfall
     domain: DomainModel
@@ -264,30 +273,32 @@ class _Walk:
                 continue
             on_path = [place for place, (known, _, _) in enumerate(path) if known == literal]
             if on_path:
-                self._end(literal, Cause.CIRCULAR, goal, path[on_path[0] :])
+                self._end_chain(literal, Cause.CIRCULAR, goal, path[on_path[0] :])
             elif literal not in self.seen:
                 self._enter(literal, goal, path)
 
     def _enter(self, literal: Literal, goal: str, path: list[tuple[Literal, str, Iterator[Literal]]]) -> None:
         self.seen.add(literal)
         need, best = self.shortfall.needs[literal], self.shortfall.best(literal)
-        fact = readable(literal, self.domain)
+        fact = describe_literal(literal, self.domain)
         if best is None:
             could = [provider.action.name for provider in need.providers if provider.action is not None]
             self.links.append(Link(fact, cause=need.cause, others=tuple(dict.fromkeys(could))))
-            self._end(literal, need.cause or Cause.NO_PROVIDER, goal, path)
+            self._end_chain(literal, need.cause or Cause.NO_PROVIDER, goal, path)
             return
         action = best.provider.action
         others = {p.action.name: None for p in need.providers if p.action is not None and p.action is not action}
         label = "" if action is None else best.label
-        self.links.append(Link(fact, label, tuple([readable(x, self.domain) for x in best.lacks]), None, tuple(others)))
+        self.links.append(
+            Link(fact, label, tuple([describe_literal(x, self.domain) for x in best.lacks]), None, tuple(others))
+        )
         path.append((literal, label or fact, iter(best.lacks)))
 
-    def _end(
+    def _end_chain(
         self, literal: Literal, cause: Cause, goal: str, path: list[tuple[Literal, str, Iterator[Literal]]]
     ) -> None:
         self.shortfall.named.add(literal)
         needers = [label for _, label, _ in reversed(path)]
         if cause is not Cause.CIRCULAR:
             needers.append(goal)
-        self.missing.append(Missing(readable(literal, self.domain), cause, tuple(needers)))
+        self.missing.append(Missing(describe_literal(literal, self.domain), cause, tuple(needers)))

@@ -10,10 +10,10 @@ from planner.compilations.creation_rounds import LARGEST_RULE, add_enough_placeh
 from planner.compilations.normal_form import normalise
 from planner.compilations.object_creation import compile_object_creation
 from planner.compilations.soft_goals import budget_spending
-from planner.explain.conflicts import Conflict, conflicts
+from planner.explain.conflicts import Conflict, find_conflicts
 from planner.explain.near_misses import Relaxed
-from planner.explain.smallest_change import Change, Finding, smallest_change
-from planner.explain.unreachable_goals import Missing, Unreachable, unreachable_goals
+from planner.explain.smallest_change import Change, Finding, find_smallest_change
+from planner.explain.unreachable_goals import Missing, Unreachable, explain_unreachable_goals
 from planner.limits import LimitReached, Limits
 from planner.model import COST, Problem
 from planner.model.domain import creates_objects
@@ -24,14 +24,13 @@ from planner.problem_kinds import resolve_classical
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What is known about a problem without a plan.
+    """An explanation of why a problem has no plan.
 
-    `solvable` is False where it is proved that there is no plan, True where there is one after all (`plan`), and None
-    where neither was shown. `unreachable` are the parts of the goal that nothing reaches, each on its own; where there
-    are none and the problem is unsolvable, what one part needs is used up or undone by another. `change` is the
-    smallest change found that gives a plan; None where no change of facts was found. `stopped_by` says which limit
-    ended the search for it, if one did. `conflicts` are demands (parts of the goal, constraints, budgets, the deadline)
-    that cannot be met together, where something is demanded besides the goal.
+    `solvable` is False if there is proved to be no plan, True if there is one after all (`plan`), and None if that is
+    unknown. `unreachable` are the parts of the goal that are relaxed unreachable; if there are none and the problem is
+    unsolvable, the parts of the goal interfere with each other. `change` is the smallest change found that gives a
+    plan, or None. `stopped_by` is the limit that ended the search for it, if one did. `conflicts` are demands that no
+    plan meets together, where there are demands besides the goal.
     """
 
     problem: str
@@ -42,8 +41,8 @@ class Diagnosis:
     stopped_by: StoppedBy | None = None
     conflicts: tuple[Conflict, ...] = ()
 
-    def knowing_unsolvable(self) -> Diagnosis:
-        """Return the same where it is proved that there is no plan: at least one change is needed then."""
+    def as_unsolvable(self) -> Diagnosis:
+        """Return the diagnosis for a problem that is proved unsolvable, so that at least one change is needed."""
         change = self.change
         if change is not None and not change.at_least:
             change = replace(change, at_least=1)
@@ -64,8 +63,8 @@ class Diagnosis:
 
     def _lines(self) -> Iterator[str]:
         if self.plan is not None:
-            yield f"{self.problem} has a plan of {_counted(len(self.plan), 'step')}, cost {self.plan.cost}:"
-            yield from _indented(str(self.plan))
+            yield f"{self.problem} has a plan of {_count(len(self.plan), 'step')}, cost {self.plan.cost}:"
+            yield from _indent(str(self.plan))
             return
         yield f"{self.problem} has no plan." if self.solvable is False else f"{self.problem}: no plan is known."
         if self.solvable is None and self.stopped_by is not None:
@@ -88,13 +87,13 @@ class Diagnosis:
         yield "It would have a plan if, from the start:"
         yield from (f"  {assumption}" for assumption in self.change.assumptions)
         yield from (f"  ({value} is not known, and counts as 0)" for value in self.change.unpriced)
-        yield f"{_how_small(self.change)}{'' if self.change.proved_smallest else limit}."
+        yield f"{_describe_size(self.change)}{'' if self.change.proved_smallest else limit}."
         yield (
             f"The plan would then be, at cost {self.change.plan.cost}:"
             if self.change.plan.steps
             else ("The goal would then hold at once.")
         )
-        yield from _indented(str(self.change.plan))
+        yield from _indent(str(self.change.plan))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as JSON-ready data."""
@@ -113,54 +112,54 @@ class Diagnosis:
 def explain_unsolvable(problem: Problem, limits: Limits) -> Diagnosis:
     """Return why `problem` has no plan, and the smallest change of its facts that would give one.
 
-    Limits end the work early and are reported, not raised. Raises `InputError` for a problem that means nothing and
-    `UnsupportedError` for one that search does not take.
+    A limit that ends the work is reported, not raised. Raises `InputError` for mistakes in the problem, and
+    `UnsupportedError` for constructs that no search supports.
     """
     problem = resolve_classical(
         problem, "explain_unsolvable", "htn.problem_kind.explain_unsolvable(problem, limits) explains it"
     )
     if not creates_objects(problem.domain):
-        return _diagnosis(problem, problem, limits)
+        return _diagnose(problem, problem, limits)
     enough = add_enough_placeholders(problem)
-    found = _diagnosis(enough or compile_object_creation(problem, LARGEST_RULE).problem, problem, limits)
+    found = _diagnose(enough or compile_object_creation(problem, LARGEST_RULE).problem, problem, limits)
     proved = enough is not None and bool(found.unreachable)
-    return _whatever_is_created(found, problem, proved=proved or _is_unsolvable(problem, limits))
+    return _generalise(found, problem, proved=proved or _is_unsolvable(problem, limits))
 
 
-def unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachable, ...]:
-    """Return the parts of the goal that not even a relaxed plan reaches, each with the capabilities that are missing.
+def find_unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachable, ...]:
+    """Return the relaxed unreachable parts of the goal with the missing capabilities; none if a limit ends the work.
 
-    None where a limit ends the work. Raises `InputError` for a problem that means nothing.
+    Raises `InputError` for mistakes in the problem.
     """
     source = problem
     if creates_objects(problem.domain):
         source = add_enough_placeholders(problem) or compile_object_creation(problem, LARGEST_RULE).problem
     try:
-        return unreachable_goals(problem, Relaxed(normalise(source), limits))[0]
+        return explain_unreachable_goals(problem, Relaxed(normalise(source), limits))[0]
     except LimitReached:
         return ()
 
 
-def _diagnosis(problem: Problem, source: Problem, limits: Limits) -> Diagnosis:
-    """Return why `problem` has no plan; what may be assumed, `source` declares."""
+def _diagnose(problem: Problem, source: Problem, limits: Limits) -> Diagnosis:
+    """Return why `problem` has no plan; assumptions are facts that `source` declares."""
     counted = budget_spending(problem) if COST in problem.budgets else problem  # assumptions have a price of their own
     try:
         relaxed = Relaxed(normalise(counted), limits)
-        unreachable, shortfall = unreachable_goals(problem, relaxed)
+        unreachable, shortfall = explain_unreachable_goals(problem, relaxed)
     except LimitReached as limit:
         return Diagnosis(problem.name, None, stopped_by=limit.stopped_by)
-    found = () if unreachable else clashes(problem, limits)
-    finding = smallest_change(problem, source, shortfall, limits, reachable=not unreachable)
-    solvable = False if found else _solvable(finding)
+    found = () if unreachable else find_conflicts_besides_goal(problem, limits)
+    finding = find_smallest_change(problem, source, shortfall, limits, reachable=not unreachable)
+    solvable = False if found else _is_solvable(finding)
     return Diagnosis(problem.name, solvable, unreachable, finding.change, finding.plan, finding.stopped_by, found)
 
 
-def clashes(problem: Problem, limits: Limits) -> tuple[Conflict, ...]:
-    """Return which demands cannot be met together, found in half of the time; none where only the goal is demanded."""
+def find_conflicts_besides_goal(problem: Problem, limits: Limits) -> tuple[Conflict, ...]:
+    """Return the conflicts that are found in half of the time, where there are demands besides the goal."""
     hard = any(each.utility is None for each in problem.constraints)
     if not (hard or problem.budgets or problem.deadline is not None):
         return ()
-    return conflicts(problem, limits.share(1 / 2))
+    return find_conflicts(problem, limits.share(1 / 2))
 
 
 def _is_unsolvable(problem: Problem, limits: Limits) -> bool:
@@ -169,24 +168,24 @@ def _is_unsolvable(problem: Problem, limits: Limits) -> bool:
     return answer(problem, ANY_PLAN.within(limits)).status is Status.UNSOLVABLE
 
 
-def _whatever_is_created(found: Diagnosis, problem: Problem, *, proved: bool) -> Diagnosis:
-    """Return what holds of `found`, a diagnosis with some placeholders, with any number of them.
+def _generalise(found: Diagnosis, problem: Problem, *, proved: bool) -> Diagnosis:
+    """Generalise `found`, a diagnosis with some placeholders, to any number of them.
 
-    That there is no plan does only where it is `proved`.
+    Unsolvability holds in general only if it is `proved`.
     """
     change = found.change and replace(found.change, at_least=min(found.change.at_least, int(proved)))
     plan = found.plan and replace(found.plan, problem=problem)
     return replace(found, solvable=found.solvable if found.solvable or proved else None, change=change, plan=plan)
 
 
-def _solvable(finding: Finding) -> bool | None:
+def _is_solvable(finding: Finding) -> bool | None:
     if finding.plan is not None:
         return True
     return False if finding.at_least else None
 
 
-def _how_small(change: Change) -> str:
-    """Return in words what is known about the size of `change`."""
+def _describe_size(change: Change) -> str:
+    """Describe the bounds on the size of `change`."""
     size = len(change.assumptions)
     apart = " apart from the goal itself" if not change.uses_goal else ""
     if change.proved_smallest:
@@ -196,9 +195,9 @@ def _how_small(change: Change) -> str:
     return f"At least {change.at_least} would be needed{apart}; {size} is the best found"
 
 
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _indented(text: str) -> Iterator[str]:
+def _indent(text: str) -> Iterator[str]:
     yield from (f"  {line}" for line in text.splitlines())

@@ -9,7 +9,7 @@ from random_tasks import with_random_constraints
 
 from benchmarks.random_problems import Features, random_problem
 from planner import Domain, Status, solve
-from planner.explain.conflicts import Kind, conflicts, demanding, demands_of
+from planner.explain.conflicts import Kind, demands_of, find_conflicts, keep_demands
 from planner.language.declare import always, before, forbidden, never
 from planner.limits import Limits
 from planner.model import COST
@@ -28,7 +28,7 @@ def test_demands_that_clash_are_named_and_no_others() -> None:
     problem = trip(
         constraints=[forbidden("ride"), before("there", "seen"), never("lost")], budgets={"money": 100, COST: 50}
     )
-    (found,) = conflicts(problem, Limits(10))
+    (found,) = find_conflicts(problem, Limits(10))
     assert {each.kind for each in found.demands} == {Kind.GOAL, Kind.CONSTRAINT, Kind.BUDGET}
     assert "money at most 100" in str(found)
     assert "ride" in str(found)
@@ -39,7 +39,7 @@ def test_demands_that_clash_are_named_and_no_others() -> None:
 
 def test_several_conflicts_are_found() -> None:
     problem = trip(constraints=[forbidden("ride"), forbidden("fly")], budgets={"money": 20})
-    found = conflicts(problem, Limits(10))
+    found = find_conflicts(problem, Limits(10))
     sets = [{str(each) for each in conflict.demands} for conflict in found]
     assert len(found) == 2
     assert any("money at most 20" in each for each in sets)
@@ -47,12 +47,12 @@ def test_several_conflicts_are_found() -> None:
 
 
 def test_a_deadline_is_a_demand() -> None:
-    (found,) = conflicts(trip(constraints=[forbidden("fly")], deadline=7200), Limits(10))
+    (found,) = find_conflicts(trip(constraints=[forbidden("fly")], deadline=7200), Limits(10))
     assert {each.kind for each in found.demands} == {Kind.GOAL, Kind.CONSTRAINT, Kind.DEADLINE}
 
 
 def test_a_problem_with_a_plan_has_none() -> None:
-    assert conflicts(trip(constraints=[always("not lost")]), Limits(10)) == ()
+    assert find_conflicts(trip(constraints=[always("not lost")]), Limits(10)) == ()
 
 
 def test_conflicts_of_random_problems_are_smallest_sets_without_a_plan() -> None:
@@ -67,10 +67,10 @@ def test_conflicts_of_random_problems_are_smallest_sets_without_a_plan() -> None
             chosen
             for size in range(len(demands) + 1)
             for chosen in itertools.combinations(range(len(demands)), size)
-            if not solve(demanding(problem, [demands[each] for each in chosen]), mode="first").has_plan
+            if not solve(keep_demands(problem, [demands[each] for each in chosen]), mode="first").has_plan
         }
         least = {frozenset(each) for each in none if not any(set(other) < set(each) for other in none)}
-        found = conflicts(problem, Limits(20))
+        found = find_conflicts(problem, Limits(20))
         assert found
         for conflict in found:
             assert conflict.smallest

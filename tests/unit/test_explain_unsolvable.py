@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planner.explain.excuses import DEAREST, PRICE, STEPS, fewest
+from planner.explain.excuses import DEAREST, PRICE, STEPS, bound_assumptions
 from planner.explain.unreachable_goals import Cause
 from planner.explain.unsolvability import Diagnosis, explain_unsolvable
 from planner.language.declare import Domain, When, forbidden, sometime
@@ -306,9 +306,9 @@ def test_a_used_up_budget_is_reported_and_not_raised() -> None:
 
 
 def test_bounds_on_costs_are_bounds_on_assumptions() -> None:
-    assert [fewest(cost) for cost in (0, 1, STEPS, PRICE, DEAREST, PRICE + STEPS, 2 * PRICE, 3 * DEAREST)] == [
-        *(0, 0, 0, 1, 1, 1, 2, 3)
-    ]
+    assert [
+        bound_assumptions(cost) for cost in (0, 1, STEPS, PRICE, DEAREST, PRICE + STEPS, 2 * PRICE, 3 * DEAREST)
+    ] == [*(0, 0, 0, 1, 1, 1, 2, 3)]
 
 
 def test_a_search_without_an_end_claims_nothing() -> None:
@@ -442,9 +442,9 @@ def test_a_limit_that_cut_an_explanation_short_is_said(tmp_path):
     found = explain_unsolvable(problem, Limits(0.0))
     assert (found.solvable, found.stopped_by) == (None, StoppedBy.TIME)
     assert "the time limit ended the search" in str(found)
-    proved = found.knowing_unsolvable()
+    proved = found.as_unsolvable()
     assert proved.solvable is False
     assert str(proved).startswith("x has no plan.")
     whole = explain_unsolvable(problem, Limits(20))
     assert whole.solvable is False
-    assert whole.knowing_unsolvable() == whole
+    assert whole.as_unsolvable() == whole

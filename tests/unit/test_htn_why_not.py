@@ -16,7 +16,7 @@ from htn.language.hddl import parse_domain, parse_problem
 from htn.model import Decomposition, Node
 from planner import read_documents, solve
 from planner.errors import PlanError
-from planner.explain.near_misses import _closure
+from planner.explain.near_misses import _close
 from planner.limits import LimitReached, Limits
 from planner.plan import Plan, Status, Step, StoppedBy
 
@@ -211,9 +211,9 @@ def test_without_room_for_the_relaxed_world_some_ways_are_tried(monkeypatch):
 
 
 def test_the_closure_of_the_relaxed_world_keeps_to_its_budget():
-    assert _closure([1], [([1], [2, 3])], Limits()) == {1, 2, 3}
+    assert _close([1], [([1], [2, 3])], Limits()) == {1, 2, 3}
     with pytest.raises(LimitReached):
-        _closure([1], [([1], [2])], Limits(0))
+        _close([1], [([1], [2])], Limits(0))
 
 
 def test_many_tasks_and_choices_are_told_in_part():

@@ -153,7 +153,7 @@ async def _choice(
 
 def attainable(problem: Problem) -> list[Atom]:
     """Return the facts that do not hold in `problem` and that its actions may bring about, by predicate."""
-    from planner.explain.unsolvability import unreachable_parts
+    from planner.explain.unsolvability import find_unreachable_parts
 
     domain, holds = problem.domain, set(problem.initial)
     provided = {
@@ -165,7 +165,7 @@ def attainable(problem: Problem) -> list[Atom]:
     wanted = [domain.predicates[name] for name in domain.predicates if name in provided | domain.derived]
     found = [fact for each in wanted for fact in _instances(each, problem) if fact not in holds]
     goal = replace(problem.goal, hard=conjunction(found), soft=())
-    parts = unreachable_parts(
+    parts = find_unreachable_parts(
         replace(problem, goal=goal, constraints=(), budgets={}, deadline=None), Limits(CHOICE_SECONDS)
     )
     hopeless = {str(part.goal) for part in parts}
@@ -353,6 +353,6 @@ class _Judge:
 
 def unreachable_in(problem: Problem) -> tuple[Unreachable, ...]:
     """Return the parts of the goal that nothing gives; none where that takes too long to find out."""
-    from planner.explain.unsolvability import unreachable_parts
+    from planner.explain.unsolvability import find_unreachable_parts
 
-    return unreachable_parts(problem, Limits(SECONDS))
+    return find_unreachable_parts(problem, Limits(SECONDS))
