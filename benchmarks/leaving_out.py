@@ -72,7 +72,7 @@ def without_cartesian() -> None:
     def unmade(*_: object) -> Pauses:
         yield
 
-    import_module("planner.heuristics.abstractions.abstractions_compiled").Cartesian.make = unmade
+    import_module("planner.heuristics.abstractions.cartesian").Cartesian.make = unmade
 
 
 def without_symbolic() -> None:

@@ -5,31 +5,26 @@ from __future__ import annotations
 import random
 
 import pytest
+from cartesian_twin import Cartesian as Boxes
+from cartesian_twin import make_space, may_lead, reach_without, refine
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import is_goal, random_task, reachable
 
-from planner.heuristics.abstractions import abstractions_compiled
+from planner.heuristics.abstractions import cartesian
 from planner.heuristics.abstractions import refinement_kernel as kernel
 from planner.heuristics.abstractions.abstract_states_kernel import ABSTRACTIONS, GROUPS, STATES
-from planner.heuristics.abstractions.abstractions_compiled import (
-    Cartesian,
-    make_refinement,
-    pack_box,
-    pack_moves,
-    unpack_box,
-)
+from planner.heuristics.abstractions.abstractions_compiled import pack_moves
 from planner.heuristics.abstractions.cartesian import (
     Aim,
+    Cartesian,
     full_box,
     generate_aims,
-    make_space,
-    may_lead,
-    reach_without,
-    refine,
+    make_refinement,
+    pack_box,
+    unpack_box,
 )
-from planner.heuristics.abstractions.cartesian import Cartesian as Boxes
 from planner.heuristics.abstractions.cost_partitioning_kernel import Lookup, locate
 from planner.heuristics.abstractions.projections import DEAD, find_moves
 from planner.jit import library
@@ -201,7 +196,7 @@ def test_boxes_are_kept_as_they_are(seed):
     draw = random.Random(seed)
     made = made_of(random_task(seed))
     made.sizes[:] = [draw.choice([2, 5, 31, 32, 33, 70]) for _ in made.sizes]
-    form = abstractions_compiled.choose_form(made, [1])
+    form = cartesian.choose_form(made, [1])
     box = tuple(frozenset(draw.sample(range(size), draw.randint(0, size))) for size in made.sizes)
     assert unpack_box(pack_box(box, form), form, made) == box
     full = pack_box(full_box(made), form)
@@ -210,7 +205,7 @@ def test_boxes_are_kept_as_they_are(seed):
 
 @pytest.mark.parametrize("name", ["MOST_EDGES", "ROOM"])
 def test_where_little_is_allowed_there_is_an_abstraction_or_none(name, monkeypatch):
-    monkeypatch.setattr(abstractions_compiled, name, 0)
+    monkeypatch.setattr(cartesian, name, 0)
     task = random_task(3)
     made = maker(task)
     for _ in made.make(10**6):

@@ -7,24 +7,52 @@ or there are enough boxes. Conditions of effects count as met where that makes t
 An abstraction aims at one goal, at all goals, or at a landmark. Before a plan reaches a landmark, it visits only what
 is reachable without it in the delete relaxation: a box of values. Where some goal fact lies outside that box, every
 plan leaves the box; the least cost of doing so is what the landmark is worth.
-
-This is the readable twin of `cartesian_kernel`, which keeps distances that a split does not change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from heapq import heappop, heappush
+from array import array
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import Final
 
-from planner.heuristics.abstractions.projections import DEAD, AbstractSpace, Condition, Edge, Moves, Option
-from planner.lightweight import Final, dataclass
+from planner.heuristics.abstractions import abstract_states_kernel as space
+from planner.heuristics.abstractions import projections_kernel as kernel
+from planner.heuristics.abstractions import refinement_kernel as refinement
+from planner.heuristics.abstractions.abstractions_compiled import FEW, gather_nothing, lengthen_spaces
+from planner.heuristics.abstractions.projections import Condition, Moves
+from planner.heuristics.abstractions.refinement_kernel import Form, Refinement
+from planner.jit.arrays import empty_index, index, lengthen, words, zeros
+from planner.jit.common_kernel import DONE, FULL, NOTHING, PAUSED
+from planner.lightweight import dataclass
+from planner.search.search_run import Pauses
+from planner.search.task_compiled import Board
 
 Box = tuple[frozenset[int], ...]
 """A set of states: by variable, the values that it may have."""
 Before = Callable[[Condition], tuple[Box, list[Condition]]]
 """What is reached before a value is; and what every action needs that may lead to it first, of what does not hold."""
-Touched = dict[int, list[Option]]
 MOST_LANDMARKS: Final = 200
+WORK: Final = 300_000
+"""Steps of inner loops at a time."""
+MOST_EDGES: Final = 1_000_000
+"""Transitions of all abstractions together, about."""
+LARGEST: Final = 300_000
+"""Transitions of one of them, about."""
+ROOM: Final = 1 << 21
+"""Transitions of one that there is room for."""
+STEP: Final = 20
+"""Of what costs the same, fewer actions are nearer: actions have prices of `cost << STEP | 1`."""
+HIGHEST: Final = 1 << 31
+"""Costs above this are one to refinement."""
+BITS: Final = 32
+GROWING: Final = {
+    **dict.fromkeys(("distance", "way", "goal", "leaf", "first_out", "first_in", "stale", "list"), refinement.STATES),
+    **dict.fromkeys(("source", "target", "action", "next_out", "last_out", "next_in", "last_in"), refinement.EDGES),
+    **dict.fromkeys(("variable", "low", "high", "bit"), refinement.NODES),
+    "piece": refinement.PIECES,
+}
+"""Which of the counts says how much of an array is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,179 +97,136 @@ def _generate_landmarks(moves: Moves, goals: list[Condition], before: Before) ->
         known.update(needed)
 
 
-def reach_without(moves: Moves, value: Condition) -> tuple[Box, list[Condition]]:
-    """Return what is reached without this value, and what all need that may lead to it first.
-
-    The twin of `planner.heuristics.abstractions.cartesian_kernel`.
-    """
-    reached = [{first} for first in moves.initial]
-    going = True
-    while going:
-        new = {
-            target
-            for touched in moves.touches
-            if _is_possible(touched, reached)
-            for target in _targets(touched)
-            if target != value and target[1] not in reached[target[0]]
-        }
-        for variable, target in new:
-            reached[variable].add(target)
-        going = bool(new)
-    leading = [touched for touched in moves.touches if value in _targets(touched) and _is_possible(touched, reached)]
-    common = set.intersection(*[_needs(touched) for touched in leading]) if leading else set()
-    return tuple(map(frozenset, reached)), sorted([need for need in common if moves.initial[need[0]] != need[1]])
-
-
-def _is_possible(touched: Touched, reached: list[set[int]]) -> bool:
-    return all(
-        any(option.origin is None or option.origin in reached[variable] for option in options)
-        for variable, options in touched.items()
-    )
-
-
-def _targets(touched: Touched) -> set[Condition]:
-    """Return which values an action may lead to."""
-    return {
-        (variable, option.target)
-        for variable, options in touched.items()
-        for option in options
-        if option.target is not None
-    }
-
-
-def _needs(touched: Touched) -> set[Condition]:
-    """Return which values an action needs for sure."""
-    return {
-        (variable, options[0].origin)
-        for variable, options in touched.items()
-        if len(options) == 1 and options[0].origin is not None
-    }
-
-
-STAY = [Option(None, None)]
-Way = tuple[int, int]
-"""An action, and the box that it leads to."""
-
-
-@dataclass(slots=True)
 class Cartesian:
-    """Boxes that are all states together, and which of them are goals."""
+    """Makes Cartesian abstractions of the task on `board`, with its `moves`; they are `gathered`.
 
-    boxes: list[Box]
-    goals: list[bool]
-
-
-def refine(moves: Moves, aim: Aim, prices: Sequence[int], most: int) -> Cartesian:
-    """Return an abstraction of at most so many boxes, but enough for the `aim`; `prices` of actions are above 0."""
-    inside, others = full_box(moves), []
-    for variable, wanted in enumerate(aim.box):
-        if not inside[variable] <= wanted:
-            others.append(_with(inside, variable, inside[variable] - wanted))
-            inside = _with(inside, variable, inside[variable] & wanted)
-    made = Cartesian([*others, inside], [not aim.inside] * len(others) + [aim.inside])
-    while len(made.boxes) < most and (flaw := _find_flaw(moves, made, prices)):
-        number, variable, kept = flaw
-        box = made.boxes[number]
-        made.boxes[number] = _with(box, variable, box[variable] - kept)
-        made.boxes.append(_with(box, variable, kept))
-        made.goals.append(made.goals[number])
-    return made
-
-
-def _with(box: Box, variable: int, values: frozenset[int]) -> Box:
-    return (*box[:variable], values, *box[variable + 1 :])
-
-
-def may_lead(moves: Moves, action: int, one: Box, other: Box) -> bool:
-    """Return whether `action` may lead from a state in `one` to a state in `other`."""
-    touched = moves.touches[action]
-    return all(_keep_values(touched.get(v, STAY), *pair) for v, pair in enumerate(zip(one, other, strict=True)))
-
-
-def _keep_values(options: list[Option], one: frozenset[int], other: frozenset[int]) -> frozenset[int]:
-    """Return which values of `one` an option leads from to `other`."""
-    return frozenset([value for value in one if next(_generate_outcomes(options, value, other), None) is not None])
-
-
-def _generate_outcomes(options: list[Option], value: int, other: frozenset[int]) -> Iterator[int]:
-    """Yield what may become of `value` that is in `other`."""
-    for option in options:
-        if option.origin in (None, value):
-            after = value if option.target is None else option.target
-            if after in other:
-                yield after
-
-
-def _find_flaw(moves: Moves, made: Cartesian, prices: Sequence[int]) -> tuple[int, int, frozenset[int]] | None:
-    """Return which box to split, by which variable, and the values that are kept together; None if nothing is wrong."""
-    ways, state = _find_ways(moves, made, prices), list(moves.initial)
-    at = next(number for number, box in enumerate(made.boxes) if _contains(box, state))
-    while not made.goals[at] and at in ways:
-        action, after = ways[at]
-        here, there, touched = made.boxes[at], made.boxes[after], moves.touches[action]
-        values = [next(_generate_outcomes(touched.get(v, STAY), x, there[v]), None) for v, x in enumerate(state)]
-        wrong = [variable for variable, value in enumerate(values) if value is None]
-        if wrong:
-            worst = min(wrong, key=lambda variable: len(here[variable]) / moves.sizes[variable])
-            return at, worst, _keep_values(touched.get(worst, STAY), here[worst], there[worst])
-        at, state = after, [value for value in values if value is not None]
-    return None
-
-
-def _contains(box: Box, state: Sequence[int]) -> bool:
-    return all(value in values for value, values in zip(state, box, strict=True))
-
-
-def _find_ways(moves: Moves, made: Cartesian, prices: Sequence[int]) -> dict[int, Way]:
-    """Return the first step of a cheapest way to a goal, for each box that has one (Dijkstra, 1959)."""
-    ways: dict[int, Way] = {}
-    heap: list[tuple[int, int, Way | None]] = [(0, number, None) for number, goal in enumerate(made.goals) if goal]
-    done: set[int] = set()
-    while heap:
-        near, number, way = heappop(heap)
-        if number not in done:
-            done.add(number)
-            if way:
-                ways[number] = way
-            for source, box in enumerate(made.boxes):
-                for action, price in enumerate(prices):
-                    if source not in done and may_lead(moves, action, box, made.boxes[number]):
-                        heappush(heap, (near + price, source, (action, number)))
-    return ways
-
-
-def make_space(moves: Moves, made: Cartesian, *, anywhere: bool = False) -> AbstractSpace:
-    """Return the abstract state space: the index of a state is the number of its box.
-
-    With `anywhere`, it has states that are not reached, too.
+    With `anywhere`, there are estimates for states, too, that are not reached from the initial one.
     """
-    steps = [
-        (source, target, action)
-        for action in range(len(moves.touches))
-        for source, box in enumerate(made.boxes)
-        for target, other in enumerate(made.boxes)
-        if may_lead(moves, action, box, other)
-    ]
-    first = {number for number, box in enumerate(made.boxes) if anywhere or _contains(box, moves.initial)}
-    reached = _reach(first, [(a, b) for a, b, _ in steps])
-    goals = {number for number, goal in enumerate(made.goals) if goal}
-    alive = sorted(reached & _reach(goals, [(b, a) for a, b, _ in steps]))
-    rank = {number: place for place, number in enumerate(alive)}
-    lively = [(rank[a], rank[b], action) for a, b, action in steps if a in rank and b in rank]
-    used = sorted({action for a, b, action in lively if a != b})
-    return AbstractSpace(
-        [rank.get(number, DEAD) for number in range(len(made.boxes))],
-        [made.goals[number] for number in alive],
-        [Edge(a, b, used.index(action)) for a, b, action in lively if a != b],
-        [(action,) for action in used],
-        [any(a == b and action == other for a, b, other in lively) for action in used],
+
+    def __init__(self, board: Board, moves: Moves, arrays: kernel.Moves, *, anywhere: bool = False) -> None:
+        self._anywhere = anywhere
+        self._moves, self._arrays, self._entries = moves, arrays, board.entries
+        self.form = choose_form(moves, board.costs)
+        self._group = empty_index(board.actions)
+        coding, many = board.packed.coding, len(moves.sizes)
+        places = {"word": coding.word[:many], "shift": coding.shift[:many], "mask": coding.mask[:many]}
+        none = gather_nothing()
+        self.gathered = none._replace(trees=none.trees._replace(**places))
+
+    def make(self, work: int) -> Pauses:
+        """Make abstractions, for about so many steps; yields often."""
+        wanted = []
+        for aim in generate_aims(self._moves, self._before):
+            wanted.append(aim)
+            yield
+        made, spent = make_refinement(self.form), 0
+        for number, aim in enumerate(wanted):
+            rest, left = len(wanted) - number, MOST_EDGES - self.gathered.counts[space.EDGES]
+            edges = min(left, LARGEST, 2 * left // rest)
+            yield from self._refined(made, aim, (work - spent) // rest, edges)
+            spent += made.counts[refinement.STEPS]
+            if made.counts[refinement.CUT] == len(self._moves.sizes) and made.counts[refinement.STATES] > 1:
+                self._settle(made)
+
+    def _refined(self, made: Refinement, aim: Aim, work: int, edges: int) -> Pauses:
+        """Refine an abstraction anew, for about so many steps or transitions."""
+        box = pack_box(aim.box, self.form)
+        made.counts[refinement.STATES] = made.counts[refinement.STEPS] = made.counts[refinement.EDGES] = 0
+        outcome = PAUSED
+        while made.counts[refinement.STEPS] < work and made.counts[refinement.EDGES] < edges and outcome != DONE:
+            outcome = self._entries["refine"](WORK, int(aim.inside), self._arrays, self.form, box, made)
+            if outcome == FULL and not _lengthen_refinement(made):
+                break
+            yield
+
+    def _settle(self, made: Refinement) -> None:
+        """Add a refinement to the others."""
+        spaces, counts, trees, roots = self.gathered
+        anywhere = int(self._anywhere)
+        while (
+            self._entries["add_refinement"](anywhere, self._arrays, self.form, made, spaces, self._group, counts)
+            == FULL
+        ):
+            lengthen_spaces(spaces, counts)
+        nodes, root, pieces = made.counts[refinement.NODES], len(trees.variable), len(trees.piece)
+        roots.append(root)
+        trees.variable.extend(made.variable[:nodes])
+        trees.low.extend(made.low[:nodes])
+        trees.high.extend(made.high[:nodes])
+        trees.bit.extend(made.bit[:nodes])
+        trees.piece.extend(made.piece[: made.counts[refinement.PIECES]])
+        self._entries["append_tree"](trees, root, pieces)
+
+    def _before(self, value: Condition) -> tuple[Box, list[Condition]]:
+        """Return what is reached before this value is, and what all need that may lead to it first."""
+        moves, box, common = self._moves, index([0]) * self.form.word[-1], zeros(sum(self._moves.sizes))
+        many = self._entries["reach_without"](self._arrays, self.form, *value, box, common)
+        first = accumulate(moves.sizes, initial=0)
+        needed = [
+            (variable, each)
+            for variable, (begin, size) in enumerate(zip(first, moves.sizes, strict=False))
+            for each in range(size)
+            if many and common[begin + each] == many and moves.initial[variable] != each
+        ]
+        return unpack_box(box, self.form, moves), needed
+
+
+def choose_form(moves: Moves, costs: list[int]) -> Form:
+    """Return how boxes are written: what has at most a word of values shares one."""
+    first, shift, mask, end, used = [], [], [], 0, BITS
+    for size in moves.sizes:
+        if used + size > BITS:
+            end, used = end + 1, 0
+        first.append(end - 1)
+        shift.append(used)
+        mask.append(NOTHING if size > BITS else (1 << size) - 1 << used)
+        used += size
+        if size > BITS:
+            end, used = end - 1 + -(-size // BITS), BITS
+    ends = [begin + -(-(bit + size) // BITS) for begin, bit, size in zip(first, shift, moves.sizes, strict=True)]
+    prices = words(min(cost, HIGHEST) << STEP | 1 for cost in costs)
+    return Form(index([*first, end]), index(ends), index(shift), index(mask), index(moves.initial), prices)
+
+
+def pack_box(box: Box, form: Form) -> array[int]:
+    """Return a box as words."""
+    found = index([0]) * form.word[-1]
+    for variable, values in enumerate(box):
+        for value in values:
+            place = form.shift[variable] + value
+            found[form.word[variable] + place // BITS] |= 1 << place % BITS
+    return found
+
+
+def unpack_box(box: array[int], form: Form, moves: Moves) -> Box:
+    """Return what a box was made of."""
+    places = zip(form.word, form.shift, moves.sizes, strict=False)
+    return tuple(
+        [
+            frozenset([each for each in range(size) if box[word + (shift + each) // BITS] >> (shift + each) % BITS & 1])
+            for word, shift, size in places
+        ]
     )
 
 
-def _reach(first: set[int], steps: list[tuple[int, int]]) -> set[int]:
-    """Return what is reached from `first`."""
-    found, before = set(first), -1
-    while len(found) != before:
-        before = len(found)
-        found |= {target for source, target in steps if source in found}
-    return found
+def make_refinement(form: Form) -> Refinement:
+    """Return room for refining an abstraction."""
+    made = {name: empty_index(FEW) for name in Refinement._fields}
+    made |= {"counts": zeros(refinement.COUNTS), "distance": zeros(FEW), "key": zeros(FEW)}
+    made["box"] = empty_index(FEW * form.word[-1])
+    made["part"] = empty_index(form.word[-1])
+    made |= {name: empty_index(len(form.mask)) for name in ("value", "touch")}
+    return Refinement(**made)
+
+
+def _lengthen_refinement(made: Refinement) -> bool:
+    """Double what is used by half or more, or else everything that grows; return whether that was allowed."""
+    if len(made.source) >= ROOM:
+        return False
+    used = {name: made.counts[place] for name, place in GROWING.items()}
+    used["box"] = used["goal"] * len(made.part)
+    used["key"] = used["heap"] = used["source"] + used["goal"]
+    short = [name for name, many in used.items() if 2 * many >= len(getattr(made, name))]
+    for name in short or used:
+        lengthen(getattr(made, name), 2 * len(getattr(made, name)))
+    return True

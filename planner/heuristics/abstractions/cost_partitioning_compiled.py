@@ -15,7 +15,8 @@ from typing import Final
 
 from planner.heuristics.abstractions import abstract_states_kernel as kernel
 from planner.heuristics.abstractions.abstract_states_kernel import NO_NEED, Shares
-from planner.heuristics.abstractions.abstractions_compiled import Cartesian, Gathered, Projections, pack_moves
+from planner.heuristics.abstractions.abstractions_compiled import Gathered, Projections, pack_moves
+from planner.heuristics.abstractions.cartesian import Cartesian
 from planner.heuristics.abstractions.cost_partitioning import order_abstractions
 from planner.heuristics.abstractions.cost_partitioning_kernel import Samples, Tables
 from planner.heuristics.abstractions.projections import (
