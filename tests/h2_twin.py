@@ -60,14 +60,14 @@ class Pairs:
         for number, operator in enumerate(self._task.operators):
             if operator is not None and self.before[number] is not None:
                 yield
-                self.before[number], self.after[number] = self._around(operator, number)
+                self.before[number], self.after[number] = self._find_around(operator, number)
         initial, goal = self.closed(self._initial), self.closed(self._goal)
         if initial is None or goal is None:
             return False
         self._initial, self._goal = initial, goal
         return True
 
-    def _around(self, operator: Operator, number: int) -> tuple[State | None, State | None]:
+    def _find_around(self, operator: Operator, number: int) -> tuple[State | None, State | None]:
         """Return what must hold before and after an action; None where it cannot be applied."""
         stays = ~0
         for change in operator.changes:

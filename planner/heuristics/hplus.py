@@ -39,7 +39,7 @@ def find_relaxed_plans(task: Task, costs: list[int], check: Check, work: int = M
     relaxed, state = relax(task, costs), bits(task.initial)
     heuristic, bound, uses = LmCut(relaxed, len(costs), check), -1, relaxed.costs
     best: list[tuple[int, ...]] = []
-    for order in heuristic.orders(state):
+    for order in heuristic.try_orders(state):
         root = Evaluation(heuristic, state, [])
         value = root.run(INFINITY)
         if value == INFINITY:
@@ -49,7 +49,7 @@ def find_relaxed_plans(task: Task, costs: list[int], check: Check, work: int = M
             bound, best = value, order
         plan = _find_free_plan(heuristic, root, relaxed.costs)
         yield bound, _actions_of(plan, relaxed)
-        uses = list(map(max, uses, [value + use for use in root.reached_beyond(sum(relaxed.costs))]))
+        uses = list(map(max, uses, [value + use for use in root.bound_operators(sum(relaxed.costs))]))
         if _sum_prices(plan, relaxed.costs) == bound:
             break
     relaxed.preconditions[:] = best
@@ -57,12 +57,12 @@ def find_relaxed_plans(task: Task, costs: list[int], check: Check, work: int = M
     while left > 0:
         yield bound, None
         heuristic = LmCut(
-            relaxed.only([operator for operator, use in enumerate(uses) if use <= bound]), len(costs), check
+            relaxed.restrict_to([operator for operator, use in enumerate(uses) if use <= bound]), len(costs), check
         )
         if work - left > SOME_WORK:
-            heuristic.take_best_order(state)
+            heuristic.choose_order(state)
         cases = _Cases(heuristic, state, bound, left)
-        for found in cases.plans():
+        for found in cases.search_cases():
             yield bound, found
         if cases.found:
             return
@@ -94,7 +94,7 @@ class _Cases:
         self._state = state
         self._bound = bound
 
-    def plans(self) -> Iterator[frozenset[int] | None]:
+    def search_cases(self) -> Iterator[frozenset[int] | None]:
         """Yield plans, and None for each case without one."""
         waiting = [_Case(0, self._relaxed.costs, [])]
         while waiting and self.left > 0:
@@ -113,20 +113,20 @@ class _Cases:
             self.found |= complete
             yield _actions_of(plan, self._relaxed) if complete else None
             if value:
-                waiting += self._divided(case, evaluation, plan)
+                waiting += self._divide(case, evaluation, plan)
         if waiting:
             self.above = min(self.above, self._bound)
 
     def _rule_out(self, case: _Case, evaluation: Evaluation, slack: int) -> None:
         """Make operators too dear that cost more than what landmarks leave over: `slack`."""
         ruled_out, prices = self._bound + 1, case.prices[:]
-        for operator, use in enumerate(evaluation.reached_beyond(slack)):
+        for operator, use in enumerate(evaluation.bound_operators(slack)):
             if use > slack and 0 < prices[operator] < ruled_out:
                 prices[operator] = ruled_out
                 self.above = min(self.above, self._bound - slack + use)
         case.prices = prices
 
-    def _divided(self, case: _Case, evaluation: Evaluation, planned: frozenset[int]) -> list[_Case]:
+    def _divide(self, case: _Case, evaluation: Evaluation, planned: frozenset[int]) -> list[_Case]:
         """Return the cases for the landmark with the fewest operators left, those that are `planned` last."""
         prices, costs, ruled_out = case.prices[:], self._relaxed.costs, self._bound + 1
         choices = [

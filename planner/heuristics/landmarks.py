@@ -30,7 +30,7 @@ def find_reasonable_orders(
     number = {fact: place for place, fact in enumerate(facts)}
     interference = _Interference(task, relaxed, facts, needed)
     wanted = [place for place, fact in enumerate(facts) if fact in goals and fact not in initial]
-    pairs = interference.among(wanted)
+    pairs = interference.find_pairs(wanted)
     for place, conditions in enumerate(needed):
         late_ones = [number[fact] for fact in conditions & number.keys() if fact not in goals and fact not in initial]
         early_ones = [early for early in before[place] if facts[early] not in initial]
@@ -64,7 +64,7 @@ class _Interference:
                 found.setdefault(group, set()).add(fact)
         return found
 
-    def among(self, places: list[int]) -> list[tuple[int, int]]:
+    def find_pairs(self, places: list[int]) -> list[tuple[int, int]]:
         """Return, as (early, late), all pairs of these landmarks that may be ordered, sorted by the late one."""
         by_group: dict[int, list[int]] = {}
         for late in places:

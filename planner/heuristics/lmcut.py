@@ -67,22 +67,22 @@ class LmCut:
         self.check()
         if not self._ordered:
             self._ordered = True
-            self.take_best_order(state)
+            self.choose_order(state)
         landmarks: list[Landmark] = []
         if inherited is not None:
             known, action = inherited
             landmarks = [landmark for landmark in known if action not in landmark.actions]
         return Evaluation(self, state, landmarks).run(limit), landmarks
 
-    def take_best_order(self, state: State) -> None:
+    def choose_order(self, state: State) -> None:
         """Where preconditions are equally dear, the first counts: take the order with the highest estimate of `state`.
 
         That is the first state that is asked for. Much depends on it, since its landmarks are inherited.
         """
-        orders = self.orders(state)
+        orders = self.try_orders(state)
         self.relaxed.preconditions[:] = max(orders, key=lambda _: Evaluation(self, state, []).run(INFINITY))
 
-    def orders(self, state: State) -> Iterator[list[tuple[int, ...]]]:
+    def try_orders(self, state: State) -> Iterator[list[tuple[int, ...]]]:
         """Put the preconditions into one order after the other, and yield each."""
         relaxed, given = self.relaxed, self.relaxed.preconditions[:]
         relaxed.preconditions[:] = [tuple(sorted(facts)) for facts in given]
@@ -156,7 +156,7 @@ class Evaluation:
             self._reach_again(goal)
         return total
 
-    def reached_beyond(self, most: int) -> list[int]:
+    def bound_operators(self, most: int) -> list[int]:
         """Return what a plan with each operator costs at least, on top of the landmarks that `run` has found.
 
         That is what is left of the cost of the operator and of reaching its preconditions. It is exact up to `most`; at

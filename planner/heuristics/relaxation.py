@@ -48,7 +48,7 @@ class RelaxedTask:
                 found[action].append(operator)
         return found
 
-    def only(self, operators: Iterable[int]) -> RelaxedTask:
+    def restrict_to(self, operators: Iterable[int]) -> RelaxedTask:
         """Return the same with these operators alone, numbered anew in this order."""
         kept = list(operators)
         preconditions = [self.preconditions[operator] for operator in kept]

@@ -31,7 +31,7 @@ class Guide:
         """How many words the landmarks that a state has accepted take."""
         return (len(self.milestones.goal) + BITS - 1) // BITS
 
-    def fresh(self, *, landmarks: bool = True) -> Guide:
+    def copy_afresh(self, *, landmarks: bool = True) -> Guide:
         """Return the same, or without landmarks, for another search, which numbers its relaxed plans from 1 on."""
         other = copy(self)
         other.achievers = self._achievers()
@@ -54,6 +54,6 @@ class Guide:
         room, coding = self.board.exploration, self.board.space.coding
         return relaxed_plan(self.relaxed, room, self.achievers, self.reachable, coding, words(state), 0, plan, 0)
 
-    def planned(self, action: int) -> int:
+    def last_plan_of(self, action: int) -> int:
         """Return the number of the last relaxed plan that `action` was in."""
         return self.achievers.planned[action]

@@ -55,10 +55,10 @@ def write_equation(
         if not number % BATCH:
             yield
         if operator is not None:
-            writer.take(number, operator)
+            writer.write_columns(number, operator)
         if len(writer.columns) > MOST:
             return None
-    return writer.equation()
+    return writer.finish()
 
 
 class _Writer:
@@ -75,24 +75,24 @@ class _Writer:
     def _any(self, variable: int) -> int:
         return self._task.size + variable
 
-    def take(self, number: int, operator: Operator) -> None:
+    def write_columns(self, number: int, operator: Operator) -> None:
         """Take an action."""
         held = {self._task.variable_of[value]: value for value in self._needed(number)}
         if not held:
             return
         added: dict[int, int] = {}
         for variable in {self._task.variable_of[change.after]: None for change in operator.changes}:
-            ways = list(self._ways(operator, variable, held.get(variable)))
+            ways = list(self._find_ways(operator, variable, held.get(variable)))
             if len(ways) == 1:
                 added |= _step_of(ways[0])
             elif ways:
                 mark, self._rows = self._rows, self._rows + 1
                 added[mark] = 1
                 for way in ways:
-                    self._keep(_step_of(way) | {mark: -1})
-        self._keep(added)
+                    self._add_column(_step_of(way) | {mark: -1})
+        self._add_column(added)
 
-    def _ways(self, operator: Operator, variable: int, held: int | None) -> Iterator[tuple[int, ...]]:
+    def _find_ways(self, operator: Operator, variable: int, held: int | None) -> Iterator[tuple[int, ...]]:
         """Yield what may become of a variable: values before and after, or nothing if it may stay as it is."""
         befores = self._values[variable] if held is None else [held]
         staying = {value for value in befores if value not in operator.gone}
@@ -108,12 +108,12 @@ class _Writer:
         if staying:
             yield ()
 
-    def _keep(self, added: dict[int, int]) -> None:
+    def _add_column(self, added: dict[int, int]) -> None:
         column = tuple(sorted((row, amount) for row, amount in added.items() if amount))
         if column:
             self.columns[column] = None
 
-    def equation(self) -> Equation:
+    def finish(self) -> Equation:
         """Return what was collected."""
         task = self._task
         goal = {task.variable_of[value]: value for value in task.goal}
@@ -124,7 +124,7 @@ class _Writer:
         for variable, values in enumerate(self._values):
             if self._any(variable) in used:
                 for value in values:
-                    self._keep({value: -1, self._any(variable): 1})
+                    self._add_column({value: -1, self._any(variable): 1})
         end = tuple((row, amount) for row, amount in right.items() if amount)
         return _renumber([*self.columns], end)
 

@@ -48,7 +48,7 @@ class Structure:
             bool(moved)
             and moved.keys() == {*moved.values()}
             and all((fact in self._goal) == (image in self._goal) for fact, image in moved.items())
-            and all(groups.have(moved) for groups in self._groups)
+            and all(groups.are_kept(moved) for groups in self._groups)
             and self._has_actions(moved)
         )
 
@@ -77,7 +77,7 @@ class Groups:
             for fact in group:
                 self._touching.setdefault(fact, []).append(group)
 
-    def have(self, moved: Moved) -> bool:
+    def are_kept(self, moved: Moved) -> bool:
         """Return whether the permutation `moved` makes one of them of each."""
         touched = {group for fact in moved for group in self._touching.get(fact, ())}
         return all(frozenset([moved.get(fact, fact) for fact in group]) in self._groups for group in touched)
@@ -120,7 +120,7 @@ def find_interchanges(structure: Structure, check: Callable[[], None] = never, s
     """
     objects = Objects(structure)
     found: list[Moved] = []
-    classes, until = objects.alike(), time.thread_time() + seconds
+    classes, until = objects.group_alike(), time.thread_time() + seconds
     for alike in classes:
         chains: list[str] = []
         for each in alike:
@@ -128,7 +128,7 @@ def find_interchanges(structure: Structure, check: Callable[[], None] = never, s
                 check()
                 if time.thread_time() > until:
                     return found
-                moved = objects.swapped(last, each)
+                moved = objects.swap(last, each)
                 if structure.has(moved):
                     found.append(moved)
                     chains[place] = each
@@ -152,7 +152,7 @@ class Objects:
             for each in {*self._literals[fact][2]}:
                 self._about.setdefault(each, []).append(fact)
 
-    def alike(self) -> list[list[str]]:
+    def group_alike(self) -> list[list[str]]:
         """Return the objects that as many facts of each kind are about, two or more at a time."""
         classes: dict[Any, list[str]] = {}
         for name, facts in self._about.items():
@@ -164,7 +164,7 @@ class Objects:
         places = tuple([each == name for each in arguments])
         return positive, predicate, places, fact in self._goal, self._structure.degree(fact)
 
-    def swapped(self, one: str, other: str) -> Moved:
+    def swap(self, one: str, other: str) -> Moved:
         """Return where facts go when these two objects change names; nowhere, if there is no such fact."""
         names, moved = {one: other, other: one}, {}
         for fact in {*self._about[one], *self._about[other]}:

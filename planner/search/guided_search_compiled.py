@@ -136,7 +136,7 @@ class CompiledLazy:
 
     def _allocate(self, seed: int) -> None:
         """Allocate the arrays of a search, with the initial state as state 0."""
-        self._guide = self._given.fresh(landmarks=not seed & 1)
+        self._guide = self._given.copy_afresh(landmarks=not seed & 1)
         number = self._number = zeros(slot.HOW_MANY)
         number[slot.STATES] = 1
         number[slot.SEED] = number[slot.RANDOM] = seed
@@ -187,7 +187,7 @@ class CompiledWidth:
     """Best-first width search by `guide`; the kernel is `planner.search.best_first_width_kernel`."""
 
     def __init__(self, guide: Guide, *, work: int = task_compiled.WORK, room: int = 1024, seen: int = SEEN) -> None:
-        self._guide, self._work = guide.fresh(), work
+        self._guide, self._work = guide.copy_afresh(), work
         number = self._number = zeros(slot.HOW_MANY)
         number[slot.STATES] = 1
         self._states = States(self._guide, room + 2)
@@ -265,7 +265,7 @@ class CompiledMcts:
     """
 
     def __init__(self, guide: Guide, run: Run, *, work: int = task_compiled.WORK, room: int = 1024) -> None:
-        self._guide, self._run, self._work = guide.fresh(), run, work
+        self._guide, self._run, self._work = guide.copy_afresh(), run, work
         board, length = guide.board, room + 3
         number = self._number = zeros(slot.HOW_MANY)
         number[slot.RANDOM] = run.seed & LOW_BITS

@@ -96,14 +96,14 @@ def translate_task(task: Task, check: Callable[[], None]) -> Assignments:
     operators: list[Operator | None] = []
     for batch in batches(task.actions, BATCH):
         check()
-        operators += map(translate.operator, batch)
+        operators += map(translate.translate_action, batch)
     return Assignments(
         variables,
         variable_of,
         facts,
         value_of,
         tuple([initial.get(number, values[-1]) for number, values in enumerate(variables)]),
-        translate.values(task.goal),
+        translate.values_of(task.goal),
         operators,
         [bits([value_of[fact] for fact in group]) for group in task.mutexes if not task.derived.intersection(group)],
     )
@@ -116,13 +116,13 @@ class _Translator:
         self._derived = task.derived
         self._variables, self._variable_of, self._value_of = variables, variable_of, value_of
 
-    def values(self, facts: Iterable[int]) -> Values:
+    def values_of(self, facts: Iterable[int]) -> Values:
         """Return the values of the `facts` that are not derived."""
         return tuple([self._value_of[fact] for fact in facts if fact not in self._derived])
 
-    def operator(self, action: GroundAction) -> Operator | None:
+    def translate_action(self, action: GroundAction) -> Operator | None:
         """Return the operator of an action; None where it needs two values of a variable."""
-        needed = self._held(self.values(action.precondition))
+        needed = self._by_variable(self.values_of(action.precondition))
         if needed is None:
             return None
         parts = _Parts(self._variables, self._variable_of, needed)
@@ -135,17 +135,19 @@ class _Translator:
                 deletes.update(effect.deletes)
             else:
                 depending.append(effect)
-        parts.may_add = {self._variable_of[value] for effect in depending for value in self.values(effect.adds)}
-        parts.always(self.values(sorted(adds)), self.values(sorted(deletes - adds)))
+        parts.may_add = {self._variable_of[value] for effect in depending for value in self.values_of(effect.adds)}
+        parts.take_sure_effects(self.values_of(sorted(adds)), self.values_of(sorted(deletes - adds)))
         for effect in depending:
-            condition = self.values(effect.condition)
+            condition = self.values_of(effect.condition)
             exact = self._derived.isdisjoint(set(effect.condition) - sure)
-            held = self._held((*needed.values(), *condition))
+            held = self._by_variable((*needed.values(), *condition))
             if held is not None:
-                parts.sometimes(held, self.values(effect.adds), self.values(effect.deletes), exact=exact)
-        return parts.operator()
+                parts.take_dependent_effect(
+                    held, self.values_of(effect.adds), self.values_of(effect.deletes), exact=exact
+                )
+        return parts.finish()
 
-    def _held(self, values: Iterable[int]) -> dict[int, int] | None:
+    def _by_variable(self, values: Iterable[int]) -> dict[int, int] | None:
         """Return `values` by variable; None where two are of the same one."""
         held: dict[int, int] = {}
         for value in values:
@@ -167,7 +169,7 @@ class _Parts:
         self._changes: list[Change] = []
         self._gone: set[int] = set()
 
-    def always(self, adds: Values, deletes: Values) -> None:
+    def take_sure_effects(self, adds: Values, deletes: Values) -> None:
         """Take the effects that happen whatever else holds."""
         for value in adds:
             self._assign(self._variable_of[value], value)
@@ -184,7 +186,7 @@ class _Parts:
                 for value in values:
                     self._delete(value, self._needed, exact=True)
 
-    def sometimes(self, held: dict[int, int], adds: Values, deletes: Values, *, exact: bool) -> None:
+    def take_dependent_effect(self, held: dict[int, int], adds: Values, deletes: Values, *, exact: bool) -> None:
         """Take an effect that happens where `held` holds, and only there if that is `exact`."""
         condition = tuple([value for variable, value in held.items() if self._needed.get(variable) != value])
         for value in adds:
@@ -217,7 +219,7 @@ class _Parts:
         if exact and set(condition) <= {value}:
             self._gone.add(value)
 
-    def operator(self) -> Operator:
+    def finish(self) -> Operator:
         """Return what was collected."""
         changed = {self._variable_of[change.after] for change in self._changes}
         kept = [value for variable, value in self._needed.items() if variable not in changed]

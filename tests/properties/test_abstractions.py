@@ -15,10 +15,9 @@ from search_twins import closed, finished, is_goal, perfect, random_task, reacha
 
 import planner
 from planner.heuristics import REGISTRY
-from planner.heuristics.abstractions import abstractions_compiled as compiled_moves
 from planner.heuristics.abstractions import cost_partitioning_compiled
+from planner.heuristics.abstractions import projections_compiled as compiled_moves
 from planner.heuristics.abstractions.abstract_states_kernel import IN_ORDER, INDEPENDENT, STOLEN
-from planner.heuristics.abstractions.abstractions_compiled import Projections, pack_moves
 from planner.heuristics.abstractions.cost_partitioning import measure_stolen, order_abstractions, share_costs
 from planner.heuristics.abstractions.cost_partitioning_compiled import Partitions, make_shares
 from planner.heuristics.abstractions.cost_partitioning_kernel import estimate_scp
@@ -31,6 +30,7 @@ from planner.heuristics.abstractions.projections import (
     make_exclusion,
     project,
 )
+from planner.heuristics.abstractions.projections_compiled import Projections, pack_moves
 from planner.jit import library
 from planner.jit.arrays import empty_index, index, words, zeros
 from planner.jit.common_kernel import INFINITE, NOTHING
@@ -110,7 +110,7 @@ def test_kernels_make_the_same_abstractions(seed, anywhere):
         assert found.add(pattern)
         spaces, begin = found.spaces, found.first_rank[number]
         first, last = spaces.state_start[number : number + 2]
-        ranks = found.rank[begin : begin + made.product(pattern)]
+        ranks = found.rank[begin : begin + made.count_states(pattern)]
         assert [DEAD if rank == NOTHING else rank for rank in ranks] == twin.ranks
         assert [bool(goal) for goal in spaces.goal[first:last]] == twin.goals
         groups, end = spaces.group_start[number : number + 2]
@@ -135,7 +135,7 @@ def test_where_there_are_too_many_pairs_they_are_not_looked_at():
     for pattern in generate_interesting(made, 2):
         assert found.add(pattern)
         begin = found.first_rank[found.number[pattern]]
-        ranks = found.rank[begin : begin + made.product(pattern)]
+        ranks = found.rank[begin : begin + made.count_states(pattern)]
         twin = project(made, pattern, lambda *_: False)
         assert [DEAD if rank == NOTHING else rank for rank in ranks] == twin.ranks
 
@@ -162,7 +162,7 @@ def test_kernels_share_costs_as_their_twins_do(seed):
             at = PLAIN["share_costs"](mode, 50, at, found.spaces, room, index(order), base, table, taken)
 
     run(INDEPENDENT)
-    assert distances() == [twins[number].distances(costs) for number in order]
+    assert distances() == [twins[number].compute_distances(costs) for number in order]
     run(STOLEN)
     by_twin = measure_stolen(twins, costs)
     assert list(taken) == [by_twin[number] for number in order]
@@ -270,7 +270,7 @@ def test_grown_patterns_are_interesting_and_small_enough(seed):
     every = set(generate_interesting(made, len(made.sizes)))
     for pattern in islice(generate_random(made, (4, 40)), 20):
         assert pattern in every
-        assert made.product(pattern) <= 40
+        assert made.count_states(pattern) <= 40
 
 
 def test_what_estimates_much_and_takes_little_comes_first():

@@ -15,7 +15,6 @@ from search_twins import is_goal, random_task, reachable
 from planner.heuristics.abstractions import cartesian
 from planner.heuristics.abstractions import refinement_kernel as kernel
 from planner.heuristics.abstractions.abstract_states_kernel import ABSTRACTIONS, GROUPS, STATES
-from planner.heuristics.abstractions.abstractions_compiled import pack_moves
 from planner.heuristics.abstractions.cartesian import (
     Aim,
     Cartesian,
@@ -27,6 +26,7 @@ from planner.heuristics.abstractions.cartesian import (
 )
 from planner.heuristics.abstractions.cost_partitioning_kernel import Lookup, locate
 from planner.heuristics.abstractions.projections import DEAD, find_moves
+from planner.heuristics.abstractions.projections_compiled import pack_moves
 from planner.jit import library
 from planner.jit.arrays import index, words
 from planner.jit.common_kernel import DONE, INFINITE
@@ -147,7 +147,7 @@ def test_kernels_make_the_abstraction_of_their_boxes(seed, work, anywhere):
             for edge in range(*spaces.edge_start[state : state + 2])
         ]
         assert sorted(edges) == sorted((each.source, each.target, twin.groups[each.group][0]) for each in twin.edges)
-        distances = twin.distances(prices(task))
+        distances = twin.compute_distances(prices(task))
         kept = [room.distance[state] for state, rank in enumerate(twin.ranks) if rank != DEAD]
         assert [cost for cost in kept if cost < INFINITE] == distances
         packed, at = choose_packing(task), index([0, 0])
@@ -175,7 +175,7 @@ def test_what_is_done_costs_what_a_plan_does(seed):
         assert cost == best if sure else cost <= best
         twin = refine(made, aim, prices(task), 10**9)
         number = make_space(made, twin).ranks[number_of(twin, made.initial)]
-        cost = INFINITY if number == DEAD else make_space(made, twin).distances(prices(task))[number] >> 20
+        cost = INFINITY if number == DEAD else make_space(made, twin).compute_distances(prices(task))[number] >> 20
         assert cost == best if sure else cost <= best
 
 

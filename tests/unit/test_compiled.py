@@ -179,7 +179,7 @@ def test_a_relaxed_plan_is_a_plan_of_the_relaxation(seed):
         value = search.estimate(packed.pack(closed(task, state)), number)
         assert (value == INFINITE) == (twin(bits(state)) == INFINITY)
         if value < INFINITE:
-            actions = [action for action in range(len(task.actions)) if search.planned(action) == number]
+            actions = [action for action in range(len(task.actions)) if search.last_plan_of(action) == number]
             assert value == sum(task.actions[action].cost + 1 for action in actions)
             assert relaxed.goal in relaxed_closure(relaxed, closed(task, state), actions)
 

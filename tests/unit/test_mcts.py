@@ -45,7 +45,7 @@ class KernelEyes(Space):
     def advise(self, state: State) -> tuple[int, set[int]]:
         self.plans += 1
         value = self.guide.estimate(self.packed(state), self.plans)
-        actions = {action for action in range(len(self.costs)) if self.guide.planned(action) == self.plans}
+        actions = {action for action in range(len(self.costs)) if self.guide.last_plan_of(action) == self.plans}
         return INFINITY if value == INFINITE else value, actions
 
 

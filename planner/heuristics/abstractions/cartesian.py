@@ -19,8 +19,8 @@ from typing import Final
 from planner.heuristics.abstractions import abstract_states_kernel as space
 from planner.heuristics.abstractions import projections_kernel as kernel
 from planner.heuristics.abstractions import refinement_kernel as refinement
-from planner.heuristics.abstractions.abstractions_compiled import FEW, gather_nothing, lengthen_spaces
 from planner.heuristics.abstractions.projections import Condition, Moves
+from planner.heuristics.abstractions.projections_compiled import FEW, gather_nothing, lengthen_spaces
 from planner.heuristics.abstractions.refinement_kernel import Form, Refinement
 from planner.jit.arrays import empty_index, index, lengthen, words, zeros
 from planner.jit.common_kernel import DONE, FULL, NOTHING, PAUSED
@@ -116,19 +116,19 @@ class Cartesian:
     def make(self, work: int) -> Pauses:
         """Make abstractions, for about so many steps; yields often."""
         wanted = []
-        for aim in generate_aims(self._moves, self._before):
+        for aim in generate_aims(self._moves, self._find_reached_before):
             wanted.append(aim)
             yield
         made, spent = make_refinement(self.form), 0
         for number, aim in enumerate(wanted):
             rest, left = len(wanted) - number, MOST_EDGES - self.gathered.counts[space.EDGES]
             edges = min(left, LARGEST, 2 * left // rest)
-            yield from self._refined(made, aim, (work - spent) // rest, edges)
+            yield from self._refine(made, aim, (work - spent) // rest, edges)
             spent += made.counts[refinement.STEPS]
             if made.counts[refinement.CUT] == len(self._moves.sizes) and made.counts[refinement.STATES] > 1:
                 self._settle(made)
 
-    def _refined(self, made: Refinement, aim: Aim, work: int, edges: int) -> Pauses:
+    def _refine(self, made: Refinement, aim: Aim, work: int, edges: int) -> Pauses:
         """Refine an abstraction anew, for about so many steps or transitions."""
         box = pack_box(aim.box, self.form)
         made.counts[refinement.STATES] = made.counts[refinement.STEPS] = made.counts[refinement.EDGES] = 0
@@ -157,7 +157,7 @@ class Cartesian:
         trees.piece.extend(made.piece[: made.counts[refinement.PIECES]])
         self._entries["append_tree"](trees, root, pieces)
 
-    def _before(self, value: Condition) -> tuple[Box, list[Condition]]:
+    def _find_reached_before(self, value: Condition) -> tuple[Box, list[Condition]]:
         """Return what is reached before this value is, and what all need that may lead to it first."""
         moves, box, common = self._moves, index([0]) * self.form.word[-1], zeros(sum(self._moves.sizes))
         many = self._entries["reach_without"](self._arrays, self.form, *value, box, common)

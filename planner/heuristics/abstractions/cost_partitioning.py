@@ -44,12 +44,12 @@ class Estimate:
 
     def __call__(self, state: State) -> int:
         """Return the best that an order adds up to."""
-        states = self.located(state)
+        states = self.locate(state)
         if states is None:
             return INFINITY
         return max([sum_distances(states, order, tables) for order, tables in self.orders], default=0)
 
-    def located(self, state: State) -> list[int] | None:
+    def locate(self, state: State) -> list[int] | None:
         """Return the abstract states of `state` by their numbers; None if one of them is dead."""
         values = [0] * self._variables
         for fact in facts_of(state):
@@ -89,8 +89,8 @@ def diversify(
     estimate: Estimate, spaces: Sequence[AbstractSpace], costs: Sequence[int], states: Iterator[State], check: Check
 ) -> None:
     """Find orders that are good for some of the `states`, and add them to `estimate`."""
-    samples = [located for state in states if (located := estimate.located(state)) is not None]
-    alone, taken = [space.distances(costs) for space in spaces], measure_stolen(spaces, costs)
+    samples = [located for state in states if (located := estimate.locate(state)) is not None]
+    alone, taken = [space.compute_distances(costs) for space in spaces], measure_stolen(spaces, costs)
     best = [-1] * len(samples)
     for sample in samples:
         check()
@@ -108,7 +108,7 @@ def _select_patterns(made: Moves) -> Iterator[Pattern]:
 
     work = 0
     for pattern in generate_interesting(made, LARGEST):
-        work += made.product(pattern) * (1 + sum([len(made.affecting[variable]) for variable in pattern]))
+        work += made.count_states(pattern) * (1 + sum([len(made.affecting[variable]) for variable in pattern]))
         if work > MOST_WORK:
             return
         yield pattern
@@ -147,8 +147,8 @@ def share_costs(spaces: Sequence[AbstractSpace], order: Sequence[int], costs: Se
     """Return the distances in each of the `spaces`, by place in the `order`."""
     left, tables = list(costs), []
     for number in order:
-        distances = spaces[number].distances(left)
-        for action, need in spaces[number].needs(distances).items():
+        distances = spaces[number].compute_distances(left)
+        for action, need in spaces[number].compute_needs(distances).items():
             left[action] -= need
         tables.append(distances)
     return tables
@@ -156,7 +156,7 @@ def share_costs(spaces: Sequence[AbstractSpace], order: Sequence[int], costs: Se
 
 def measure_stolen(spaces: Sequence[AbstractSpace], costs: Sequence[int]) -> list[int]:
     """Return what each of the `spaces`, if it has all that it needs, takes of what others need."""
-    needs = [space.needs(space.distances(costs)) for space in spaces]
+    needs = [space.compute_needs(space.compute_distances(costs)) for space in spaces]
     wanted = [0] * len(costs)
     for need in needs:
         for action, much in need.items():

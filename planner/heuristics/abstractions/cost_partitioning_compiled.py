@@ -15,7 +15,6 @@ from typing import Final
 
 from planner.heuristics.abstractions import abstract_states_kernel as kernel
 from planner.heuristics.abstractions.abstract_states_kernel import NO_NEED, Shares
-from planner.heuristics.abstractions.abstractions_compiled import Gathered, Projections, pack_moves
 from planner.heuristics.abstractions.cartesian import Cartesian
 from planner.heuristics.abstractions.cost_partitioning import order_abstractions
 from planner.heuristics.abstractions.cost_partitioning_kernel import Samples, Tables
@@ -27,6 +26,7 @@ from planner.heuristics.abstractions.projections import (
     generate_random,
     links_of,
 )
+from planner.heuristics.abstractions.projections_compiled import Gathered, Projections, pack_moves
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, words, zeros
 from planner.lightweight import dataclass
@@ -53,7 +53,7 @@ class Sharing:
         self._stolen = zeros(len(self.every))
         self.lookup = projections.lookup(projections.patterns)
 
-    def compare(self, useful: Sequence[int]) -> Pauses:
+    def compare_abstractions(self, useful: Sequence[int]) -> Pauses:
         """Leave others out; find out what each of these is worth by itself, and what it takes of what others need."""
         self.useful = useful
         self._shares.cost[:] = words(self._board.costs)
@@ -62,19 +62,19 @@ class Sharing:
         for mode in (kernel.INDEPENDENT, kernel.STOLEN):
             yield from self._run(mode, useful, base, self._alone)
 
-    def best_order(self, samples: Samples, sample: int) -> list[int]:
+    def find_order(self, samples: Samples, sample: int) -> list[int]:
         """Return an order that should be good for a sample."""
-        values = self.values(samples, sample)
+        values = self.estimate_sample(samples, sample)
         places = order_abstractions([values[number] for number in self.useful], self._stolen)
         return [self.useful[place] for place in places]
 
-    def values(self, samples: Samples, sample: int) -> list[int]:
+    def estimate_sample(self, samples: Samples, sample: int) -> list[int]:
         """Return what each abstraction by itself estimates of a sample."""
         parts = len(self.every)
         states = samples.at[sample * parts : (sample + 1) * parts]
         return [self._alone[first + state] for first, state in zip(self._first, states, strict=False)]
 
-    def share(self, order: list[int]) -> Generator[None, None, Tables]:
+    def share_in(self, order: list[int]) -> Generator[None, None, Tables]:
         """Share costs in this order; return the distances, until something else is shared."""
         base = words(accumulate([self._sizes[number] for number in order], initial=0))
         self._shares.cost[:] = words(self._board.costs)
@@ -139,7 +139,7 @@ def sample_walks(board: Board, sharing: Sharing, most: int) -> Generator[None, N
     if not samples.counts[0]:
         return samples
     average = max(1, sum(board.costs) // max(1, board.actions))
-    far = max(sharing.values(samples, 0), default=0)
+    far = max(sharing.estimate_sample(samples, 0), default=0)
     length = max(2, min(LONGEST, 2 * far // average))
     walk, number = board.entries["walk_randomly"], zeros(slot.HOW_MANY)
     while not walk(WORK, length, number, board.space, sharing.lookup, samples, board.found, board.stack):
@@ -225,7 +225,7 @@ class Partitions:
         yield from self._collect(work // 2)
         samples = make_samples(self._board, self._sharing, states)
         for order in self.orders:
-            self._board.entries["judge_order"](self._shown([order]), samples)
+            self._board.entries["judge_order"](self._index_orders([order]), samples)
         yield from self._find(samples, work // 2)
         return len(self.orders) > before
 
@@ -257,7 +257,7 @@ class Partitions:
                 ):
                     break
         self._sharing = Sharing(board, found)
-        yield from self._sharing.compare(self._sharing.every)
+        yield from self._sharing.compare_abstractions(self._sharing.every)
 
     def _find(self, samples: Samples, work: int) -> Pauses:
         """Try orders for one sample after the other, for about so many steps; from half time on, of what is of use."""
@@ -268,10 +268,12 @@ class Partitions:
                 break
             if every and sample >= FEWEST and spent > work // 2:
                 every, spent = False, work // 2
-                yield from sharing.compare(sorted([sharing.projections.number[pattern] for pattern in self._useful]))
+                yield from sharing.compare_abstractions(
+                    sorted([sharing.projections.number[pattern] for pattern in self._useful])
+                )
             change = sample >= FEWEST and sample % 2
-            order = self._changed(samples, sample) if change else sharing.best_order(samples, sample)
-            made = yield from sharing.share(order)
+            order = self._vary_order(samples, sample) if change else sharing.find_order(samples, sample)
+            made = yield from sharing.share_in(order)
             spent += sum([sharing.works[number] for number in order])
             self._judge(made, samples, every=every)
 
@@ -279,21 +281,21 @@ class Partitions:
         """Keep an order that is better for any sample; if `every` abstraction takes part, note what is of use."""
         better = self._board.entries["judge_order"](made, samples)
         if better or every:
-            kept = self._kept(made)
+            kept = self._compress(made)
             self._useful.update(kept.patterns)
             if better:
                 self.orders.append(kept)
 
-    def _changed(self, samples: Samples, sample: int) -> list[int]:
+    def _vary_order(self, samples: Samples, sample: int) -> list[int]:
         """Return an order that was kept, with one more of the abstractions at its front."""
         number, order = self._sharing.projections.number, self._draw.choice(self.orders)
         before = [number[pattern] for pattern in order.patterns]
-        values = self._sharing.values(samples, sample)
+        values = self._sharing.estimate_sample(samples, sample)
         first = [number for number in self._sharing.useful if values[number]]
         rest = [number for number in self._sharing.useful if number not in before]
         return [*dict.fromkeys([self._draw.choice(first), *before, *rest])] if first else [*before, *rest]
 
-    def _kept(self, made: Tables) -> Order:
+    def _compress(self, made: Tables) -> Order:
         """Return what an order is worth keeping of: distances that are not all 0."""
         kept = Order([], [], index([]))
         for number, (begin, end) in zip(made.part, pairwise(made.base), strict=True):
@@ -318,14 +320,14 @@ class Partitions:
             return Tables(self._sharing.lookup, index([0]), index([]), words([]), index([]), self._room())
         used = sorted({pattern for order in self.orders for pattern in order.patterns})
         place = {pattern: place for place, pattern in enumerate(used)}
-        made = self._joined(self.orders, place)
+        made = self._join_orders(self.orders, place)
         return made._replace(lookup=self._sharing.projections.lookup(used))
 
-    def _shown(self, orders: Iterable[Order]) -> Tables:
+    def _index_orders(self, orders: Iterable[Order]) -> Tables:
         """Return `orders` over all projections."""
-        return self._joined(orders, self._sharing.projections.number)
+        return self._join_orders(orders, self._sharing.projections.number)
 
-    def _joined(self, orders: Iterable[Order], number: dict[Pattern, int]) -> Tables:
+    def _join_orders(self, orders: Iterable[Order], number: dict[Pattern, int]) -> Tables:
         starts, parts, bases, values = index([0]), index([]), words([]), index([])
         for order in orders:
             parts.extend(index(number[pattern] for pattern in order.patterns))

@@ -58,7 +58,7 @@ class AbstractSpace:
     groups: list[tuple[int, ...]]
     loops: list[bool]
 
-    def distances(self, costs: Sequence[int]) -> list[int]:
+    def compute_distances(self, costs: Sequence[int]) -> list[int]:
         """Return what the way from each state to the nearest goal costs."""
         prices = [min([costs[action] for action in group]) for group in self.groups]
         ways: list[list[Edge]] = [[] for _ in self.goals]
@@ -75,7 +75,7 @@ class AbstractSpace:
                     heappush(heap, (far, edge.source))
         return distances
 
-    def needs(self, distances: Sequence[int]) -> dict[int, int]:
+    def compute_needs(self, distances: Sequence[int]) -> dict[int, int]:
         """Return what `distances` need of the costs of actions; of all that are not in it, nothing."""
         takes: list[int | None] = [0 if loop else None for loop in self.loops]
         for edge in self.edges:
@@ -118,7 +118,7 @@ class Moves:
     initial: list[int]
     goal: dict[int, int]
 
-    def product(self, pattern: Iterable[int]) -> int:
+    def count_states(self, pattern: Iterable[int]) -> int:
         """Return how many values the variables of `pattern` have together."""
         states = 1
         for variable in pattern:
@@ -389,7 +389,7 @@ def generate_random(moves: Moves, sizes: Sequence[int], links: Links | None = No
     for goal, most in zip(cycle(sorted(moves.goal)), _cycle_sizes(sizes, len(moves.goal)), strict=False):
         pattern: Pattern = (goal,)
         while True:
-            room = most // moves.product(pattern)
+            room = most // moves.count_states(pattern)
             near = [
                 each for each in _find_extensions(moves, pattern, needed_by, changed_with) if moves.sizes[each] <= room
             ]

@@ -163,7 +163,7 @@ class Projections:
         rules = 1
         for variable in pattern:
             rules *= (moves.sizes[variable] + 1) ** 2
-        if moves.product(pattern) > MOST_INDICES or rules >= MOST_KEY:
+        if moves.count_states(pattern) > MOST_INDICES or rules >= MOST_KEY:
             return False
         arrays = kernel.Pattern(
             index(pattern),
@@ -204,7 +204,7 @@ class Projections:
             starts.append(len(places))
             first.append(len(ranks))
             begin = self.first_rank[self.number[pattern]]
-            ranks += self.rank[begin : begin + self._moves.product(pattern)]
+            ranks += self.rank[begin : begin + self._moves.count_states(pattern)]
         return Lookup(
             index(starts),
             index(coding.word[variable] for variable, _ in places),
