@@ -24,9 +24,9 @@ def resolve(problem: HtnProblem) -> HtnProblem:
     """Return `problem` with its texts read and its names looked up; raises `InputError` for a mistake."""
     if problem.is_sealed:
         return problem
-    from htn.language.declare.resolve_htn import resolved
+    from htn.language.declare.resolve_htn import resolve_htn
 
-    return resolved(problem)
+    return resolve_htn(problem)
 
 
 def solve(problem: HtnProblem, options: SolveOptions) -> Result:
@@ -73,9 +73,9 @@ def write_plan(plan: Plan) -> str:
 
 def draw_plan(plan: Plan) -> str:
     """Return the decomposition of `plan`, drawn as a tree."""
-    from htn.language.plan_drawing import drawn
+    from htn.language.plan_drawing import draw_tree
 
-    return drawn(plan)
+    return draw_tree(plan)
 
 
 def validate(problem: HtnProblem, plan: Plan, limits: Limits | None = None) -> Verdict:
@@ -105,12 +105,12 @@ def to_unified_planning(
     """Return the problem as one of unified-planning; see `htn.unified_planning`."""
     from htn import unified_planning
 
-    convert: Any = unified_planning.grounded if is_ground else unified_planning.to_unified_planning
+    convert: Any = unified_planning.to_ground_unified_planning if is_ground else unified_planning.to_unified_planning
     return convert(resolve(problem), environment, limits)
 
 
 def for_another_process(problem: HtnProblem, limits: Limits) -> HtnProblem:
     """Return the problem without Python values; raises `LimitReached`."""
-    from htn.unified_planning.htn_outgoing import sent
+    from htn.unified_planning.htn_outgoing import prepare_for_process
 
-    return sent(problem, limits)
+    return prepare_for_process(problem, limits)

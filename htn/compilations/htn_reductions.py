@@ -59,10 +59,7 @@ def compile_wishes(problem: HtnProblem) -> Compilation:
             methods[action.name] = Method(action.name, Atom(name), network=Network((Subtask(Atom(action.name)),)))
     actions = {each.name: _unit_cost(each, classical.metric) for each in classical.domain.actions.values()} | special
     classical = replace(
-        classical,
-        domain=replace(classical.domain, actions=actions),
-        goal=Goal(classical.goal.hard),
-        metric=Metric.COST,
+        classical, domain=replace(classical.domain, actions=actions), goal=Goal(classical.goal.hard), metric=Metric.COST
     )
     domain = HtnDomain(
         classical.domain, {**plain.domain.tasks, **tasks}, {**plain.domain.methods, **methods}, plain.domain.inferred

@@ -1,10 +1,10 @@
-"""Methods that follow from declared actions: every domain of plain actions is a hierarchical one, too.
+"""Derived methods: every classical domain is a hierarchical one, too.
 
 For each predicate that some action provides there is a task `achieve-P(…)`, done when P holds:
 
-    P-holds             nothing is to do where P holds already
+    P-holds             no subtasks, where P holds already
     P-by-A              achieve what the action A requires, one thing after the other; then do A, which provides P
-    P-another-way       do any action, then achieve P: the last resort
+    P-another-way       do any action, then achieve P (the last resort)
 
 The last resort makes this complete: any plan that reaches P is some actions and then P-holds. A problem's goal is a
 task of its own, as two goals may only be reachable interleaved; its methods achieve one fact of the goal after
@@ -31,10 +31,10 @@ GOAL: Final = "achieve-goal"
 
 def derived_methods(domain: DomainModel) -> HtnDomain:
     """Return `domain` with the tasks and methods that follow from its actions."""
-    return mixed(HtnDomain(domain))
+    return add_derived_methods(HtnDomain(domain))
 
 
-def mixed(domain: HtnDomain) -> HtnDomain:
+def add_derived_methods(domain: HtnDomain) -> HtnDomain:
     """Return `domain` with the derived tasks and methods after its own.
 
     A derived task that has the name and the types of one that is there already is that one: its own methods come first.
@@ -44,7 +44,7 @@ def mixed(domain: HtnDomain) -> HtnDomain:
 
 
 def as_htn(problem: Problem, domain: HtnDomain | None = None) -> HtnProblem:
-    """Return `problem` as the task to achieve its goal, whose cheapest plans cost what the cheapest plans do.
+    """Return `problem` as the task to achieve its goal; the cheapest plans of both cost the same.
 
     `domain` has methods written by hand, which come before the derived ones; its classical domain is the problem's.
     """
@@ -56,7 +56,7 @@ def as_htn(problem: Problem, domain: HtnDomain | None = None) -> HtnProblem:
 
 @dataclass(frozen=True, slots=True)
 class _Provider:
-    """An effect that adds `fact` where `condition` holds before the action; `always` if the action requires no less."""
+    """An effect that adds `fact` where `condition` holds before the action; `always` if the action requires it."""
 
     action: Action
     fact: Atom
@@ -68,13 +68,13 @@ class _Provider:
 class _Deriver:
     def __init__(self, domain: HtnDomain) -> None:
         self._domain = domain
-        self._classical = _opened(domain.classical)
+        self._classical = _with_created_parameters(domain.classical)
         self._tasks = dict(domain.tasks)
         self._methods = dict(domain.methods)
         names = (*domain.tasks, *domain.methods, *domain.classical.actions, *domain.classical.predicates)
         self._taken = {name.casefold() for name in names}
         self._changing = changing_predicates(domain.classical)
-        self._providers = _providers(self._classical)
+        self._providers = _find_providers(self._classical)
         self._achieve: dict[str, str] = {}
         for name in self._providers:
             self._achieve[name] = self._add_task(f"achieve-{name}", domain.classical.predicates[name].parameters)
@@ -83,7 +83,7 @@ class _Deriver:
             self._add_achieving(name)
         for action in self._classical.actions.values():
             self._add_method(
-                f"do-{action.name}", Atom(self._anything), action.parameters, network=sequence(_head(action))
+                f"do-{action.name}", Atom(self._anything), action.parameters, network=sequence(_atom_of(action))
             )
 
     def result(self) -> HtnDomain:
@@ -126,9 +126,9 @@ class _Deriver:
         self._add_method(f"{predicate}-another-way", head, task.parameters, network=another)
 
     def _add_providing(self, task: str, provider: _Provider) -> None:
-        """Add the method that achieves what the provider needs, and then does it."""
-        args, more, same = self._distinct(provider)
-        steps = [*self._achieving(provider.condition), _head(provider.action)]
+        """Add the method that achieves the condition of `provider`, and then applies its action."""
+        args, more, same = self._separate_arguments(provider)
+        steps = [*self._achieve_tasks(provider.condition), _atom_of(provider.action)]
         if not provider.always:
             steps.append(Atom(task, args))
         self._add_method(
@@ -139,8 +139,8 @@ class _Deriver:
             sequence(*steps, constraints=same),
         )
 
-    def _distinct(self, provider: _Provider) -> tuple[tuple[str, ...], tuple[Variable, ...], Formula]:
-        """Return the arguments of the provided fact, the variables that stand for repeated ones, and what says so."""
+    def _separate_arguments(self, provider: _Provider) -> tuple[tuple[str, ...], tuple[Variable, ...], Formula]:
+        """Return the arguments of the provided fact without repetitions, the new variables, and their equalities."""
         args: list[str] = []
         more: list[Variable] = []
         taken = {each.name for each in provider.parameters}
@@ -156,8 +156,8 @@ class _Deriver:
         same = [Equals(each.name, provider.fact.args[args.index(each.name)]) for each in more]
         return tuple(args), tuple(more), conjunction(same) if same else TRUE
 
-    def _achieving(self, condition: Formula) -> list[Atom]:
-        """Return the tasks to achieve the facts that `condition` asks for, each once."""
+    def _achieve_tasks(self, condition: Formula) -> list[Atom]:
+        """Return the tasks to achieve the facts in `condition`, each once."""
         facts = [part for part in conjuncts(condition) if isinstance(part, Atom) and part.predicate in self._achieve]
         return [Atom(self._achieve[fact.predicate], fact.args) for fact in dict.fromkeys(facts)]
 
@@ -166,7 +166,7 @@ class _Deriver:
 
     def add_goal(self, problem: Problem) -> Atom:
         """Add the task to reach the problem's goal, and return it with the objects of the goal as its arguments."""
-        goal = _unrolled(problem)
+        goal = _expand_goal(problem)
         chosen = list(_objects_in(goal, problem))
         used = {variable.name for part in walk(goal) for variable in getattr(part, "variables", ())}
         names = (name for number in count(1) if (name := f"?goal{number}") not in used)
@@ -177,7 +177,7 @@ class _Deriver:
         head = Atom(name, tuple(lifted.values()))
         goal = substitute(goal, lifted)
         self._add_method(f"{name}-holds", head, parameters, goal)
-        facts = self._achieving(goal)
+        facts = self._achieve_tasks(goal)
         if facts:
             self._add_method(f"{name}-in-order", head, parameters, network=sequence(*facts, head))
         another = sequence(Atom(self._anything), head)
@@ -185,8 +185,8 @@ class _Deriver:
         return Atom(name, tuple(lifted))
 
 
-def _unrolled(problem: Problem) -> Formula:
-    """Return the goal with a fact for each object where it wants one for all objects."""
+def _expand_goal(problem: Problem) -> Formula:
+    """Return the goal with universally quantified atoms expanded to one atom for each object."""
     hierarchy = TypeHierarchy(problem.domain.types)
     members = hierarchy.objects_by_type(problem.all_objects)
     parts: list[Formula] = []
@@ -203,32 +203,28 @@ def _unrolled(problem: Problem) -> Formula:
     return conjunction(parts)
 
 
-def _either(types: tuple[str, ...], members: Mapping[str, list[str]]) -> list[str]:
-    return list(dict.fromkeys(name for each in types for name in members[each]))
-
-
 def changing_predicates(domain: DomainModel) -> set[str]:
-    """Return the predicates whose facts may begin or cease to hold: written, derived, or stale with others."""
+    """Return the predicates whose facts may change: written, derived, or stale with others."""
     found = {atom.predicate for action in domain.actions.values() for atom in written_atoms(action)}
     found |= {predicate.name for predicate in domain.predicates.values() if predicate.stale_with}
     return found | domain.derived
 
 
-def _providers(domain: DomainModel) -> dict[str, list[_Provider]]:
-    """Return what provides facts of each predicate, in the order in which the predicates are declared."""
+def _find_providers(domain: DomainModel) -> dict[str, list[_Provider]]:
+    """Return the providers of each predicate, in the order in which predicates are declared."""
     found: dict[str, list[_Provider]] = {name: [] for name in domain.predicates}
     constants = {each.name for each in domain.constants}
     for action in domain.actions.values():
         for effect in action.effects:
-            for provider in _of_effect(action, effect):
+            for provider in _providers_in(action, effect):
                 known = constants | {each.name for each in provider.parameters}
                 if known.issuperset(provider.fact.args):
                     found[provider.fact.predicate].append(provider)
     return {name: providers for name, providers in found.items() if providers}
 
 
-def _of_effect(action: Action, effect: When) -> Iterator[_Provider]:
-    """Yield what `effect` provides; for a fact that an effect provides only for some objects, these are parameters."""
+def _providers_in(action: Action, effect: When) -> Iterator[_Provider]:
+    """Yield the providers in `effect`; variables of the effect that a fact uses become parameters."""
     mine = {each.name for each in action.parameters}
     if mine & {each.name for each in effect.variables}:
         return
@@ -240,13 +236,13 @@ def _of_effect(action: Action, effect: When) -> Iterator[_Provider]:
         yield _Provider(action, fact, (*action.parameters, *variables), condition, always)
 
 
-def _opened(domain: DomainModel) -> DomainModel:
-    """Return `domain`, whose actions speak of what they create as their subtasks do: after their parameters."""
+def _with_created_parameters(domain: DomainModel) -> DomainModel:
+    """Return `domain` with the objects that actions create as their last parameters, as in subtasks."""
     actions = domain.actions.items()
     return replace(domain, actions={name: replace(each, parameters=each.step_parameters) for name, each in actions})
 
 
-def _head(action: Action) -> Atom:
+def _atom_of(action: Action) -> Atom:
     return Atom(action.name, tuple([each.name for each in action.parameters]))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from htn.compilations.methods_from_actions import mixed
-from htn.language.declare.hierarchy import FIELDS, Hierarchy, network_of
-from htn.language.declare.network_reader import PARTS, planning_of
+from htn.compilations.methods_from_actions import add_derived_methods
+from htn.language.declare.hierarchy import FIELDS, Hierarchy, read_network
+from htn.language.declare.network_reader import PARTS, check_planning
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task, seal_problem
 from htn.problem_kind import resolve
 from planner.errors import UnsupportedError
@@ -31,20 +31,20 @@ def domain_of(document: DomainDocument, classical: DomainModel, place: Place) ->
     found.know(classical, place)
     for name, task in document.tasks.items():
         here = place.within("tasks", name)
-        found.task(name, _parameters(task.parameters, f"task {name!r}", found.types, here), here, task.description)
+        found.task(name, _read_parameters(task.parameters, f"task {name!r}", found.types, here), here, task.description)
     for name, method in document.methods.items():
         here = place.within("methods", name)
         fields: dict[str, Any] = {each: getattr(method, each) for each in FIELDS if each in method.model_fields_set}
-        parameters = _parameters(method.parameters, f"method {name!r}", found.types, here)
+        parameters = _read_parameters(method.parameters, f"method {name!r}", found.types, here)
         found.method(name, parameters, fields, classical, here)
     if not document.derived_methods:
         return found.model(classical)
-    return mixed(found.model(classical, mixed(HtnDomain(classical)).tasks))
+    return add_derived_methods(found.model(classical, add_derived_methods(HtnDomain(classical)).tasks))
 
 
 def problem_of(document: ProblemDocument, domain: AnyDomain, place: Place) -> HtnProblem:
     """Return the problem; raises `DocumentError` at the first mistake."""
-    domain = domain if isinstance(domain, HtnDomain) else HtnDomain(_classical(domain))
+    domain = domain if isinstance(domain, HtnDomain) else HtnDomain(_check_classical(domain))
     classical = classical_problem(document, domain.classical, place)
     if document.tasks is None:
         hint = "write 'tasks: [name(arg, …)]', or 'tasks: []' where only the goal is to be checked"
@@ -63,24 +63,24 @@ def with_tasks(
     written: dict[str, Any] = {"subtasks": tasks}
     places = dict.fromkeys(PARTS, place)
     if not isinstance(tasks, list):
-        parameters = _parameters(tasks.parameters, owner, types, place)
+        parameters = _read_parameters(tasks.parameters, owner, types, place)
         written = {each: getattr(tasks, each) for each in PARTS}
         places = {each: place.within(each) for each in PARTS}
     objects = {each.name: each for each in classical.all_objects}
     scope = Scope(owner, {each.name: each.types for each in parameters}, objects)
-    return seal_problem(HtnProblem(domain, classical, network_of(domain, types, scope, written, places), parameters))
+    return seal_problem(HtnProblem(domain, classical, read_network(domain, types, scope, written, places), parameters))
 
 
-def _classical(domain: AnyDomain) -> DomainModel:
+def _check_classical(domain: AnyDomain) -> DomainModel:
     if isinstance(domain, DomainModel):
         return domain
     raise UnsupportedError(f"tasks of the domain '{domain.name}'", "tasks are those of hierarchical domains")
 
 
-def _parameters(written: dict[str, list[str]], owner: str, types: Types, place: Place) -> tuple[Variable, ...]:
+def _read_parameters(written: dict[str, list[str]], owner: str, types: Types, place: Place) -> tuple[Variable, ...]:
     here = place.within("parameters")
     named = {name: each if len(each) > 1 else each[0] if each else "" for name, each in written.items()}
-    return planning_of(read_parameters(named, types, here), owner, here)
+    return check_planning(read_parameters(named, types, here), owner, here)
 
 
 def documents_of(item: Named, *, domain: bool) -> list[dict[str, Any]]:
@@ -89,43 +89,43 @@ def documents_of(item: Named, *, domain: bool) -> list[dict[str, Any]]:
     Raises `UnsupportedError`, and `InputError` for names in a problem that nothing declares.
     """
     if isinstance(item, HtnDomain):
-        return [_domain(item)]
+        return [_write_domain(item)]
     if not isinstance(item, HtnProblem):
         raise UnsupportedError(f"'{item.name}' in a document", "hierarchical and classical problems are written")
     item = resolve(item)
     written = {**writer.write_problem_document(item.classical), "tasks": tasks_document(item)}
-    return [*([_domain(item.domain)] if domain else []), written]
+    return [*([_write_domain(item.domain)] if domain else []), written]
 
 
 def tasks_document(problem: HtnProblem) -> Any:
     """Return the initial tasks of a problem as plain data: a list where they are a sequence, else a network."""
     write = Notation([each.name for each in problem.parameters], ())
-    network = _network(problem.network, write)
+    network = _write_network(problem.network, write)
     network |= writer.without_defaults({"parameters": writer.write_variables_document(problem.parameters)})
     return network["subtasks"] if network.keys() == {"subtasks"} else network
 
 
-def _domain(domain: HtnDomain) -> dict[str, Any]:
+def _write_domain(domain: HtnDomain) -> dict[str, Any]:
     constants = frozenset(each.name for each in domain.classical.constants)
     for name in (*domain.tasks, *domain.methods):
         if not is_atom_name(name):
             raise UnsupportedError(f"the name {name!r} in a document", "it is a word of conditions: rename it")
     return writer.write_domain_document(domain.classical) | writer.without_defaults(
         {
-            "tasks": {name: _task(task) for name, task in domain.tasks.items()},
-            "methods": {name: _method(method, constants) for name, method in domain.methods.items()},
+            "tasks": {name: _write_task(task) for name, task in domain.tasks.items()},
+            "methods": {name: _write_method(method, constants) for name, method in domain.methods.items()},
         },
         keep=("tasks",),
     )
 
 
-def _task(task: Task) -> dict[str, Any]:
+def _write_task(task: Task) -> dict[str, Any]:
     return writer.without_defaults(
         {"description": task.description, "parameters": writer.write_variables_document(task.parameters)}
     )
 
 
-def _method(method: Method, constants: frozenset[str]) -> dict[str, Any]:
+def _write_method(method: Method, constants: frozenset[str]) -> dict[str, Any]:
     write = Notation([each.name for each in method.parameters], constants)
     return writer.without_defaults(
         {
@@ -133,13 +133,13 @@ def _method(method: Method, constants: frozenset[str]) -> dict[str, Any]:
             "parameters": writer.write_variables_document(method.parameters),
             "task": write.single(method.task),
             "requires": write.formula(method.precondition),
-            **_network(method.network, write),
+            **_write_network(method.network, write),
         },
         keep=("ordered",),
     )
 
 
-def _network(network: Network, write: Notation) -> dict[str, Any]:
+def _write_network(network: Network, write: Notation) -> dict[str, Any]:
     """Return a network; subtasks have labels where they had, or where the order needs them."""
     size, ordering = len(network.subtasks), network.ordering
     labels = [each.label for each in network.subtasks]
@@ -147,7 +147,7 @@ def _network(network: Network, write: Notation) -> dict[str, Any]:
     if not ordering and size > 1:
         found["ordered"] = False
     elif ordering != tuple(pairwise(range(size))):
-        labels = _labels(labels)
+        labels = _complete_labels(labels)
         found["ordering"] = [[labels[one], labels[other]] for one, other in ordering]
     texts = [write.single(each.task) for each in network.subtasks]
     subtasks = [f"{label}: {each}" if label else each for label, each in zip(labels, texts, strict=True)]
@@ -155,7 +155,7 @@ def _network(network: Network, write: Notation) -> dict[str, Any]:
     return {"subtasks": subtasks, **found, **writer.without_defaults({"constraints": constraints})}
 
 
-def _labels(labels: list[str]) -> list[str]:
+def _complete_labels(labels: list[str]) -> list[str]:
     """Return `labels` with new ones where there are none."""
     taken, found = set(labels), []
     for place, label in enumerate(labels):

@@ -20,26 +20,26 @@ def tree_of(plan: Plan, *, depth: int | None = DEPTH) -> Tree:
     """Return the decomposition of `plan` for `rich` to print; None draws all levels.
 
     What is below the last level is one line that says how many steps it has. `rich` takes a long time to print
-    thousands of levels; `drawn` does not.
+    thousands of levels; `draw_tree` does not.
     """
     from rich.tree import Tree
 
     tree: Decomposition = plan.tree
     counts = _steps_below(tree.nodes)
-    top = Tree(_label(plan.problem.name, "bold"))
+    top = Tree(_styled_text(plan.problem.name, "bold"))
     stack = [(place, top, 1) for place in reversed(tree.roots)]
     while stack:
         place, above, level = stack.pop()
         node = tree.nodes[place]
-        branch = above.add(_described(node))
+        branch = above.add(_style_node(node))
         if depth is not None and level >= depth and node.children:
-            branch.add(_label(_below(counts[place]), "dim"))
+            branch.add(_styled_text(_describe_below(counts[place]), "dim"))
         else:
             stack.extend([(child, branch, level + 1) for child in reversed(node.children)])
     return top
 
 
-def drawn(plan: Plan, *, depth: int | None = DEPTH) -> str:
+def draw_tree(plan: Plan, *, depth: int | None = DEPTH) -> str:
     """Return the same as plain text, without colours, in time that grows with its length alone.
 
     Of each further 25 levels, what is below them is drawn as a tree of its own after the others; `… [2]` says where.
@@ -49,7 +49,7 @@ def drawn(plan: Plan, *, depth: int | None = DEPTH) -> str:
     drawing.lines.append(plan.problem.name)
     drawing.draw(tree.roots, 0)
     for number, (place, level) in enumerate(drawing.later, start=1):
-        drawing.lines += ["", f"[{number}] {_words(tree.nodes[place])}"]
+        drawing.lines += ["", f"[{number}] {_describe_node(tree.nodes[place])}"]
         drawing.draw(tree.nodes[place].children, level)
     return "".join(f"{line}\n" for line in drawing.lines)
 
@@ -71,10 +71,10 @@ class _Drawing:
         while stack:
             place, start, is_last, level = stack.pop()
             children = nodes[place].children
-            line = f"{start}{'└── ' if is_last else '├── '}{_words(nodes[place])}"
+            line = f"{start}{'└── ' if is_last else '├── '}{_describe_node(nodes[place])}"
             start += "    " if is_last else "│   "
             if children and level == self._depth:
-                lines += [line, f"{start}└── {_below(self._counts[place])}"]
+                lines += [line, f"{start}└── {_describe_below(self._counts[place])}"]
             elif children and level == last:
                 self.later.append((place, level))
                 lines.append(f"{line}  … [{len(self.later)}]")
@@ -83,23 +83,23 @@ class _Drawing:
                 stack.extend([(child, start, child == children[-1], level + 1) for child in reversed(children)])
 
 
-def _below(steps: int) -> str:
+def _describe_below(steps: int) -> str:
     return f"… {steps} step{'' if steps == 1 else 's'} below"
 
 
-def _words(node: Node) -> str:
+def _describe_node(node: Node) -> str:
     if node.step is not None:
         return f"{node.step + 1}. {node.task}"
     return f"{node.task}  by {node.method}"
 
 
-def _described(node: Node) -> Text:
+def _style_node(node: Node) -> Text:
     if node.step is not None:
-        return _label(f"{node.step + 1}. ", "cyan", str(node.task), "green")
-    return _label(str(node.task), "bold", f"  by {node.method}", "dim")
+        return _styled_text(f"{node.step + 1}. ", "cyan", str(node.task), "green")
+    return _styled_text(str(node.task), "bold", f"  by {node.method}", "dim")
 
 
-def _label(*parts: str) -> Text:
+def _styled_text(*parts: str) -> Text:
     """Return texts, each followed by its style, as one."""
     from rich.text import Text
 

@@ -49,10 +49,10 @@ _ARROW: Final = "->"
 
 def has_decomposition(text: str) -> bool:
     """Return whether `text` has the line that plans in this format begin with."""
-    return any(_starts(line) for line in text.splitlines())
+    return any(_is_start(line) for line in text.splitlines())
 
 
-def _starts(line: str) -> bool:
+def _is_start(line: str) -> bool:
     """Return whether the plan begins on `line`; elsewhere on a line, `==>` is a name."""
     return _START in line and line.split(maxsplit=1)[0] == _START
 
@@ -69,25 +69,27 @@ def write_plan(plan: Plan) -> str:
             "the plan has no decomposition", hint="`planner.language.pddl.plan_files.write_plan` writes steps alone"
         )
     writer = _Writer(plan.problem)
-    numbers = _numbers(tree, len(plan.steps))
+    numbers = _number_nodes(tree, len(plan.steps))
     lines = [_START]
     lines += [f"{number} {writer.task(step.action, step.arguments)}" for number, step in enumerate(plan.steps)]
-    lines.append(_line(_ROOT, writer.in_order(tree.roots, plan.problem.network), numbers))
+    lines.append(_write_line(_ROOT, writer.in_order(tree.roots, plan.problem.network), numbers))
     for place, node in enumerate(tree.nodes):
         if node.step is None:
             task = writer.task(node.task.predicate, node.task.args)
             children = writer.in_order(node.children, plan.problem.domain.methods[node.method].network)
-            lines.append(_line(f"{numbers[place]} {task} {_ARROW} {writer.method(node.method)}", children, numbers))
+            lines.append(
+                _write_line(f"{numbers[place]} {task} {_ARROW} {writer.method(node.method)}", children, numbers)
+            )
     return "\n".join([*lines, _END]) + "\n"
 
 
-def _numbers(tree: Decomposition, steps: int) -> list[int]:
+def _number_nodes(tree: Decomposition, steps: int) -> list[int]:
     """Return the number of each node: a step's place, and numbers after all steps for compound tasks."""
     free = iter(range(steps, steps + len(tree.nodes)))
     return [next(free) if node.step is None else node.step for node in tree.nodes]
 
 
-def _line(start: str, places: tuple[int, ...], numbers: list[int]) -> str:
+def _write_line(start: str, places: tuple[int, ...], numbers: list[int]) -> str:
     return " ".join([start, *(str(numbers[place]) for place in places)])
 
 
@@ -165,11 +167,11 @@ class _Line:
 
     def place(self, word: int) -> Location:
         """Return where the word with this number is."""
-        return self.located(word, word + 1)[0][1]
+        return self.locate(word, word + 1)[0][1]
 
-    def located(self, first: int, last: int | None = None) -> list[Word]:
+    def locate(self, first: int, last: int | None = None) -> list[Word]:
         """Return words, each with its place."""
-        found = islice(_WORD.finditer(self.text, self.start, _end(self.text, self.start)), first, last)
+        found = islice(_WORD.finditer(self.text, self.start, _comment_start(self.text, self.start)), first, last)
         return [(each[0], Location(self.source, self.number, each.start() + 1)) for each in found]
 
 
@@ -216,17 +218,17 @@ class _Reader:
 
     def read(self, text: str) -> None:
         """Take in all lines."""
-        for line in self._lines(text):
+        for line in self._plan_lines(text):
             if line.words[0].lower() == _ROOT and self.roots is None:
                 self.roots = line
             elif self.roots is None:
-                self._take_step(line)
+                self._read_step_line(line)
             else:
-                self._take_task(line)
+                self._read_task_line(line)
 
     def as_written(self, text: str) -> Iterator[Step]:
         """Yield the steps with the arguments that they are written with, whether there are such objects or not."""
-        for line in self._lines(text):
+        for line in self._plan_lines(text):
             if line.words[0].lower() == _ROOT:
                 return
             if len(line.words) > 1:
@@ -236,48 +238,49 @@ class _Reader:
         """Return the decomposition; the place of a node is that of its line among all with a number."""
         places = {number: place for place, number in enumerate(self._entries)}
         entries = list(self._entries.values())
-        roots = self._places(self.roots, 1, places)
+        roots = self._read_places(self.roots, 1, places)
         if len(roots) == 1 and entries[roots[0]].task is _TOP_TASK:
             (top,) = roots
             entry = entries.pop(top)
-            children = self._places(entry.line, entry.first, places)
+            children = self._read_places(entry.line, entry.first, places)
             places = {number: place - (place > top) for number, place in places.items() if place != top}
             roots = tuple([place - (place > top) for place in children if place != top])
         nodes = [
-            Node(each.task, each.step, each.method, (), self._places(each.line, each.first, places)) for each in entries
+            Node(each.task, each.step, each.method, (), self._read_places(each.line, each.first, places))
+            for each in entries
         ]
         return Decomposition(tuple(nodes), roots)
 
-    def _places(self, line: _Line | None, first: int, places: Mapping[int, int]) -> tuple[int, ...]:
+    def _read_places(self, line: _Line | None, first: int, places: Mapping[int, int]) -> tuple[int, ...]:
         """Return the nodes whose numbers stand on `line`."""
         if line is None:
             return ()
         found = []
         for count in range(first, len(line.words)):
-            number = self._number(line, count)
+            number = self._read_number(line, count)
             if number not in places:
                 message = f"no line has the number {number}"
                 raise PlanError(message, line.place(count), "each task has a line of its own")
             found.append(places[number])
         return tuple(found)
 
-    def _lines(self, text: str) -> Iterator[_Line]:
+    def _plan_lines(self, text: str) -> Iterator[_Line]:
         """Yield the lines of the plan that have words."""
         lines = text.splitlines()
-        starts = [count for count, line in enumerate(lines) if _starts(line)]
+        starts = [count for count, line in enumerate(lines) if _is_start(line)]
         if not starts:
             place = Location(self.source, 1, 1)
             raise PlanError(f"found no line {_START}, after which the plan would stand", place, f"write {_START} first")
         for count, line in enumerate(lines[starts[-1] :], start=starts[-1] + 1):
             start = line.index(_START) + len(_START) if count == starts[-1] + 1 else 0
-            words = _WORD.findall(line, start, _end(line, start))
+            words = _WORD.findall(line, start, _comment_start(line, start))
             if words and words[0] == _END:
                 return
             if words:
                 yield _Line(self.source, count, line, start, words)
 
-    def _take_step(self, line: _Line) -> None:
-        number, words = self._new_number(line), line.words
+    def _read_step_line(self, line: _Line) -> None:
+        number, words = self._read_new_number(line), line.words
         if _ARROW in words:
             place = line.place(words.index(_ARROW))
             raise PlanError(f"found '{_ARROW}' before the line '{_ROOT}'", place, f"'{_ROOT}' comes after the steps")
@@ -285,13 +288,13 @@ class _Reader:
             raise PlanError("found a number alone, expected an action after it", line.place(0), "name the action")
         key = tuple(words[1:])
         if key not in self._known_steps:
-            self._known_steps[key] = self._steps.read(line.located(1))
+            self._known_steps[key] = self._steps.read(line.locate(1))
         step = self._known_steps[key]
         self._entries[number] = _Entry(Atom(step.action, step.arguments), len(self.steps))
         self.steps.append(step)
 
-    def _take_task(self, line: _Line) -> None:
-        number, words = self._new_number(line), line.words
+    def _read_task_line(self, line: _Line) -> None:
+        number, words = self._read_new_number(line), line.words
         arrow = words.index(_ARROW) if _ARROW in words else 0
         if arrow < 2 or arrow + 1 == len(words):
             message = (
@@ -304,14 +307,14 @@ class _Reader:
             self._entries[number] = _Entry(_TOP_TASK, None, words[arrow + 1], line, arrow + 2)
             return
         if key not in self._known_tasks:
-            self._known_tasks[key] = self._task(line.located(1, arrow))
+            self._known_tasks[key] = self._read_task(line.locate(1, arrow))
         method, task = words[arrow + 1], self._known_tasks[key]
         if not self._methods.has(method):
             method = self._methods.find(method, line.place(arrow + 1))
         method = self._namesakes.get((method, task.predicate), method)
         self._entries[number] = _Entry(task, None, method, line, arrow + 2)
 
-    def _task(self, words: list[Word]) -> Atom:
+    def _read_task(self, words: list[Word]) -> Atom:
         name = self._tasks.find(*words[0])
         wanted = len(self.problem.domain.tasks[name].parameters)
         if len(words) - 1 != wanted:
@@ -319,13 +322,13 @@ class _Reader:
             raise PlanError(message, words[0][1], "write the arguments of the task, and not those of the method")
         return Atom(name, self._steps.objects(words[1:]))
 
-    def _new_number(self, line: _Line) -> int:
-        number = self._number(line, 0)
+    def _read_new_number(self, line: _Line) -> int:
+        number = self._read_number(line, 0)
         if number in self._entries:
             raise PlanError(f"the number {number} is given twice", line.place(0), "each task has a number of its own")
         return number
 
-    def _number(self, line: _Line, count: int) -> int:
+    def _read_number(self, line: _Line, count: int) -> int:
         word = line.words[count]
         if len(word) > _LONGEST or not (word.isdecimal() or _NUMBER.fullmatch(word)):
             message = f"found {quote(word)}, expected the number of a task"
@@ -333,7 +336,7 @@ class _Reader:
         return int(word)
 
 
-def _end(line: str, start: int) -> int:
+def _comment_start(line: str, start: int) -> int:
     """Return where the comment of `line` begins, or else the line ends."""
     end = line.find(";", start)
     return len(line) if end < 0 else end
@@ -358,14 +361,14 @@ def plan_from_text(text: str, problem: HtnProblem, source: str = "<string>") -> 
 def plan_from_data(data: Any, problem: HtnProblem, source: str = "<data>") -> Plan:
     """Return the plan that `data`, as `Plan.to_dict` or `Result.to_dict` gives it, stands for; raises `PlanError`."""
     plan, claimed = steps_from(data, problem.classical, source)
-    steps = plan.steps if claimed is not None else tuple([_priced(step, problem) for step in plan.steps])
+    steps = plan.steps if claimed is not None else tuple([_add_cost(step, problem) for step in plan.steps])
     while isinstance(data, dict) and isinstance(data.get("plan"), dict):
         data = data["plan"]
     written = data.get("decomposition") if isinstance(data, dict) else None
     return Plan(steps, problem, None if written is None else tree_from_data(written, Location(source)))
 
 
-def _priced(step: Step, problem: HtnProblem) -> Step:
+def _add_cost(step: Step, problem: HtnProblem) -> Step:
     action = problem.classical.domain.actions[step.action]
     return replace(step, cost=cost_of(problem.classical, action, bind_parameters(action, step)))
 
@@ -373,26 +376,31 @@ def _priced(step: Step, problem: HtnProblem) -> Step:
 def tree_from_data(data: Any, place: Location) -> Decomposition:
     """Return the decomposition that `Decomposition.to_dict` gave `data` for; raises `PlanError` for anything else."""
     match data:
-        case {"roots": list(roots), "nodes": list(nodes)} if _all(int, roots):
+        case {"roots": list(roots), "nodes": list(nodes)} if _are_all(int, roots):
             binding = data.get("binding", [])
-            if isinstance(binding, list) and _all(str, binding):
-                found = [_node(each, number, place) for number, each in enumerate(nodes)]
+            if isinstance(binding, list) and _are_all(str, binding):
+                found = [_read_node(each, number, place) for number, each in enumerate(nodes)]
                 return Decomposition(tuple(found), tuple(roots), tuple(binding))
     expected = 'expected {"roots": [0, …], "binding": […], "nodes": […]}'
     raise PlanError(f"the decomposition is none; {expected}", place)
 
 
-def _node(data: Any, number: int, place: Location) -> Node:
+def _read_node(data: Any, number: int, place: Location) -> Node:
     match data:
-        case {"task": str(task), "arguments": list(arguments), "step": int(step)} if _all(str, arguments):
+        case {"task": str(task), "arguments": list(arguments), "step": int(step)} if _are_all(str, arguments):
             return Node(Atom(task, tuple(arguments)), step)
         case {"task": str(task), "arguments": list(arguments), "method": str(method), "children": list(children)}:
             binding = data.get("binding", [])
-            if _all(str, arguments) and _all(int, children) and isinstance(binding, list) and _all(str, binding):
+            if (
+                _are_all(str, arguments)
+                and _are_all(int, children)
+                and isinstance(binding, list)
+                and _are_all(str, binding)
+            ):
                 return Node(Atom(task, tuple(arguments)), None, method, tuple(binding), tuple(children))
     forms = '{"task", "arguments", "step"} or {"task", "arguments", "method", "binding", "children"}'
     raise PlanError(f"node {number} of the decomposition is none; expected {forms}", place)
 
 
-def _all(kind: type, items: list[Any]) -> bool:
+def _are_all(kind: type, items: list[Any]) -> bool:
     return all(isinstance(item, kind) for item in items)

@@ -17,11 +17,11 @@ Places = tuple[int, ...]
 
 
 class Tables:
-    """The initial state of `problem` as it is searched: mutable, every change can be undone.
+    """The state of a search, at first the initial state of `problem`: mutable tables, whose changes can be undone.
 
-    `facts` has for each predicate its rows. An index for some `places` has, for the objects there (one object, or a
-    tuple of several), the objects at the other places in the same form. Rows are kept in dictionaries: their order is
-    that of insertion and so the same in every run. `changing` are the predicates that actions write.
+    `facts` has the rows of each predicate. An index for some `places` maps the objects there (one object, or a tuple of
+    several) to the objects at the other places in the same form. Rows are kept in dictionaries, in the order of
+    insertion, so that all runs are alike. `changing` are the predicates that actions write.
     """
 
     def __init__(self, problem: Problem, changing: Iterable[str]) -> None:
@@ -40,22 +40,22 @@ class Tables:
         return {name: None for each in types for name in self._by_type.get(each, ())}
 
     def index(self, predicate: str, places: Places) -> dict[Any, dict[Any, None]]:
-        """Return the index of `predicate` for `places`: neither none of them nor all."""
+        """Return the index of `predicate` for `places`, which are some of its places, not all."""
         found = self.indexes.get((predicate, places))
         if found is None:
             found = self.indexes[predicate, places] = {}
             for row in self.facts[predicate]:
                 others = tuple([each for place, each in enumerate(row) if place not in places])
                 key = tuple([row[place] for place in places])
-                found.setdefault(_plain(key), {})[_plain(others)] = None
+                found.setdefault(_unwrap(key), {})[_unwrap(others)] = None
         return found
 
     def indexes_of(self, predicate: str) -> Iterator[Places]:
-        """Yield for which places `predicate` has an index."""
+        """Yield the places of each index of `predicate`."""
         yield from (places for name, places in self.indexes if name == predicate)
 
     def matches(self, predicate: str, bound: Iterable[int]) -> float:
-        """Return about how many rows agree with given objects at the places `bound`."""
+        """Return an estimate of the number of rows with given objects at the places `bound`."""
         count = float(len(self.facts[predicate]))
         for place in bound:
             key = predicate, place
@@ -65,17 +65,17 @@ class Tables:
         return count
 
 
-def _plain(row: tuple[str, ...]) -> Any:
+def _unwrap(row: tuple[str, ...]) -> Any:
     return row[0] if len(row) == 1 else row
 
 
 Kind = int | str | tuple[str, ...]
-"""An argument: a place among a task's arguments, a constant, or anything of certain types."""
+"""An argument: a place among a task's arguments, a constant, or any object of certain types."""
 Pattern = tuple[str, tuple[Kind, ...]]
 
 
 class Goals:
-    """The atoms that `goal` is a conjunction of; `bit` has one for each, by predicate and arguments."""
+    """The conjuncts of `goal` that are atoms; `bit` has a bit for each, by predicate and arguments."""
 
     def __init__(self, domain: HtnDomain, objects: Iterable[Object], goal: Formula) -> None:
         self._by_type = TypeHierarchy(domain.classical.types).objects_by_type(objects)
@@ -88,7 +88,7 @@ class Goals:
         self._patterns = _patterns(domain, self._rows.keys())
 
     def reachable(self, task: str) -> Callable[[Row], int]:
-        """Return a function from the arguments of `task` to the atoms that it may make true, as bits."""
+        """Return a function from the arguments of `task` to the goal atoms that it may make true, as bits."""
         tables: list[tuple[tuple[int, ...], dict[Row, int]]] | None = None
 
         @functools.cache
@@ -103,29 +103,29 @@ class Goals:
         return found
 
     def _tables(self, task: str) -> Iterator[tuple[tuple[int, ...], dict[Row, int]]]:
-        """Yield places of arguments of `task`, and what can be made true for each choice of objects there."""
+        """Yield places of arguments of `task`, and a table from objects there to goal atoms that it may make true."""
         for predicate, kinds in self._patterns[task]:
             table: dict[Row, int] = {}
             fixed = [place for place, kind in enumerate(kinds) if isinstance(kind, int)]
-            free = [(place, self._of_kind(kind)) for place, kind in enumerate(kinds) if not isinstance(kind, int)]
+            free = [(place, self._objects_of(kind)) for place, kind in enumerate(kinds) if not isinstance(kind, int)]
             for row, bit in self._rows[predicate]:
                 if all(row[place] in objects for place, objects in free):
                     key = tuple([row[place] for place in fixed])
                     table[key] = table.get(key, 0) | bit
             yield tuple([kind for kind in kinds if isinstance(kind, int)]), table
 
-    def _of_kind(self, kind: str | tuple[str, ...]) -> set[str]:
+    def _objects_of(self, kind: str | tuple[str, ...]) -> set[str]:
         return {kind} if isinstance(kind, str) else {name for each in kind for name in self._by_type.get(each, ())}
 
 
 def _patterns(domain: HtnDomain, predicates: Collection[str]) -> dict[str, set[Pattern]]:
-    """Return which facts of the `predicates` each task may make true."""
+    """Return the patterns of facts of `predicates` that each task may make true."""
     uses = _uses(domain)
     found: dict[str, set[Pattern]] = {name: set() for name in (*domain.classical.actions, *domain.tasks)}
     queue = [
         (name, pattern)
         for name, action in domain.classical.actions.items()
-        for pattern in _of_action(action)
+        for pattern in _patterns_of_action(action)
         if pattern[0] in predicates
     ]
     while queue:
@@ -140,7 +140,7 @@ def _patterns(domain: HtnDomain, predicates: Collection[str]) -> dict[str, set[P
 
 
 def _uses(domain: HtnDomain) -> dict[str, list[tuple[str, list[Kind]]]]:
-    """Return for each task those that it is a subtask of, and what its arguments are in terms of these."""
+    """Return for each task the tasks above it, and its arguments in terms of theirs."""
     uses: dict[str, list[tuple[str, list[Kind]]]] = {}
     for method in domain.methods.values():
         kinds: dict[Term, Kind] = {each.name: each.types for each in method.parameters}
@@ -151,7 +151,7 @@ def _uses(domain: HtnDomain) -> dict[str, list[tuple[str, list[Kind]]]]:
     return uses
 
 
-def _of_action(action: Action) -> Iterator[Pattern]:
+def _patterns_of_action(action: Action) -> Iterator[Pattern]:
     place = {each.name: number for number, each in enumerate(action.parameters)}
     for effect in action.effects:
         types = {each.name: each.types for each in effect.variables}

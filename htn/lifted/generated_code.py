@@ -23,23 +23,23 @@ from planner.model.formulas import conjunction, conjuncts, free_variables, is_va
 MOST_LOOPS: Final = 18
 """Python allows 20 blocks inside each other."""
 MOST_ROUNDS: Final = 10**6
-"""So often what stands inside quantifiers may be looked at for one test, which nothing interrupts."""
+"""Most evaluations of quantified conditions for one test, which nothing interrupts."""
 INDENT: Final = " "
 
 Local = dict[Term, str]
-"""What the variables are called in the source."""
+"""The names of variables in the source."""
 Wanted = dict[Term, list[tuple[str, ...]]]
-"""For each variable the types that its object must have; where nothing else tells, the first has the objects."""
+"""For each variable the types that its object must have; those of the first are enumerated where no atom binds it."""
 
 
 class Unfit(Exception):
-    """The problem has what this search does not cover."""
+    """The problem has a construct that this search does not cover."""
 
 
 class Source:
     """Lines of Python, and the tables and sets that they name.
 
-    `S` is the list of a hash of the state and the parts of the goal that hold.
+    `S` is a list: a hash of the state, and the parts of the goal that hold, as bits.
     """
 
     def __init__(self, tables: Tables, goals: Goals) -> None:
@@ -54,19 +54,19 @@ class Source:
         self._fresh = count()
 
     def _true(self) -> int:
-        """Return the parts of the goal that hold at first."""
+        """Return the parts of the goal that hold in the initial state, as bits."""
         facts = self.tables.facts
         return sum(bit for (predicate, row), bit in self._goals.bit.items() if row in facts.get(predicate, ()))
 
     def goals(self, predicate: str) -> str:
-        """Return the name of a table with the parts of the goal that rows of `predicate` are, "" if there are none."""
+        """Return the name of a table from rows of `predicate` to parts of the goal, "" if there are none."""
         mine = {row: bit for (name, row), bit in self._goals.bit.items() if name == predicate}
         name = f"G{self.number(predicate)}"
         self._names[name] = mine
         return name if mine else ""
 
     def reachable(self, task: str, args: str) -> str:
-        """Return the beginning of an expression: the parts of the goal that a task may make true, and others."""
+        """Return the start of an expression for the parts of the goal that a task may make true, joined with others."""
         if not self._goals.all:
             return ""
         name = f"R{len(self._reachable)}" if task not in self._reachable else self._reachable[task]
@@ -80,7 +80,7 @@ class Source:
         self.lines.append(INDENT * depth + line)
 
     def run(self) -> dict[str, Any]:
-        """Return what the source defines: its functions by their names, and `S`, the hash of the state."""
+        """Run the source; return its functions by their names, and `S`."""
         exec(compile("\n".join(self.lines), "<lifted>", "exec"), self._names)  # noqa: S102 - all names are our own
         return self._names
 
@@ -113,7 +113,7 @@ class Source:
         return self._types[types]
 
     def test(self, part: Formula, local: Local) -> str:
-        """Return an expression, in parentheses, that is true where `part`, whose variables are all bound, holds."""
+        """Return an expression, in parentheses, for whether `part` holds, whose variables are all bound."""
         match part:
             case Atom(predicate, args):
                 found = f"{row(args, local)} in {self.facts(predicate)}"
@@ -128,40 +128,40 @@ class Source:
             case Imply(premise, conclusion):
                 found = f"not {self.test(premise, local)} or {self.test(conclusion, local)}"
             case Forall() | Exists():
-                found = self._quantified(to_negation_normal_form(part, self._fresh), local)
+                found = self._test_quantified(to_negation_normal_form(part, self._fresh), local)
         return f"({found})"
 
-    def _quantified(self, part: Formula, local: Local) -> str:
-        """Return the expression for a `part` in negation normal form: no loop is around what does not use it."""
+    def _test_quantified(self, part: Formula, local: Local) -> str:
+        """Return the expression for a `part` in negation normal form; loops enclose only what uses their variables."""
         match part:
             case And(parts) | Or(parts):
                 verb, nothing = (" and ", "True") if isinstance(part, And) else (" or ", "False")
-                return verb.join([f"({self._quantified(each, local)})" for each in parts]) or nothing
+                return verb.join([f"({self._test_quantified(each, local)})" for each in parts]) or nothing
             case Forall(variables, inner) | Exists(variables, inner):
                 verb = "all" if isinstance(part, Forall) else "any"
-                return f"{verb}({self._each(variables, inner, local)})"
+                return f"{verb}({self._write_quantifier(variables, inner, local)})"
             case _:
                 return self.test(part, local)
 
-    def _each(self, variables: Sequence[Variable], inner: Formula, local: Local) -> str:
+    def _write_quantifier(self, variables: Sequence[Variable], inner: Formula, local: Local) -> str:
         before = self._rounds
         self._rounds *= prod(len(self.tables.of_types(each.types)) for each in variables)
         if self._rounds > MOST_ROUNDS:
             raise Unfit(f"conditions about more than {MOST_ROUNDS:,} combinations of objects")
         local = local | {each.name: self.local() for each in variables}
         loops = " ".join([f"for {local[each.name]} in {self.objects(each.types)}" for each in variables])
-        found = f"({self._quantified(inner, local)}) {loops}"
+        found = f"({self._test_quantified(inner, local)}) {loops}"
         self._rounds = before
         return found
 
     def loops(self, depth: int, condition: Formula, variables: Wanted, local: Local) -> int:
-        """Write loops over all that makes `condition` true, and bind `variables`, which have to be of certain types.
+        """Write loops over the bindings of `variables` that satisfy `condition`; return the depth inside them.
 
-        Return how deep what is done for each of them has to stand; `local` has all their names then.
+        `local` then has the names of all variables.
         """
         pending = [*conjuncts(condition)]
         deepest = depth + MOST_LOOPS
-        depth = self._tests(depth, pending, variables, local)
+        depth = self._write_tests(depth, pending, variables, local)
         while len(local.keys() & variables.keys()) < len(variables):
             if depth >= deepest:
                 raise Unfit(f"methods that choose more than {MOST_LOOPS} objects in loops")
@@ -178,16 +178,16 @@ class Source:
                 local[free] = name
             else:
                 pending.remove(binder)
-                tests = self._bind(depth, binder, variables, local)
-            depth = self._tests(depth + 1, pending, variables, local, tests)
+                tests = self._write_binder(depth, binder, variables, local)
+            depth = self._write_tests(depth + 1, pending, variables, local, tests)
         return depth
 
     def _matches(self, atom: Atom, local: Local) -> tuple[bool, float]:
         bound = [place for place, each in enumerate(atom.args) if each in local or not is_variable(each)]
         return len(bound) == len(atom.args), self.tables.matches(atom.predicate, bound)
 
-    def _bind(self, depth: int, atom: Atom, variables: Wanted, local: Local) -> list[str]:
-        """Write a loop that binds what `atom` names; return what is to be tested then."""
+    def _write_binder(self, depth: int, atom: Atom, variables: Wanted, local: Local) -> list[str]:
+        """Write a loop over the matches of `atom`, which binds its variables; return the tests for each match."""
         bound = tuple([place for place, each in enumerate(atom.args) if each in local or not is_variable(each)])
         tests, targets = [], []
         for place, each in enumerate(atom.args):
@@ -216,21 +216,16 @@ class Source:
         return tests
 
     def _narrows(self, atom: Atom, place: int, types: tuple[str, ...]) -> bool:
-        """Return whether not all that stands at `place` in facts is of `types`."""
+        """Return whether some object at `place` in the facts is not of `types`."""
         wanted = self.tables.of_types(types)
         if atom.predicate in self.tables.changing:
             return len(wanted) < len(self.tables.of_types(("object",)))
         return any(each[place] not in wanted for each in self.tables.facts[atom.predicate])
 
-    def _tests(
-        self,
-        depth: int,
-        pending: list[Formula],
-        variables: Wanted,
-        local: Local,
-        more: Sequence[str] = (),
+    def _write_tests(
+        self, depth: int, pending: list[Formula], variables: Wanted, local: Local, more: Sequence[str] = ()
     ) -> int:
-        """Write the tests of all `pending` parts that can be decided; return how deep to go on."""
+        """Write the tests of all `pending` parts without unbound variables; return the depth after them."""
         ready = [part for part in pending if not (free_variables(part) & variables.keys()) - local.keys()]
         for part in ready:
             pending.remove(part)
@@ -252,17 +247,17 @@ def row(args: Sequence[Term], local: Mapping[Term, str]) -> str:
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
-def unpacked(args: Sequence[str]) -> Iterator[str]:
+def unpacking(args: Sequence[str]) -> Iterator[str]:
     """Yield the statement that unpacks `a`, if it has anything in it."""
     if args:
         yield f"{', '.join(args)}{',' if len(args) == 1 else ''} = a"
 
 
 def write_action(source: Source, number: int, action: Action) -> None:
-    """Write the function that does `action`: it returns whether that is possible, and notes how to undo each change."""
+    """Write the function that applies `action`, if that is possible, and notes how to undo each change."""
     source.write(0, f"def act{number}(a, note):")
     local = {each.name: source.local() for each in action.parameters}
-    for line in unpacked([*local.values()]):
+    for line in unpacking([*local.values()]):
         source.write(1, line)
     source.write(1, f"if not ({source.test(action.requires, local)}): return False")
     if all(effect.requires == TRUE and not effect.variables for effect in action.effects):
@@ -277,7 +272,7 @@ def write_action(source: Source, number: int, action: Action) -> None:
 
 
 def _write_conditional(source: Source, effects: tuple[When, ...], local: Local) -> None:
-    """Write effects whose conditions are all looked at before anything changes."""
+    """Write conditional effects: all conditions are tested before anything changes."""
     written: dict[tuple[bool, str], None] = {}
     for effect in effects:
         for becomes, atoms in ((False, negated_atoms(effect.provides)), (True, positive_atoms(effect.provides))):
@@ -307,7 +302,7 @@ def _write_change(source: Source, depth: int, predicate: str, value: str, *, bec
 
 
 def write_changes(source: Source, predicate: Predicate) -> None:
-    """Write the functions that make a fact of `predicate` true, and false, in all tables, and in the hash `S`."""
+    """Write the functions that make a fact of `predicate` true or false, in all tables and in `S`."""
     number, facts = source.number(predicate.name), source.facts(predicate.name)
     names = [f"x{place}" for place in range(len(predicate.parameters))]
     indexes, goals = [], source.goals(predicate.name)
@@ -321,7 +316,7 @@ def write_changes(source: Source, predicate: Predicate) -> None:
         source.write(1, f"S[0] ^= hash(({number}, a))")
         if goals:
             source.write(1, f"S[1] ^= {goals}.get(a, 0)")
-        for line in unpacked(names) if indexes else ():
+        for line in unpacking(names) if indexes else ():
             source.write(1, line)
         for index, key, others in indexes:
             if verb == "cut":
@@ -346,12 +341,12 @@ class Signatures:
 
 
 def write_ways(source: Source, task: Task, methods: Iterable[Method], needs: Needs, signatures: Signatures) -> None:
-    """Write the generator of the ways to do `task`: by one of the `methods` after the other."""
+    """Write the generator of the ways to decompose `task` by `methods`, in this order."""
     source.write(0, f"def ways{signatures.numbers[task.name]}(a, rest):")
     source.write(1, "if False: yield")
     for method in methods:
-        local, tests = _unpack(source, method.task.args)
-        wanted = _wanted(source, method, signatures)
+        local, tests = _write_unpacking(source, method.task.args)
+        wanted = _wanted_types(source, method, signatures)
         given = dict(zip(method.task.args, task.parameters, strict=True))
         for name in wanted.keys() & local.keys():
             mine = source.tables.of_types(given[name].types)
@@ -364,8 +359,8 @@ def write_ways(source: Source, task: Task, methods: Iterable[Method], needs: Nee
         _write_way(source, depth, method, signatures, local)
 
 
-def _unpack(source: Source, args: tuple[Term, ...]) -> tuple[Local, list[str]]:
-    """Write what gives the arguments of a task names; return these, and tests where a method wants certain ones."""
+def _write_unpacking(source: Source, args: tuple[Term, ...]) -> tuple[Local, list[str]]:
+    """Write the unpacking of a task's arguments; return their names, and tests for constants and repeated variables."""
     local: Local = {}
     names, tests = [source.local() for _ in args], []
     for name, each in zip(names, args, strict=True):
@@ -373,13 +368,13 @@ def _unpack(source: Source, args: tuple[Term, ...]) -> tuple[Local, list[str]]:
             tests.append(f"{name} == {term(each, local)}")
         else:
             local[each] = name
-    for line in unpacked(names):
+    for line in unpacking(names):
         source.write(1, line)
     return local, tests
 
 
-def _wanted(source: Source, method: Method, signatures: Signatures) -> Wanted:
-    """Return the types that `method` and its subtasks want of its parameters, those with the fewest objects first."""
+def _wanted_types(source: Source, method: Method, signatures: Signatures) -> Wanted:
+    """Return the types that `method` and its subtasks require of its parameters, the narrowest first."""
     wanted: Wanted = {each.name: [each.types] for each in method.parameters}
     for subtask in method.network.subtasks:
         theirs = signatures.tasks[subtask.task.predicate].parameters

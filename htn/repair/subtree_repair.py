@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from htn.compilations.htn_reductions import compile_constraints
 from htn.model import Decomposition, HtnProblem, Node
 from htn.problem_kind import resolve
-from htn.repair.remaining_problem import Rest, Standing, rest_of
+from htn.repair.remaining_problem import RemainingProblem, TaskProgress, build_remaining_problem
 from htn.solve import answer
 from htn.verification.plan_verification import validate
 from planner.errors import PlanError
@@ -28,27 +28,29 @@ from planner.repair.forbidden_steps import actions_of, barred
 from planner.semantics.simulation import Simulation
 
 
-def grafted(old: Decomposition, rest: Rest, anew: Collection[int], new: Decomposition, size: int) -> Decomposition:
-    """Return `old` with the subtrees of the tasks `anew`, and the numbers of all steps left, taken from `new`.
+def graft_subtrees(
+    old: Decomposition, rest: RemainingProblem, anew: Collection[int], new: Decomposition, size: int
+) -> Decomposition:
+    """Return `old` with the subtrees of the tasks `anew`, and the numbers of all remaining steps, taken from `new`.
 
     `new` is the decomposition of a plan of `rest`; its steps are numbered after the `size` steps of the old plan.
     """
     offset = len(old.nodes)
-    nodes = [*old.nodes, *(_moved(node, offset, size) for node in new.nodes)]
+    nodes = [*old.nodes, *(_renumber(node, offset, size) for node in new.nodes)]
     for place, root in zip(rest.places, new.roots, strict=True):
         if place in anew or old.nodes[place].step is not None:
             nodes[place] = nodes[offset + root]
     whole = Decomposition(tuple(nodes), old.roots, new.binding or old.binding)
-    return _without_rest(whole)
+    return _drop_unreachable(whole)
 
 
-def _moved(node: Node, offset: int, size: int) -> Node:
+def _renumber(node: Node, offset: int, size: int) -> Node:
     if node.step is not None:
         return replace(node, step=node.step + size)
     return replace(node, children=tuple([child + offset for child in node.children]))
 
 
-def _without_rest(tree: Decomposition) -> Decomposition:
+def _drop_unreachable(tree: Decomposition) -> Decomposition:
     """Return `tree` without the nodes that are below no root."""
     kept, stack = list[int](), [*reversed(tree.roots)]
     while stack:
@@ -59,9 +61,9 @@ def _without_rest(tree: Decomposition) -> Decomposition:
 
 
 SHARE: Final = 0.25
-"""How much of the time that is left one task may take; all initial tasks together get what the others leave."""
+"""Share of the remaining time for one task; all initial tasks together get the rest."""
 INNER: Final = 0.5
-"""How much of all the time goes to tasks, before all initial tasks are done anew."""
+"""Share of the time limit for single tasks, before all initial tasks are decomposed anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +113,16 @@ def repair(
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> Repair:
-    """Return how `plan`, with its decomposition, goes on when the steps `done` are done and those in `failed` are not.
+    """Repair `plan`, which has a decomposition, when the steps `done` are executed and those in `failed` are not.
 
     `problem` has the observed state as its initial one, and in `ran` what has run. Steps are places in `plan`. Steps
     like those of `forbidden` are neither taken nor kept, and ones like those of `not_first` do not come first.
 
-    If what is left works as it is, it is kept, steps that failed among it. Otherwise the innermost task above these (or
-    above the first step that does not work, where none has failed) whose repair works is decomposed anew, as cheaply as
-    is found in time. A method that is kept and of which nothing is done must still be applicable. Each plan is checked
-    by `htn.verification.plan_verification`. When half of the time is over, all initial tasks that are left are
-    decomposed anew.
+    If the remaining plan works as it is, it is kept, failed steps included. Otherwise the innermost task above these
+    (or above the first step that does not work, where none has failed) whose repair works is decomposed anew, as
+    cheaply as is found in time. A method that is kept and of which nothing is done must still be applicable. Each plan
+    is checked by `htn.verification.plan_verification`. When half of the time is over, all initial tasks that are left
+    are decomposed anew.
 
     Raises `PlanError` for a plan without decomposition, `InputError` for limits that are none, and for names in the
     problem that nothing declares.
@@ -138,93 +140,93 @@ def repair(
     classical = barred(problem.classical, never, late) if never or late else problem.classical
     limits = Limits(time_limit, memory_limit, cancel)
     free = compile_constraints(replace(problem, classical=classical)).problem
-    return _Repairing(free, plan, frozenset(done), limits).result(failed)
+    return _RepairSearch(free, plan, frozenset(done), limits).find(failed)
 
 
-class _Repairing:
-    """The search for one repair; `problem` has actions that cannot be taken where they must not be."""
+class _RepairSearch:
+    """The search for one repair; actions that must not be taken are not applicable in `problem`."""
 
     def __init__(self, problem: HtnProblem, plan: Plan, done: frozenset[int], limits: Limits) -> None:
         self._problem = problem
         self._plan = plan
         self._tree: Decomposition = plan.tree
-        self._standing = Standing(problem, plan.tree, done)
+        self._progress = TaskProgress(problem, plan.tree, done)
         self._limits = limits
-        self._left = sorted(step for step in self._standing.leaves if step not in done)
+        self._left = sorted(step for step in self._progress.leaves if step not in done)
 
-    def result(self, failed: Collection[int]) -> Repair:
+    def find(self, failed: Collection[int]) -> Repair:
         """Return the repair."""
-        kept, culprit = self._as_it_is()
+        kept, culprit = self._repair_nothing()
         if kept is not None:
             return kept
-        levels = self._levels([step for step in failed if step in self._left] or culprit)
+        levels = self._candidate_levels([step for step in failed if step in self._left] or culprit)
         unproved: Result | None = None
         for anew in levels:
             is_last = anew is levels[-1]
             if is_last or not self._is_short():
-                result = self._tried(self._rest(anew), is_last=is_last)
+                result = self._decompose_anew(self._remaining(anew), is_last=is_last)
                 if result.plan is not None:
-                    return self._repaired(anew, result, is_deepest=unproved is None)
+                    return self._make_repair(anew, result, is_deepest=unproved is None)
                 if result.status is Status.UNSUPPORTED or result.stopped_by is StoppedBy.CANCELLED:
                     return Repair(result.status, result.stopped_by, reason=result.reason)
                 unproved = unproved if result.status is Status.UNSOLVABLE else result
-        return self._nothing(unproved)
+        return self._report_failure(unproved)
 
-    def _rest(self, anew: Collection[int]) -> Rest:
-        return rest_of(self._problem, self._standing, anew, self._problem.classical)
+    def _remaining(self, anew: Collection[int]) -> RemainingProblem:
+        return build_remaining_problem(self._problem, self._progress, anew, self._problem.classical)
 
-    def _as_it_is(self) -> tuple[Repair | None, list[int]]:
-        """Return the rest of the plan if it works as it is, and else the step at which it does not, if there is one."""
+    def _repair_nothing(self) -> tuple[Repair | None, list[int]]:
+        """Return the repair that keeps the remaining plan, if it works; else None and the first step that does not."""
         simulation = Simulation(self._problem.classical)
         for place in self._left:
             if simulation.rules.misfit(self._plan.steps[place]):
                 return None, [place]
         left = [self._plan.steps[place] for place in self._left]
-        rest = self._rest(())
-        plan = self._kept(rest, [replace(step, cost=simulation.cost(step)) for step in left])
+        rest = self._remaining(())
+        plan = self._keep_steps(rest, [replace(step, cost=simulation.cost(step)) for step in left])
         verdict = validate(rest.problem, plan)
         if not verdict.valid:
             return None, self._left[(verdict.failing_step or 0) - 1 :][:1]
-        return self._continued(rest, (), plan, Status.OPTIMAL, StoppedBy.EXHAUSTED), []
+        return self._describe_repair(rest, (), plan, Status.OPTIMAL, StoppedBy.EXHAUSTED), []
 
-    def _kept(self, rest: Rest, steps: Sequence[Step]) -> Plan:
-        """Return the plan of `rest`, where nothing is anew, that takes the `steps` that are left."""
+    def _keep_steps(self, rest: RemainingProblem, steps: Sequence[Step]) -> Plan:
+        """Return the plan of `rest`, where nothing is decomposed anew, that takes the remaining `steps`."""
         number = {step: place for place, step in enumerate(self._left)}
         nodes = list[Node]()
         for subtask, place in zip(rest.problem.network.subtasks, rest.places, strict=True):
-            step, task = self._standing.step(place), subtask.task
+            step, task = self._progress.step(place), subtask.task
             nodes.append(Node(task, None, task.predicate) if step is None else Node(task, number[step]))
         return Plan(tuple(steps), rest.problem, Decomposition(tuple(nodes), tuple(range(len(nodes)))))
 
-    def _levels(self, broken: Collection[int]) -> list[frozenset[int]]:
-        """Return what to decompose anew: the innermost task above all that is broken, each above it, and all tasks."""
-        standing = self._standing
-        lines = [list(standing.line(standing.above[standing.leaves[step]])) for step in broken]
+    def _candidate_levels(self, broken: Collection[int]) -> list[frozenset[int]]:
+        """Return the tasks to try: the innermost above all `broken` steps, those above it, and all initial tasks."""
+        progress = self._progress
+        lines = [list(progress.line(progress.above[progress.leaves[step]])) for step in broken]
         common = set(lines[0]).intersection(*lines[1:]) if lines else set()
-        whole = frozenset(standing.open.intersection(standing.children(standing.top)))
+        whole = frozenset(progress.open.intersection(progress.children(progress.top)))
         levels = [frozenset({place}) for place in lines[0] if place in common] if lines else []
         return [*(each for each in levels if each != whole), *([whole] if whole else [])]
 
     def _is_short(self) -> bool:
-        """Return whether the time is needed for all tasks together."""
+        """Return whether the remaining time is reserved for all initial tasks together."""
         limit, left = self._limits.time_limit, self._limits.remaining
         return limit is not None and left is not None and left < limit * (1 - INNER)
 
-    def _tried(self, rest: Rest, *, is_last: bool) -> Result:
+    def _decompose_anew(self, rest: RemainingProblem, *, is_last: bool) -> Result:
         return answer(rest.problem, SolveOptions().within(self._limits, 1.0 if is_last else SHARE))
 
-    def _repaired(self, anew: frozenset[int], result: Result, *, is_deepest: bool) -> Repair:
+    def _make_repair(self, anew: frozenset[int], result: Result, *, is_deepest: bool) -> Repair:
         status = result.status if is_deepest else Status.SOLVED
-        return self._continued(self._rest(anew), anew, result.expect_plan(), status, result.stopped_by)
+        return self._describe_repair(self._remaining(anew), anew, result.expect_plan(), status, result.stopped_by)
 
-    def _continued(
-        self, rest: Rest, anew: Collection[int], plan: Plan, status: Status, stopped_by: StoppedBy
+    def _describe_repair(
+        self, rest: RemainingProblem, anew: Collection[int], plan: Plan, status: Status, stopped_by: StoppedBy
     ) -> Repair:
-        """Return the repair that `plan`, one of `rest`, is."""
-        tree, standing, nodes = plan.tree, self._standing, self._tree.nodes
+        """Return the repair that takes `plan`, a plan of `rest`."""
+        tree, progress, nodes = plan.tree, self._progress, self._tree.nodes
         origins: list[int | None] = [None] * len(plan.steps)
         for place, root in zip(rest.places, tree.roots, strict=True):
-            step = standing.step(place)
+            step = progress.step(place)
             if place not in anew and step is not None:
                 origins[tree.nodes[root].step] = step
         kept = len(origins) - origins.count(None)
@@ -237,12 +239,12 @@ class _Repairing:
             kept=kept,
             dropped=len(self._left) - kept,
             cost=plan.cost,
-            tree=grafted(self._tree, rest, anew, tree, len(self._plan.steps)),
+            tree=graft_subtrees(self._tree, rest, anew, tree, len(self._plan.steps)),
             anew=tuple([nodes[place].task for place in sorted(anew)]),
-            depth=standing.depth(min(anew)) if anew else 0,
+            depth=progress.depth(min(anew)) if anew else 0,
         )
 
-    def _nothing(self, unproved: Result | None) -> Repair:
+    def _report_failure(self, unproved: Result | None) -> Repair:
         if unproved is None:
             reason = "what is left of the tasks cannot be done from this state"
             reason = reason if self._left else "the tasks are done, and the goal does not hold"

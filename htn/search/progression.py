@@ -132,24 +132,10 @@ class Progression:
 
     def _call(self) -> int:
         packed, guide = self._packed, self._guide
-        return packed.entries["decompose"](
-            self._kind,
-            self._past,
-            self._future,
-            WORK,
-            self._number,
-            self._space,
-            packed.hierarchy,
-            guide.demands,
-            self._registry,
-            self._stacks,
-            self._places,
-            self._waiting,
-            guide.relaxed,
-            guide.room,
-            guide.achievers,
-            guide.reachable,
-        )
+        memory = self._registry, self._stacks, self._places, self._waiting
+        room = guide.relaxed, guide.room, guide.achievers, guide.reachable
+        order = self._kind, self._past, self._future, WORK, self._number
+        return packed.entries["decompose"](*order, self._space, packed.hierarchy, guide.demands, *memory, *room)
 
     def _moves(self, place: int) -> list[int]:
         """Return the moves to `place` (see `htn.search.htn_incumbent.tree_of`): always of the first open task."""

@@ -25,7 +25,6 @@ from planner.limits import Finishing, Limits
 from planner.model.domain import creates_objects
 from planner.plan import Plan
 from planner.portfolio.incumbent import refuse_constructs
-from planner.search.search_run import Steps
 from planner.task.ground_task import INFINITY, Task, facts_of
 from planner.topk.candidates import CandidateOptions, Candidates, Making, no_limit
 from planner.topk.completions import Completions
@@ -190,43 +189,20 @@ class StepAutomaton:
         return number
 
 
-class GraphExploration:
+class GraphExploration(Explored):
     """The part of `graph` through which plans go that cost no more than a bound; `latest` is the part returned last.
 
     `first[a]` is the representative of all actions that are the same step as a.
     """
 
     def __init__(self, graph: DecompositionGraph, first: list[int]) -> None:
-        self._graph, self._first = graph, first
-        self._explored = Explored(graph, graph.estimate, past_goals=False, order=graph.order)
+        super().__init__(graph, graph.estimate, past_goals=False, order=graph.order)
+        self._edges_of, self._first_of = graph.costs, first
         self.latest: StepAutomaton | None = None
 
-    @property
-    def optimum(self) -> int | None:
-        """What the cheapest plan costs, once that is known."""
-        return self._explored.optimum
-
-    @property
-    def lowest(self) -> int:
-        """What a plan costs at least that goes through a node that was not expanded; `INFINITY`: none is left."""
-        return self._explored.lowest
-
-    @property
-    def expanded(self) -> int:
-        """How many nodes were expanded."""
-        return self._explored.expanded
-
-    def first(self) -> Steps:
-        """Expand until the cheapest plan is known, or that there is none."""
-        return self._explored.first()
-
-    def through(self, bound: int) -> Steps:
-        """Expand all nodes through which a plan might cost no more than `bound`."""
-        return self._explored.through(bound)
-
-    def part(self, bound: int) -> StepAutomaton:
-        """Return what plans go through that cost no more than `bound`, by steps, as far as it was expanded."""
-        self.latest = StepAutomaton(self._explored.part(bound), self._graph.costs, self._first)
+    def part(self, bound: int) -> StepAutomaton:  # type: ignore[override]  # both are parts for listings
+        """Return the part through which plans go that cost no more than `bound`, by steps, as far as expanded."""
+        self.latest = StepAutomaton(super().part(bound), self._edges_of, self._first_of)
         return self.latest
 
 

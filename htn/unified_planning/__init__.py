@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from htn.unified_planning.ground_outgoing import GroundOutgoing, grounded
+from htn.unified_planning.ground_outgoing import GroundOutgoing, to_ground_unified_planning
 from htn.unified_planning.htn_incoming import FEATURES, HtnIncoming, from_unified_planning
 from htn.unified_planning.htn_outgoing import HtnOutgoing, to_unified_planning
 
@@ -15,6 +15,6 @@ __all__ = [
     "HtnIncoming",
     "HtnOutgoing",
     "from_unified_planning",
-    "grounded",
+    "to_ground_unified_planning",
     "to_unified_planning",
 ]

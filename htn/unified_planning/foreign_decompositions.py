@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from unified_planning.plans import ActionInstance, HierarchicalPlan, SequentialPlan, TimeTriggeredPlan
 from unified_planning.plans.hierarchical_plan import Decomposition as ForeignDecomposition
@@ -23,7 +23,6 @@ from planner.semantics.simulation import Simulation
 
 if TYPE_CHECKING:
     from unified_planning.model import FNode
-    from unified_planning.model.htn import HierarchicalProblem
     from unified_planning.model.htn import Method as ForeignMethod
     from unified_planning.model.htn.task_network import AbstractTaskNetwork
     from unified_planning.plans import Plan as ForeignPlan
@@ -31,23 +30,6 @@ if TYPE_CHECKING:
     from htn.model import HtnProblem, Method
 
 _FLAT = "its convert_to makes a sequence of some plans"
-
-
-class There(Protocol):
-    """How parts of a plan of ours are called in unified-planning."""
-
-    @property
-    def source(self) -> HierarchicalProblem:
-        """The problem there."""
-
-    def instance(self, step: Step) -> ActionInstance:
-        """Return a step."""
-
-    def arguments(self, names: Sequence[str]) -> tuple[FNode, ...]:
-        """Return objects."""
-
-    def their_method(self, name: str) -> ForeignMethod:
-        """Return the method called `name` in ours."""
 
 
 class Back(Protocol):
@@ -61,36 +43,6 @@ class Back(Protocol):
 
     def our_method(self, method: ForeignMethod) -> Method:
         """Return a method, which may have fewer parameters; raise `PlanError` where there is none."""
-
-
-def written(steps: Sequence[Step], tree: Decomposition, there: There) -> HierarchicalPlan:
-    """Return a plan of unified-planning; raise `PlanError` where a method has no binding."""
-    instances = [there.instance(step) for step in steps]
-    done: dict[int, ActionInstance | MethodInstance] = {}
-    for place in reversed(_from_above(tree)):
-        node = tree.nodes[place]
-        if node.step is not None:
-            done[place] = instances[node.step]
-            continue
-        method = there.their_method(node.method)
-        if len(node.binding) != len(method.parameters):
-            raise PlanError(f"{node.task}: nothing says what the parameters of {node.method} are, and none would do")
-        below = _named(method, node.children, done)
-        done[place] = MethodInstance(method, there.arguments(node.binding), below)
-    top = _named(there.source.task_network, tree.roots, done)
-    return HierarchicalPlan(SequentialPlan(instances, there.source.environment), top)
-
-
-def _from_above(tree: Decomposition) -> list[int]:
-    found = list(tree.roots)
-    for place in found:
-        found.extend(tree.nodes[place].children)
-    return found
-
-
-def _named(network: AbstractTaskNetwork, places: Sequence[int], done: dict[int, Any]) -> ForeignDecomposition:
-    pairs = zip(network.subtasks, places, strict=True)
-    return ForeignDecomposition({subtask.identifier: done[place] for subtask, place in pairs})
 
 
 def instances_of(plan: ForeignPlan) -> list[ActionInstance]:

@@ -75,7 +75,7 @@ class GroundOutgoing:
         return plan_of(tree, self.source, self.ground)
 
 
-def grounded(
+def to_ground_unified_planning(
     problem: HtnProblem, environment: Environment | None = None, limits: Limits | None = None
 ) -> GroundOutgoing:
     """Return the ground form of `problem` as one of unified-planning, with the way back for plans.
@@ -124,8 +124,8 @@ class _Flat:
             *map(self._name, split),
             *(self._name(self._size + place) for place in range(len(self._found.compounds))),
         ]
-        methods = [_choice(self._name(number), name) for number in split for name in self._actions[number]]
-        methods += [*self._methods(), *(_choice(FINISH, name) for name in final)]
+        methods = [_choice_method(self._name(number), name) for number in split for name in self._actions[number]]
+        methods += [*self._methods(), *(_choice_method(FINISH, name) for name in final)]
         tasks = {each.predicate: Task(each.predicate) for each in (*heads, FINISH)}
         domain = HtnDomain(classical.domain, tasks, {each.name: each for each in methods})
         return HtnProblem(domain, classical, sequence(self._name(root), *([FINISH] if final else [])))
@@ -144,5 +144,5 @@ class _Flat:
             yield Method(name, self._name(self._size + task_of[number]), (), condition, network)
 
 
-def _choice(task: Atom, action: str) -> Method:
+def _choice_method(task: Atom, action: str) -> Method:
     return Method(f"choose-{action}", task, network=sequence(Atom(action)))

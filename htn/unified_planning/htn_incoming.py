@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unified_planning.model import TimepointKind
 from unified_planning.model.walkers import AnyChecker
-from unified_planning.plans import HierarchicalPlan
+from unified_planning.plans import HierarchicalPlan, SequentialPlan
+from unified_planning.plans.hierarchical_plan import Decomposition as ForeignDecomposition
+from unified_planning.plans.hierarchical_plan import MethodInstance
 
 from htn import problem_kind
 from htn.model import (
@@ -30,7 +32,7 @@ from htn.model import (
     seal_problem,
     sequence,
 )
-from htn.unified_planning.foreign_decompositions import instances_of, tree_from, with_costs, written
+from htn.unified_planning.foreign_decompositions import instances_of, tree_from, with_costs
 from htn.verification.plan_verification import complete_bindings
 from planner.errors import InputError, PlanError, UnsupportedError
 from planner.lightweight import replace
@@ -67,7 +69,7 @@ class NetworkReader:
         constraints on time that are no order of two subtasks, and for arguments that are no objects; `InputError` for
         subtasks and parameters that the problem does not have, and for orders that go round in a circle.
         """
-        parts = [part for constraint in source.constraints for part in _flat(constraint)]
+        parts = [part for constraint in source.constraints for part in _flatten_conjunction(constraint)]
         ordering = self._ordering(source, [part for part in parts if self._times.any(part)], where)
         static = [self._reader.formula(part) for part in parts if not self._times.any(part)]
         found = [part for formula in static for part in conjuncts(formula)]
@@ -133,7 +135,7 @@ def check_scope(used: Iterable[Term], scope: Collection[Term], where: str) -> No
             raise InputError(f"{where} has the parameter {term[1:]}, which is none there", hint=hint)
 
 
-def _flat(constraint: FNode) -> Iterator[FNode]:
+def _flatten_conjunction(constraint: FNode) -> Iterator[FNode]:
     stack = [constraint]
     while stack:
         current = stack.pop()
@@ -200,7 +202,21 @@ class HtnIncoming:
         tree: Decomposition = complete_bindings(self.problem, plan).tree
         if self.top is not None:
             tree = replace(tree, roots=tree.nodes[tree.roots[0]].children)
-        return written(plan.steps, tree, self)
+        instances = [self.classical.instance(step) for step in plan.steps]
+        converted: dict[int, ActionInstance | MethodInstance] = {}
+        for place in reversed(_nodes_from_above(tree)):
+            node = tree.nodes[place]
+            if node.step is not None:
+                converted[place] = instances[node.step]
+                continue
+            method = self.source.method(self.methods.key(node.method))
+            if len(node.binding) != len(method.parameters):
+                message = f"{node.task}: nothing says what the parameters of {node.method} are, and none would do"
+                raise PlanError(message)
+            below = _name_subtasks(method, node.children, converted)
+            converted[place] = MethodInstance(method, self.classical.arguments(node.binding), below)
+        top = _name_subtasks(self.source.task_network, tree.roots, converted)
+        return HierarchicalPlan(SequentialPlan(instances, self.source.environment), top)
 
     def read(self, plan: ForeignPlan) -> Plan:
         """Return a plan for `source` as one of ours, with exact costs; a mere sequence has no decomposition.
@@ -223,18 +239,6 @@ class HtnIncoming:
             return problem_kind.validate(self.problem, self.read(plan))
         except PlanError as error:
             return Verdict(valid=False, cost=0, reason=str(error))
-
-    def instance(self, step: Step) -> ActionInstance:
-        """Return a step of ours as one for `source`."""
-        return self.classical.instance(step)
-
-    def arguments(self, names: Sequence[str]) -> tuple[FNode, ...]:
-        """Return the objects called `names` as arguments in `source`."""
-        return self.classical.arguments(names)
-
-    def their_method(self, name: str) -> ForeignMethod:
-        """Return the method that is called `name` in ours."""
-        return self.source.method(self.methods.key(name))
 
     def step(self, instance: ActionInstance) -> Step:
         """Return a step of a plan for `source` as one of ours."""
@@ -263,8 +267,20 @@ def from_unified_planning(source: HierarchicalProblem) -> HtnIncoming:
     return _Reading(source).result()
 
 
+def _nodes_from_above(tree: Decomposition) -> list[int]:
+    found = list(tree.roots)
+    for place in found:
+        found.extend(tree.nodes[place].children)
+    return found
+
+
+def _name_subtasks(network: AbstractTaskNetwork, places: Sequence[int], converted: dict[int, Any]) -> Any:
+    pairs = zip(network.subtasks, places, strict=True)
+    return ForeignDecomposition({subtask.identifier: converted[place] for subtask, place in pairs})
+
+
 class _Reading:
-    """One problem being read."""
+    """Converts one problem."""
 
     def __init__(self, source: HierarchicalProblem) -> None:
         self._source = source

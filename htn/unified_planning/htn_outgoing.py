@@ -52,7 +52,7 @@ class Carried:
     network: str
 
 
-def carried(problem: HtnProblem, classical: Problem) -> Carried:
+def carry_hierarchy(problem: HtnProblem, classical: Problem) -> Carried:
     """Return the hierarchy of `problem` on board of `classical`, which is its classical part in plainer words.
 
     Arguments of the tasks of methods become parameters of just the types that the tasks have, each its own; where they
@@ -221,15 +221,15 @@ class HtnOutgoing:
 
     def step(self, instance: ActionInstance) -> Step:
         """Return a step of a plan for `problem` as one of ours, without its cost."""
-        return Step(_known(self.actions, instance.action.name), self.names(instance.actual_parameters))
+        return Step(_look_up(self.actions, instance.action.name), self.names(instance.actual_parameters))
 
     def names(self, arguments: Sequence[FNode]) -> tuple[str, ...]:
         """Return what the objects that are `arguments` are called in ours."""
-        return tuple([_known(self.objects, argument.object().name) for argument in arguments])
+        return tuple([_look_up(self.objects, argument.object().name) for argument in arguments])
 
     def our_method(self, method: ForeignMethod) -> Method:
         """Return a method of `problem` as one of ours."""
-        return self.source.domain.methods[_known(self.methods, method.name)]
+        return self.source.domain.methods[_look_up(self.methods, method.name)]
 
 
 def to_unified_planning(
@@ -241,7 +241,7 @@ def to_unified_planning(
     """
     limits = limits or Limits()
     classical = with_tables(compile_adl(problem.classical).problem, limits)
-    freight = carried(problem, classical)
+    freight = carry_hierarchy(problem, classical)
     source, names = prepare(freight.problem, limits)
     target = HierarchicalProblem(source.name, get_environment(environment))
     writing = HtnWriting(source, names, target, problem.domain.classical.actions)
@@ -260,13 +260,13 @@ def to_unified_planning(
     )
 
 
-def _known(names: Mapping[str, str], word: str) -> str:
+def _look_up(names: Mapping[str, str], word: str) -> str:
     if word not in names:
         raise PlanError(f"the plan has {word!r}, which the problem does not have")
     return names[word]
 
 
-def sent(problem: HtnProblem, limits: Limits) -> HtnProblem:
+def prepare_for_process(problem: HtnProblem, limits: Limits) -> HtnProblem:
     """Return `problem` in plain ADL, with tables for costs that Python computes.
 
     Raises `LimitReached` where `limits` does not suffice for these.

@@ -208,29 +208,6 @@ class _Ways:
     ways: list[tuple[int, ...]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Listing:
-    """The order in which `write_plan` lists the subtasks of a network (empty: as written).
-
-    `is_only` where the subtasks have no other linearisation.
-    """
-
-    order: Places
-    is_only: bool
-
-    def sort(self, children: tuple[int, ...]) -> tuple[int, ...]:
-        """Return `children`, listed in this order, in the order of their subtasks."""
-        if not self.order or len(self.order) != len(children):
-            return children
-        return tuple([child for _, child in sorted(zip(self.order, children, strict=True))])
-
-
-def _listing_of(network: Network) -> _Listing:
-    order = network.linearisation
-    as_written = order == tuple(range(len(order)))
-    return _Listing(() if as_written else order, network.is_sequence)
-
-
 class _Arrangement:
     """The tree of a plan with its children assigned; `ways` has the nodes with several ways (initial network: -1)."""
 
@@ -243,7 +220,8 @@ class _Arrangement:
         self._nodes = list(tree.nodes)
         self._roots = tree.roots
         self._spans: Spans = []
-        self._listings: dict[str, _Listing] = {}
+        self._listings: dict[str, tuple[Places, bool]] = {}
+        """The linearisation in which `write_plan` lists the subtasks of each method, and whether it is the only one."""
         self._universe: Universe | None = None
 
     def plan(self) -> Plan:
@@ -307,11 +285,15 @@ class _Arrangement:
 
     def _place(self, place: int, method: Method, task: Atom, children: tuple[int, ...]) -> None:
         if method.name not in self._listings:
-            self._listings[method.name] = _listing_of(method.network)
-        listing = self._listings[method.name]
-        known = None if listing.is_only else unify(method.task, task, {})
+            self._listings[method.name] = method.network.linearisation, method.network.is_sequence
+        order, is_only = self._listings[method.name]
+        known = None if is_only else unify(method.task, task, {})
         ways = [] if known is None else self._ways(method, children, known)
-        placed = ways[0] if ways else listing.sort(children)
+        placed = children
+        if ways:
+            placed = ways[0]
+        elif len(order) == len(children):
+            placed = tuple([child for _, child in sorted(zip(order, children, strict=True))])
         if placed != children:
             self._take([(place, placed)])
         if len(ways) > 1:

@@ -8,7 +8,7 @@ from htn_brute import TooManyNetworks, accepts, cheapest, cheapest_steps
 from random_hierarchies import ORDERED, random_htn
 
 from benchmarks.random_problems import ALL, STRIPS, Features, random_problem
-from htn.compilations.methods_from_actions import as_htn, derived_methods, mixed
+from htn.compilations.methods_from_actions import add_derived_methods, as_htn, derived_methods
 from htn.model import HtnDomain, HtnProblem, Method, Task, sequence
 from planner import Domain, When
 from planner.model import TRUE, And, Atom, Equals, Not, Problem, Variable
@@ -45,7 +45,7 @@ def test_decomposition_solves_what_search_solves_at_the_same_cost(features: Feat
 def test_derived_methods_change_nothing_for_tasks_written_by_hand() -> None:
     for seed in range(40):
         problem = random_htn(seed, ORDERED)
-        assert cheapest(replace(problem, domain=mixed(problem.domain))) == cheapest(problem), seed
+        assert cheapest(replace(problem, domain=add_derived_methods(problem.domain))) == cheapest(problem), seed
 
 
 @pytest.mark.parametrize("features", SMALL)
@@ -172,7 +172,7 @@ def test_names_that_are_taken_are_numbered_and_own_tasks_come_first() -> None:
         {"achieve-lit": Task("achieve-lit", (Variable("?lamp", ("lamp",)),)), "Achieve-Dark": Task("Achieve-Dark")},
         {own.name: own},
     )
-    found = mixed(hand)
+    found = add_derived_methods(hand)
     assert list(found.tasks) == ["achieve-lit", "Achieve-Dark", "achieve-dark-2", "do-anything"]
     assert [each.name for each in found.methods_for("achieve-lit")] == [
         "lit-holds",
@@ -190,6 +190,6 @@ def test_own_methods_for_derived_tasks_are_used() -> None:
     hand = replace(hand, methods={"m": Method("m", Atom("blink", ("?lamp",)), lamp, TRUE, twice)})
     problem = switches().problem(objects={"a": "lamp"}, initial=["lit(a)"])
     steps = (Step("reset", ("a",), 1), Step("press", ("a",), 1))
-    blinking = HtnProblem(mixed(hand), problem, sequence(Atom("blink", ("a",))))
+    blinking = HtnProblem(add_derived_methods(hand), problem, sequence(Atom("blink", ("a",))))
     assert cheapest_steps(blinking) == steps
     assert accepts(blinking, (*steps, *steps))

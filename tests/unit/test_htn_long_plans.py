@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from htn_towers import tower_plan
 
-from htn.language.plan_drawing import drawn
+from htn.language.plan_drawing import draw_tree
 from htn.language.plan_text import read_plan, write_plan
 from htn.verification.plan_verification import check_thoroughly, complete_bindings, validate
 from planner.plan import Plan
@@ -37,7 +37,7 @@ WORK: dict[str, Callable[[Plan], object]] = {
     "read": lambda plan: read_plan(write_plan(plan), plan.problem),
     "check": lambda plan: validate(plan.problem, plan),
     "check thoroughly": lambda plan: check_thoroughly(plan.problem, plan),
-    "draw": lambda plan: drawn(plan, depth=None),
+    "draw": lambda plan: draw_tree(plan, depth=None),
 }
 
 
@@ -58,4 +58,4 @@ def test_long_plans_come_back_as_they_were() -> None:
     assert validate(plan.problem, again).cost == 2**10 - 1
     bound = complete_bindings(plan.problem, again)
     assert bound.tree.nodes[bound.tree.roots[0]].binding == plan.tree.nodes[0].binding
-    assert len(drawn(plan, depth=None).splitlines()) == len(plan.tree.nodes) + 1
+    assert len(draw_tree(plan, depth=None).splitlines()) == len(plan.tree.nodes) + 1

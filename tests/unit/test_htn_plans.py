@@ -12,7 +12,7 @@ from rich.console import Console
 
 from htn import problem_kind
 from htn.language.hddl import parse_domain, parse_problem
-from htn.language.plan_drawing import drawn
+from htn.language.plan_drawing import draw_tree
 from htn.language.plan_drawing import tree_of as tree_of_rich
 from htn.language.plan_text import plan_from_data, plan_from_text, read_plan, write_plan
 from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Node, Subtask, Task, sequence
@@ -616,11 +616,11 @@ round
 
 @pytest.mark.parametrize("depth", [None, 25, 4])
 def test_a_plan_is_drawn_as_a_tree(depth):
-    assert drawn(PLAN, depth=depth) == DRAWN
+    assert draw_tree(PLAN, depth=depth) == DRAWN
 
 
 def test_a_tree_is_drawn_down_to_some_level():
-    assert drawn(PLAN, depth=1) == (
+    assert draw_tree(PLAN, depth=1) == (
         "round\n├── deliver(p, c)  by bring\n│   └── … 4 steps below\n"
         "├── deliver(q, a)  by bring\n│   └── … 4 steps below\n└── break  by nap\n    └── … 1 step below\n"
     )
@@ -630,7 +630,7 @@ def test_deep_trees_are_drawn():
     problem = problem_of("get t b")
     levels = [Node(atom("get t b"), None, "late", ("t", "b"), (place + 1,)) for place in range(3_000)]
     tree = Decomposition((*levels, Node(atom("get t b"), None, "stay", ("t", "b"))), (0,))
-    text = drawn(Plan((), problem, tree))
+    text = draw_tree(Plan((), problem, tree))
     assert text.endswith("└── … 0 steps below\n")
     assert len(text.splitlines()) == 27
     assert read_plan(write_plan(Plan((), problem, tree)), problem).steps == ()
@@ -650,7 +650,7 @@ def tower(levels: int) -> Plan:
 
 
 def test_what_is_too_deep_for_a_screen_is_drawn_further_down():
-    lines = drawn(tower(60), depth=None).splitlines()
+    lines = draw_tree(tower(60), depth=None).splitlines()
     assert [line for line in lines if not line.startswith((" ", "│"))] == [
         *("round", "└── get(t, b)  by via"),
         *("", "[1] get(t, b)  by via", "├── 25. drive(t, a, b)", "└── get(t, b)  by via"),
@@ -658,11 +658,11 @@ def test_what_is_too_deep_for_a_screen_is_drawn_further_down():
     ]
     assert lines[49].endswith("└── get(t, b)  by via  … [1]")
     assert [line.count(". drive") for line in lines].count(1) == 60
-    assert drawn(tower(60), depth=40).endswith(" … 21 steps below\n")
+    assert draw_tree(tower(60), depth=40).endswith(" … 21 steps below\n")
 
 
 def test_drawings_grow_with_the_number_of_tasks_alone():
-    short, long = len(drawn(tower(500), depth=None)), len(drawn(tower(5_000), depth=None))
+    short, long = len(draw_tree(tower(500), depth=None)), len(draw_tree(tower(5_000), depth=None))
     assert long < 12 * short
 
 
@@ -672,4 +672,4 @@ def test_plain_drawings_are_those_of_rich(depth):
     for plan in (PLAN, tower(24)):
         with console.capture() as capture:
             console.print(tree_of_rich(plan, depth=depth))
-        assert "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()) == drawn(plan, depth=depth)
+        assert "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()) == draw_tree(plan, depth=depth)

@@ -59,7 +59,7 @@ def errands(
     return HtnProblem(hierarchy, replace(plain, **classical), given, parameters)
 
 
-def written(problem: HtnProblem) -> HierarchicalProblem:
+def write_decomposition(problem: HtnProblem) -> HierarchicalProblem:
     found = to_unified_planning(problem)
     assert isinstance(found, HtnOutgoing)
     return found.problem
@@ -80,7 +80,7 @@ def solved(problem: HtnProblem) -> object:
 
 
 def test_tasks_methods_and_the_network() -> None:
-    target = written(errands(STAY, MOVE))
+    target = write_decomposition(errands(STAY, MOVE))
     assert [str(each) for each in target.tasks] == ["go[there=place - object]"]
     assert [each.name for each in target.methods] == ["stay", "move"]
     stay, move = target.methods
@@ -97,22 +97,22 @@ def test_tasks_methods_and_the_network() -> None:
 
 def test_orders_are_those_of_subtasks() -> None:
     subtasks = tuple([Subtask(Atom("Go", (name,)), label) for name, label in (("Home", "Late"), ("grocer", ""))])
-    target = written(errands(STAY, MOVE, network=Network(subtasks, ((1, 0),))))
+    target = write_decomposition(errands(STAY, MOVE, network=Network(subtasks, ((1, 0),))))
     assert target.task_network.total_order() == ["t2", "late"]
-    loose = written(errands(STAY, MOVE, network=Network(subtasks)))
+    loose = write_decomposition(errands(STAY, MOVE, network=Network(subtasks)))
     assert (loose.task_network.total_order(), loose.task_network.partial_order()) == (None, [])
 
 
 def test_labels_that_are_the_same_are_told_apart() -> None:
     subtasks = (Subtask(Atom("look"), "t2"), Subtask(Atom("look")), Subtask(Atom("look"), "T2"))
-    target = written(errands(network=Network(subtasks)))
+    target = write_decomposition(errands(network=Network(subtasks)))
     assert [each.identifier for each in target.task_network.subtasks] == ["t2", "t2-2", "t2-3"]
 
 
 def test_parameters_of_the_problem_are_variables_of_the_network() -> None:
     network = Network((Subtask(GO),), constraints=Not(Equals("?there", "Home")))
     problem = errands(STAY, MOVE, network=network, parameters=(THERE,))
-    target = written(problem)
+    target = write_decomposition(problem)
     assert [str(each) for each in target.task_network.variables] == ["place - object there"]
     assert [str(each) for each in target.task_network.constraints] == ["(not (there == home))"]
     assert solved(problem) == 3
@@ -128,7 +128,7 @@ def test_parameters_of_the_problem_are_variables_of_the_network() -> None:
 )
 def test_arguments_of_tasks_are_parameters_of_their_types(method: Method, constraints: int) -> None:
     problem = errands(method)
-    (target,) = written(problem).methods
+    (target,) = write_decomposition(problem).methods
     assert len(target.constraints) == constraints
     assert [each.type.name for each in target.achieved_task.parameters] == ["place"]
     assert len(target.parameters) == len(method.parameters) + constraints
@@ -149,7 +149,7 @@ def test_an_argument_twice_becomes_two_parameters() -> None:
 def test_types_with_two_parents_become_conditions() -> None:
     types = {"kiosk": ("shop", "thing"), "thing": ()}
     problem = errands(STAY, MOVE, types=types)
-    target = written(problem)
+    target = write_decomposition(problem)
     assert {"is-place(there)", "is-place(here)", "at(here)"} == {
         str(each) for each in target.method("move").preconditions
     }
@@ -172,7 +172,7 @@ def test_what_can_never_be_is_left_out_of_methods_only() -> None:
     never = replace(MOVE, name="never", precondition=FALSE)
     clash = replace(MOVE, name="clash", network=replace(MOVE.network, constraints=Not(Equals("?here", "?here"))))
     problem = errands(never, clash, STAY, MOVE, requires=FALSE)
-    target = written(problem)
+    target = write_decomposition(problem)
     assert [each.name for each in target.methods] == ["stay", "move"]
     assert [each.name for each in target.actions] == ["walk", "look"]
     assert solved(problem) == 3
@@ -193,7 +193,7 @@ def test_names_of_all_kinds_are_different() -> None:
     }
     domain = HtnDomain(errands().domain.classical, tasks, methods)
     problem = replace(errands(), domain=domain, network=sequence(Atom("at", ("grocer",))))
-    target = written(problem)
+    target = write_decomposition(problem)
     names = [each.name for each in (*target.fluents, *target.actions, *target.tasks, *target.methods)]
     assert len({*names, *(each.name for each in target.all_objects)}) == len(names) + 2
     assert solved(problem) == 3
@@ -208,8 +208,8 @@ def test_quantifiers_over_types_without_objects_have_a_value_in_methods() -> Non
     for formula, cost in ((Forall((Variable("?x", ("depot",)),), FALSE), 3), (Exists((HERE,), TRUE), 3)):
         assert solved(errands(replace(MOVE, precondition=formula), types={"depot": ()})) == cost
     nowhere = Exists((Variable("?x", ("depot",)),), TRUE)
-    assert written(errands(STAY, replace(MOVE, precondition=nowhere), types={"depot": ()})).methods == [
-        *written(errands(STAY)).methods
+    assert write_decomposition(errands(STAY, replace(MOVE, precondition=nowhere), types={"depot": ()})).methods == [
+        *write_decomposition(errands(STAY)).methods
     ]
 
 
@@ -219,10 +219,10 @@ def test_goals_besides_tasks_count() -> None:
 
 
 def test_costs_are_exactly_those_of_the_problem() -> None:
-    target = written(errands(STAY, MOVE))
+    target = write_decomposition(errands(STAY, MOVE))
     (metric,) = target.quality_metrics
     assert [str(metric.get_action_cost(each)) for each in target.actions] == ["3", "0"]
-    (length,) = written(errands(STAY, MOVE, metric=Metric.LENGTH)).quality_metrics
+    (length,) = write_decomposition(errands(STAY, MOVE, metric=Metric.LENGTH)).quality_metrics
     assert length.is_minimize_sequential_plan_length()
 
 

@@ -40,7 +40,7 @@ class Vocabulary:
             raise use.place.error(
                 f"{format_atom(use.atom)} is an action, which is done as it is", "methods are for declared tasks"
             )
-        raise use.place.error(f"there is no task {name!r}", self._near(name, list(self._tasks), "task"))
+        raise use.place.error(f"there is no task {name!r}", self._suggest_name(name, list(self._tasks), "task"))
 
     def check_subtask(self, use: Use) -> None:
         """Raise an error unless `use` is a declared task or action with arguments that it takes."""
@@ -50,10 +50,10 @@ class Vocabulary:
         elif name in self._classical.actions:
             self._check(use, self._classical.actions[name].step_parameters, "action")
         else:
-            near = self._near(name, [*self._tasks, *self._classical.actions], "task or action")
+            near = self._suggest_name(name, [*self._tasks, *self._classical.actions], "task or action")
             raise use.place.error(f"there is no task or action {name!r}", near)
 
-    def _near(self, name: str, known: list[str], what: str) -> str:
+    def _suggest_name(self, name: str, known: list[str], what: str) -> str:
         near = did_you_mean(name, known)
         if near:
             return near
@@ -76,11 +76,11 @@ class Vocabulary:
         self.inferred.setdefault(name, use.place.location)
 
     def _check(self, use: Use, parameters: tuple[Variable, ...], kind: str) -> None:
-        mistake = self._mistake(use, parameters, kind, use.place)
+        mistake = self._find_mistake(use, parameters, kind, use.place)
         if mistake:
             raise mistake
 
-    def _mistake(self, use: Use, parameters: tuple[Variable, ...], kind: str, place: Place) -> InputError | None:
+    def _find_mistake(self, use: Use, parameters: tuple[Variable, ...], kind: str, place: Place) -> InputError | None:
         name, atom = use.atom.predicate, format_atom(use.atom)
         if len(use.types) != len(parameters):
             wanted = format_count(len(parameters))
@@ -95,7 +95,7 @@ class Vocabulary:
                 )
         return None
 
-    def extended(self) -> DomainModel:
+    def extend(self) -> DomainModel:
         """Return the classical domain with the types and predicates that only the hierarchy uses."""
         new = self._new.inferred(self._types)
         more = {name: parents for name, parents in self._types.parents.items() if name not in self._classical.types}
@@ -195,10 +195,10 @@ class Hierarchy:
             for use in declared.subtasks:
                 words.check_subtask(use)
         methods = {name: declared.method for name, declared in self._methods.items()}
-        return HtnDomain(words.extended(), tasks, methods, words.inferred)
+        return HtnDomain(words.extend(), tasks, methods, words.inferred)
 
 
-def network_of(
+def read_network(
     domain: HtnDomain, types: Types, scope: Scope, fields: Mapping[str, Any], places: Mapping[str, Place]
 ) -> Network:
     """Return the initial network that `fields` describe."""

@@ -9,9 +9,9 @@ from itertools import islice
 from types import FrameType
 from typing import Any, Final, TypeVar, overload
 
-from htn.compilations.methods_from_actions import mixed
-from htn.language.declare.hierarchy import Hierarchy, network_of
-from htn.language.declare.network_reader import planning_of
+from htn.compilations.methods_from_actions import add_derived_methods
+from htn.language.declare.hierarchy import Hierarchy, read_network
+from htn.language.declare.network_reader import check_planning
 from htn.model import HtnDomain, HtnProblem, Method, seal_problem
 from planner.language.declare import Domain, Entity, PredicateRef
 from planner.language.declare.action_parameters import read_parameters, read_signature
@@ -28,18 +28,18 @@ from planner.problem_kinds import Declarer
 _OURS: Final = ("htn.language.declare", "planner.language.declare")
 
 
-def caller() -> CodePlace:
+def find_caller() -> CodePlace:
     """Return the line outside these packages from which the declaration was called."""
-    frame = _outside()
+    frame = _caller_frame()
     return CodePlace(frame.f_code.co_filename, frame.f_lineno)
 
 
-def caller_names() -> Mapping[str, Any]:
+def find_caller_names() -> Mapping[str, Any]:
     """Return the local names where the declaration was called: annotations may name classes made in a function."""
-    return _outside().f_locals
+    return _caller_frame().f_locals
 
 
-def _outside() -> FrameType:
+def _caller_frame() -> FrameType:
     frame = sys._getframe(1)  # noqa: SLF001 - the documented way to a caller's line
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         frame = frame.f_back
@@ -59,7 +59,7 @@ class Methods(Declarer):
     """
 
     def __init__(self, domain: Domain | DomainModel, *, derived: bool = False) -> None:
-        place = caller()
+        place = find_caller()
         if not isinstance(domain, Domain | DomainModel):
             raise place.error(f"{abbreviate(domain)} is no domain", "write Methods(domain), with what Domain(…) gave")
         self._domain = domain
@@ -71,7 +71,7 @@ class Methods(Declarer):
     @property
     def model(self) -> HtnDomain:
         """The immutable domain; raises `DeclarationError` where declarations contradict each other."""
-        return self._model(caller())
+        return self._build_model(find_caller())
 
     @property
     def classes(self) -> Mapping[str, type[Entity]]:
@@ -84,15 +84,15 @@ class Methods(Declarer):
         self._hierarchy.know(model, place)
         return model
 
-    def _model(self, place: Place) -> HtnDomain:
+    def _build_model(self, place: Place) -> HtnDomain:
         classical, types = self._classical(place), len(self._hierarchy.types.parents)
         if self._made is None or self._made[0] is not classical or self._made[1] != types:
-            known = mixed(HtnDomain(classical)) if self._derived else HtnDomain(classical)
+            known = add_derived_methods(HtnDomain(classical)) if self._derived else HtnDomain(classical)
             found = self._hierarchy.model(classical, known.tasks)
-            self._made = classical, types, mixed(found) if self._derived else found
+            self._made = classical, types, add_derived_methods(found) if self._derived else found
         return self._made[2]
 
-    def _changed(self) -> Hierarchy:
+    def _invalidate(self) -> Hierarchy:
         self._made = None
         return self._hierarchy
 
@@ -108,17 +108,17 @@ class Methods(Declarer):
         As a decorator it takes name, parameters and description from the function, whose body is not used.
         """
         if isinstance(name, str):
-            place: Place = caller()
+            place: Place = find_caller()
             self._classical(place)
             read = read_parameters(parameters, self._hierarchy.types, place)
         else:
-            function, names = name, caller_names()
-            place, name = _definition(function, "task")
+            function, names = name, find_caller_names()
+            place, name = _locate_function(function, "task")
             self._classical(place)
             read = read_signature(function, self._hierarchy.types, place, names)
             description = inspect.cleandoc(function.__doc__ or "")
-        variables = planning_of(read, f"task {name!r}", place)
-        self._changed().task(name, variables, place, description)
+        variables = check_planning(read, f"task {name!r}", place)
+        self._invalidate().task(name, variables, place, description)
         return PredicateRef(name, tuple([each.types for each in variables]), self._hierarchy.types)
 
     @overload
@@ -141,30 +141,30 @@ class Methods(Declarer):
         function, and the subtasks from what it returns or yields when its parameters are their own names.
         """
         if isinstance(name, str):
-            place: Place = caller()
+            place: Place = find_caller()
             classical = self._classical(place)
             read = read_parameters(parameters, self._hierarchy.types, place.within("parameters"))
-            variables = planning_of(read, f"method {name!r}", place)
-            return self._changed().method(name, variables, fields, classical, place)
+            variables = check_planning(read, f"method {name!r}", place)
+            return self._invalidate().method(name, variables, fields, classical, place)
         if name is not None:
-            raise caller().error("a method says which task it is for", "write @how.method(task='name(arg, …)')")
-        names = caller_names()
-        return lambda function: self._decorated(function, named, fields, names)
+            raise find_caller().error("a method says which task it is for", "write @how.method(task='name(arg, …)')")
+        names = find_caller_names()
+        return lambda function: self._declare_method(function, named, fields, names)
 
-    def _decorated(self, function: Function, named: str, fields: Any, names: Mapping[str, Any]) -> Function:
-        place, name = _definition(function, "method")
+    def _declare_method(self, function: Function, named: str, fields: Any, names: Mapping[str, Any]) -> Function:
+        place, name = _locate_function(function, "method")
         name = named or name
         classical = self._classical(place)
         read = read_signature(function, self._hierarchy.types, place, names)
-        variables = planning_of(read, f"method {name!r}", place)
+        variables = check_planning(read, f"method {name!r}", place)
         if "description" not in fields and function.__doc__:
             fields = {**fields, "description": inspect.cleandoc(function.__doc__)}
-        written = _subtasks(function, variables, name, place)
+        written = _ask_for_subtasks(function, variables, name, place)
         if written is not None:
             if "subtasks" in fields:
                 raise place.error(f"method {name!r} gives subtasks, and its function returns some", "do one of the two")
             fields = {**fields, "subtasks": written}
-        self._changed().method(name, variables, fields, classical, place)
+        self._invalidate().method(name, variables, fields, classical, place)
         return function
 
     def problem(
@@ -193,11 +193,11 @@ class Methods(Declarer):
         do that keep the `constraints`: conditions on them, among which may stand those on the way (`always(…)`, …).
         All else is as in `Domain.problem`, whose default `resolution` holds here, too.
         """
-        place = caller()
+        place = find_caller()
         self._classical(place)
         types = self._hierarchy.types
         found, entities = objects_of(objects, types, place)
-        domain = self._model(place)
+        domain = self._build_model(place)
         rounded = resolution_of(resolution, place)
         if isinstance(self._domain, Domain):
             rounded, entities = rounded or self._domain.resolution, {**self._domain.entities, **entities}
@@ -216,27 +216,27 @@ class Methods(Declarer):
             resolution=rounded,
             entities=entities,
         )
-        variables = planning_of(read_parameters(parameters, types, place), "the problem", place)
+        variables = check_planning(read_parameters(parameters, types, place), "the problem", place)
         everything = {each.name: each for each in classical.all_objects}
         scope = Scope("the problem", {each.name: each.types for each in variables}, everything)
         given = {"subtasks": tasks, "ordered": ordered, "ordering": ordering, "constraints": conditions}
-        network = network_of(domain, types, scope, given, dict.fromkeys(given, place))
+        network = read_network(domain, types, scope, given, dict.fromkeys(given, place))
         return seal_problem(HtnProblem(domain, classical, network, variables))
 
 
-def _definition(function: Any, what: str) -> tuple[Place, str]:
+def _locate_function(function: Any, what: str) -> tuple[Place, str]:
     """Return where a decorated function is defined, and its name."""
     if isinstance(function, type) or not callable(function):
         given = f"the class {function.__name__}" if isinstance(function, type) else abbreviate(function)
-        raise caller().error(f"{given} is no function", f"decorate a function, or give a name: {what}('name', …)")
-    place: Place = find_definition(function) if hasattr(function, "__code__") else caller()
+        raise find_caller().error(f"{given} is no function", f"decorate a function, or give a name: {what}('name', …)")
+    place: Place = find_definition(function) if hasattr(function, "__code__") else find_caller()
     name = getattr(function, "__name__", "")
     if not name:
         raise place.error("the function has no name", f"give one: {what}('name', …)")
     return place, name
 
 
-def _subtasks(function: Callable[..., Any], variables: tuple[Variable, ...], name: str, place: Place) -> Any:
+def _ask_for_subtasks(function: Callable[..., Any], variables: tuple[Variable, ...], name: str, place: Place) -> Any:
     """Return what `function` returns or yields, called with the names of its parameters; None for nothing at all."""
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise place.error(f"the function of method {name!r} is async", "it is called once, to be asked for subtasks")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from graphlib import CycleError, TopologicalSorter
+from graphlib import CycleError
 from itertools import pairwise
 from typing import Any, Final
 
-from htn.model import Network, Subtask
+from htn.model import Network, Subtask, linearise
 from planner.errors import PddlError, did_you_mean
 from planner.language.declare.action_parameters import Parameters
 from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
@@ -47,33 +47,33 @@ class NetworkReader:
 
         Where the author says nothing about the order, the tasks are a sequence.
         """
-        found = self._subtasks(fields.get("subtasks"), places["subtasks"])
+        found = self._read_subtasks(fields.get("subtasks"), places["subtasks"])
         ordered, ordering = fields.get("ordered"), fields.get("ordering")
-        in_order = self._is_ordered(ordered, places["ordered"])
+        in_order = self._read_ordered(ordered, places["ordered"])
         pairs: list[tuple[int, int]] = []
         if ordering is not None:
             if ordered:
                 raise places["ordered"].error("the tasks are ordered, and an ordering is given", "say one of the two")
-            pairs = _pairs(ordering, found, places["ordering"])
+            pairs = _read_ordering(ordering, found, places["ordering"])
         elif in_order:
             pairs = list(pairwise(range(len(found))))
-        limits = self._constraints(fields.get("constraints"), places["constraints"])
+        limits = self._read_constraints(fields.get("constraints"), places["constraints"])
         return Draft(Network(found, tuple(dict.fromkeys(pairs)), limits), tuple(self._uses))
 
     @staticmethod
-    def _is_ordered(ordered: Any, place: Place) -> bool:
+    def _read_ordered(ordered: Any, place: Place) -> bool:
         if ordered is not None and not isinstance(ordered, bool):
             raise place.error(f"ordered is true or false, not {abbreviate(ordered)}")
         return ordered is not False
 
-    def _subtasks(self, value: Any, place: Place) -> tuple[Subtask, ...]:
+    def _read_subtasks(self, value: Any, place: Place) -> tuple[Subtask, ...]:
         if value is None:
             return ()
         if isinstance(value, str | Atom | Subtask):
-            return (self._subtask(value, place),)
+            return (self._read_subtask(value, place),)
         if not isinstance(value, Iterable) or isinstance(value, Mapping):
             raise place.error(f"{abbreviate(value)} are no subtasks", "give a list: ['name(arg, …)', …]")
-        found = [self._subtask(item, place.within(index)) for index, item in enumerate(value)]
+        found = [self._read_subtask(item, place.within(index)) for index, item in enumerate(value)]
         labels: set[str] = set()
         for index, each in enumerate(found):
             if each.label in labels:
@@ -81,12 +81,12 @@ class NetworkReader:
             labels |= {each.label} - {""}
         return tuple(found)
 
-    def _subtask(self, item: Any, place: Place) -> Subtask:
+    def _read_subtask(self, item: Any, place: Place) -> Subtask:
         label, task = "", item
         if isinstance(item, Subtask):
             label, task = item.label, item.task
         elif isinstance(item, str):
-            label, task = _labelled(item, place)
+            label, task = _split_label(item, place)
         return Subtask(self.task(task, place), label)
 
     def task(self, value: Any, place: Place) -> Atom:
@@ -94,14 +94,14 @@ class NetworkReader:
         if isinstance(value, PredicateRef):
             raise place.error(f"'{value}' is a name, not a task with its arguments", f"call it: {value}(…)")
         if isinstance(value, Atom):
-            return self._resolved(value, place, bare=self._bare)
+            return self._resolve(value, place, bare=self._bare)
         if not isinstance(value, str):
             raise place.error(f"{abbreviate(value)} is no task", "write 'name(arg, …)'")
         if value.lstrip().startswith("("):
-            return self._resolved(_pddl(value, place), place, bare=False)
-        return self._resolved(_parsed(value, place), place, bare=self._bare)
+            return self._resolve(_parse_pddl(value, place), place, bare=False)
+        return self._resolve(_parse_task(value, place), place, bare=self._bare)
 
-    def _resolved(self, task: Atom, place: Place, *, bare: bool) -> Atom:
+    def _resolve(self, task: Atom, place: Place, *, bare: bool) -> Atom:
         if OPEN in task.args:
             hint = "name the object, or a further parameter: any object of its type will do"
             raise place.error(f"'_' leaves an argument of the task {format_atom(task)} open", hint)
@@ -111,13 +111,13 @@ class NetworkReader:
         del self._scope.uses[before:]
         return resolved
 
-    def _constraints(self, value: Any, place: Place) -> Formula:
+    def _read_constraints(self, value: Any, place: Place) -> Formula:
         if not isinstance(value, list | tuple):
-            return self._constraint(value, place)
-        parts = [self._constraint(each, place.within(index)) for index, each in enumerate(value)]
+            return self._read_constraint(value, place)
+        parts = [self._read_constraint(each, place.within(index)) for index, each in enumerate(value)]
         return conjunction(parts) if parts else TRUE
 
-    def _constraint(self, value: Any, place: Place) -> Formula:
+    def _read_constraint(self, value: Any, place: Place) -> Formula:
         found = self._conditions.formula(value, place)
         for part in conjuncts(found):
             if not isinstance(part.part if isinstance(part, Not) else part, Equals):
@@ -129,7 +129,7 @@ class NetworkReader:
         return found
 
 
-def _labelled(text: str, place: Place) -> tuple[str, str]:
+def _split_label(text: str, place: Place) -> tuple[str, str]:
     """Return the label of a subtask, "" where it has none, and the rest of `text`."""
     labelled = _LABELLED.match(text)
     if labelled is None:
@@ -139,7 +139,7 @@ def _labelled(text: str, place: Place) -> tuple[str, str]:
     return labelled[1], text[labelled.end() :]
 
 
-def _pddl(text: str, place: Place) -> Atom:
+def _parse_pddl(text: str, place: Place) -> Atom:
     """Return the task that `text` writes as PDDL does, which tells parameters from objects of the same name."""
     from planner.language.pddl import parse_condition
 
@@ -152,22 +152,22 @@ def _pddl(text: str, place: Place) -> Atom:
     return found
 
 
-def _parsed(text: str, place: Place) -> Atom:
+def _parse_task(text: str, place: Place) -> Atom:
     try:
         return parse_atom(text)
     except NotationError as mistake:
         if text.split()[:1] == ["not"]:
             raise place.error(f"{abbreviate(text.strip())} is no task", "a task is written name(arg, …)") from None
-        hint = mistake.hint and _of_tasks(mistake.hint.partition(", or a PDDL")[0])
-        raise place.error(_of_tasks(mistake.problem), hint) from None
+        hint = mistake.hint and _reword_for_tasks(mistake.hint.partition(", or a PDDL")[0])
+        raise place.error(_reword_for_tasks(mistake.problem), hint) from None
 
 
-def _of_tasks(said: str) -> str:
+def _reword_for_tasks(said: str) -> str:
     """Return what is said of atoms as said of tasks, which are written in the same way."""
     return re.sub(r"\b(no|one|of) atom(s?)\Z", r"\1 task\2", said).replace("an atom", "a task")
 
 
-def _pairs(value: Any, subtasks: tuple[Subtask, ...], place: Place) -> list[tuple[int, int]]:
+def _read_ordering(value: Any, subtasks: tuple[Subtask, ...], place: Place) -> list[tuple[int, int]]:
     """Return an ordering, written as pairs of labels or as texts `a < b`, as pairs of places."""
     if not isinstance(value, list | tuple):
         raise place.error(f"ordering is a list of pairs of labels, not {abbreviate(value)}", "write [('a', 'b'), …]")
@@ -175,44 +175,37 @@ def _pairs(value: Any, subtasks: tuple[Subtask, ...], place: Place) -> list[tupl
     found = []
     for index, item in enumerate(value):
         here = place.within(index)
-        names = _names(item)
+        names = _split_ordering(item)
         if not isinstance(names, list | tuple) or len(names) < 2 or not all(isinstance(each, str) for each in names):
             raise here.error(f"{abbreviate(item)} orders no subtasks", "write a pair of labels: ('a', 'b'), or 'a < b'")
         for name in names:
             if name not in labels:
-                raise _no_label(name, labels, here)
+                raise _unknown_label(name, labels, here)
         found.extend([(labels[one], labels[other]) for one, other in pairwise(names)])
-    _check_acyclic(found, {number: label for label, number in labels.items()}, place)
+    try:
+        linearise(len(subtasks), found)
+    except CycleError as error:
+        names = [subtasks[number].label for number in error.args[1]]
+        first = names.index(min(names))
+        circle = [*names[first:-1], *names[:first], names[first]]
+        raise place.error(f"the ordering runs in a circle: {' < '.join(circle)}", "remove one of them") from None
     return found
 
 
-def _names(item: Any) -> Any:
+def _split_ordering(item: Any) -> Any:
     """Return the labels in `a < b`, also where that is the only item of a list; anything else as it is."""
     text = item[0] if isinstance(item, list | tuple) and len(item) == 1 else item
     return [name.strip() for name in text.split("<")] if isinstance(text, str) else item
 
 
-def _no_label(name: str, labels: Mapping[str, int], place: Place) -> Exception:
+def _unknown_label(name: str, labels: Mapping[str, int], place: Place) -> Exception:
     near = did_you_mean(name, labels)
     if not near:
         near = f"the labels are {', '.join(labels)}" if labels else f"label the subtasks: '{name}: name(arg, …)'"
     return place.error(f"no subtask has the label {name!r}", near)
 
 
-def _check_acyclic(pairs: list[tuple[int, int]], labels: Mapping[int, str], place: Place) -> None:
-    sorter: TopologicalSorter[int] = TopologicalSorter()
-    for one, other in pairs:
-        sorter.add(other, one)
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        names = [labels[number] for number in error.args[1]]
-        first = names.index(min(names))
-        circle = [*names[first:-1], *names[:first], names[first]]
-        raise place.error(f"the ordering runs in a circle: {' < '.join(circle)}", "remove one of them") from None
-
-
-def planning_of(read: Parameters, owner: str, place: Place) -> tuple[Variable, ...]:
+def check_planning(read: Parameters, owner: str, place: Place) -> tuple[Variable, ...]:
     """Return the parameters that search binds; an error where there are others."""
     if read.data:
         name = read.data[0].name

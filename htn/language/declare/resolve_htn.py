@@ -20,11 +20,11 @@ from planner.model import Atom, Problem, Variable
 from planner.problem_kinds import resolve_problem
 
 
-def resolved(problem: HtnProblem) -> HtnProblem:
+def resolve_htn(problem: HtnProblem) -> HtnProblem:
     """Return `problem` with texts read and all names looked up; raises `InputError` for the first mistake."""
     classical = resolve_problem(problem.classical)
     place = ProblemPlace(f"problem {abbreviate(classical.name)}")
-    domain = _domain(problem, classical, place)
+    domain = _resolve_domain(problem, classical, place)
     reader = _Reader(domain, classical)
     parameters = reader.parameters(problem.parameters, place)
     network = reader.network(problem.network, reader.scope("the problem", parameters), place.within("tasks"))
@@ -32,7 +32,7 @@ def resolved(problem: HtnProblem) -> HtnProblem:
     return problem if classical is problem.classical and found == problem else seal_problem(found)
 
 
-def _domain(problem: HtnProblem, classical: Problem, place: Place) -> HtnDomain:
+def _resolve_domain(problem: HtnProblem, classical: Problem, place: Place) -> HtnDomain:
     """Return the domain of `problem` over that of `classical`; its tasks and methods are checked unless they were."""
     given: Any = problem.domain
     if not isinstance(given, HtnDomain):
@@ -42,12 +42,12 @@ def _domain(problem: HtnProblem, classical: Problem, place: Place) -> HtnDomain:
         hint = "replace both: domain=replace(…, classical=domain), classical=replace(…, domain=domain)"
         raise place.error("the hierarchy and the classical part are of different domains", hint)
     found = given if given.classical is classical.domain else replace(given, classical=classical.domain)
-    if given is was and isinstance(source, Problem) and _words(source) == _words(classical):
+    if given is was and isinstance(source, Problem) and _names_of(source) == _names_of(classical):
         return found
     return _Reader(found, classical).domain()
 
 
-def _words(problem: Problem) -> tuple[Any, ...]:
+def _names_of(problem: Problem) -> tuple[Any, ...]:
     """Return what methods may name: types, objects, predicates, and actions with their parameters."""
     domain = problem.domain
     actions = {name: action.step_parameters for name, action in domain.actions.items()}
@@ -63,9 +63,9 @@ class _Reader:
         self._types = Types.of(classical.domain.types)
         self._objects = {each.name: each for each in classical.all_objects}
         self._predicates = classical.domain.predicates
-        self._words = Vocabulary(classical.domain, self._types, self._mapping("tasks", Task))
+        self._words = Vocabulary(classical.domain, self._types, self._check_mapping("tasks", Task))
 
-    def _mapping(self, field: str, kind: type) -> Mapping[str, Any]:
+    def _check_mapping(self, field: str, kind: type) -> Mapping[str, Any]:
         """Return the tasks or methods of the domain by name."""
         given, place, of = getattr(self._domain, field), self._place.within(field), kind.__name__
         if not isinstance(given, Mapping):
@@ -80,13 +80,15 @@ class _Reader:
 
     def domain(self) -> HtnDomain:
         """Return the domain with all names in its tasks and methods looked up."""
-        tasks, methods = self._mapping("tasks", Task), self._mapping("methods", Method)
+        tasks, methods = self._check_mapping("tasks", Task), self._check_mapping("methods", Method)
         for name, task in tasks.items():
             place = self._place.within("tasks", name)
             if name in self._domain.classical.actions:
                 raise place.error(f"task {name!r} is also an action", "rename one of them")
             _ = self.parameters(task.parameters, place)
-        found = {name: self._method(each, self._place.within("methods", name)) for name, each in methods.items()}
+        found = {
+            name: self._resolve_method(each, self._place.within("methods", name)) for name, each in methods.items()
+        }
         return self._domain if found == methods else replace(self._domain, methods=found)
 
     def scope(self, owner: str, parameters: Iterable[Variable]) -> Scope:
@@ -119,23 +121,23 @@ class _Reader:
                 f"{abbreviate(given)} is no network", "write sequence(Atom(…), …) or Network((Subtask(…), …))"
             )
         reader = NetworkReader(scope, self._types.parents, exact=True)
-        fields = {"subtasks": _subtasks(given, place), "ordered": False, "constraints": given.constraints}
+        fields = {"subtasks": _read_subtasks(given, place), "ordered": False, "constraints": given.constraints}
         draft = reader.read(fields, {**dict.fromkeys(PARTS, place), "constraints": place.within("constraints")})
         for use in draft.uses:
             self._words.check_subtask(use)
-        found = replace(draft.network, ordering=_ordering(given, place.within("ordering")))
+        found = replace(draft.network, ordering=_read_ordering(given, place.within("ordering")))
         return given if found == given else found
 
-    def _method(self, method: Method, place: Place) -> Method:
+    def _resolve_method(self, method: Method, place: Place) -> Method:
         scope = self.scope(f"method {method.name!r}", self.parameters(method.parameters, place))
         reader = NetworkReader(scope, self._types.parents, exact=True)
         head = reader.read({"subtasks": (Subtask(method.task),)}, dict.fromkeys(PARTS, place.within("task")))
         self._words.check_head(head.uses[0])
-        precondition = self._precondition(method.precondition, scope, place.within("requires"))
+        precondition = self._resolve_precondition(method.precondition, scope, place.within("requires"))
         network = self.network(method.network, scope, place.within("subtasks"))
         return replace(method, task=head.network.subtasks[0].task, precondition=precondition, network=network)
 
-    def _precondition(self, given: Any, scope: Scope, place: Place) -> Any:
+    def _resolve_precondition(self, given: Any, scope: Scope, place: Place) -> Any:
         if given is None:
             raise place.error("None is no condition", "write a condition; one that always holds is TRUE")
         found = Conditions(scope, self._types.parents, exact=True).formula(given, place)
@@ -148,7 +150,7 @@ class _Reader:
         return found
 
 
-def _subtasks(network: Network, place: Place) -> tuple[Subtask, ...]:
+def _read_subtasks(network: Network, place: Place) -> tuple[Subtask, ...]:
     """Return the subtasks of `network`; those that are tasks alone have no label."""
     given: Any = network.subtasks
     if isinstance(given, str | Atom | Subtask) or not isinstance(given, Iterable):
@@ -156,7 +158,7 @@ def _subtasks(network: Network, place: Place) -> tuple[Subtask, ...]:
     return tuple([each if isinstance(each, Subtask) else Subtask(each) for each in given])
 
 
-def _ordering(network: Network, place: Place) -> tuple[Order, ...]:
+def _read_ordering(network: Network, place: Place) -> tuple[Order, ...]:
     """Return the ordering of `network`: pairs of places that run in no circle."""
     given: Any = network.ordering
     size = len(network.subtasks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from htn.language.hddl.network_sections import Heads, network_parts, read_constraints, read_network, read_task
+from htn.language.hddl.network_sections import Heads, read_constraints, read_network, read_network_parts, read_task
 from htn.model import HtnDomain, HtnProblem, Method, Network, Spelling, Task, seal_problem
 from planner.errors import UnsupportedError
 from planner.garbage_collection import collector_paused
@@ -30,7 +30,7 @@ def read_method(tree: Tree, words: Vocabulary, tasks: Heads, heads: Heads) -> Me
     """
     source = words.source
     name = read_name(source, tree, "a method")
-    parts = network_parts(source, tree, 2, _KEYS, f"the method {quote(name)}")
+    parts = read_network_parts(source, tree, 2, _KEYS, f"the method {quote(name)}")
     declared = words.types.variables(parts.get(":parameters", []))
     constraints, parameters = read_constraints(parts.get(":constraints", []), words, declared)
     bound = {variable.name: variable for variable in parameters}
@@ -68,13 +68,13 @@ def read_spelling(source: Source, methods: Sequence[str] = ()) -> Spelling:
     found: dict[str, dict[str, str]] = {kind: {} for kind in _KINDS.values()}
     for section in written.expressions[0][2:]:
         kind = _KINDS.get(section[0].lower(), "")
-        for name in _declared(written, section, kind):
+        for name in _declared_names(written, section, kind):
             known = next(names) if kind == "methods" else name.lower()
             found[kind][known] = name
-    return Spelling(**{kind: _others(spelled) for kind, spelled in found.items()})
+    return Spelling(**{kind: _respelled(spelled) for kind, spelled in found.items()})
 
 
-def _declared(source: Source, section: Tree, kind: str) -> Iterator[str]:
+def _declared_names(source: Source, section: Tree, kind: str) -> Iterator[str]:
     """Yield the names of this kind that `section` declares; none where `kind` is empty."""
     if kind == "objects":
         yield from (name for name, _, _ in read_typed_list(source, section, 1, "an object"))
@@ -82,7 +82,7 @@ def _declared(source: Source, section: Tree, kind: str) -> Iterator[str]:
         yield section[1]
 
 
-def _others(spelled: Mapping[str, str]) -> dict[str, str]:
+def _respelled(spelled: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the model that the file spells otherwise."""
     return {known: name for known, name in spelled.items() if known not in ("", name)}
 
@@ -106,16 +106,16 @@ def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
     """
     definition = read_definition(Source(text, source), "domain", _SECTIONS, WITHOUT_MEANING)
     classical, words = build_domain(definition, last_counts=True)
-    tasks = _tasks(definition, words, classical.derived)
+    tasks = _read_tasks(definition, words, classical.derived)
     for tree in definition.all(":task"):
         if tree[1] in classical.actions:
-            raise _named_as_action(definition, tree)
-    methods, named = _methods(definition, words, tasks, classical.actions)
+            raise _name_clash(definition, tree)
+    methods, named = _read_methods(definition, words, tasks, classical.actions)
     spelling = read_spelling(definition.source, named)
     return HtnDomain(with_undeclared(classical, words), tasks, methods, spelling=spelling)
 
 
-def _tasks(definition: Definition, words: Vocabulary, derived: frozenset[str]) -> dict[str, Task]:
+def _read_tasks(definition: Definition, words: Vocabulary, derived: frozenset[str]) -> dict[str, Task]:
     found: dict[str, Task] = {}
     for tree in definition.all(":task"):
         task = read_task(tree, words, derived)
@@ -125,13 +125,13 @@ def _tasks(definition: Definition, words: Vocabulary, derived: frozenset[str]) -
     return found
 
 
-def _named_as_action(definition: Definition, tree: Tree) -> Exception:
+def _name_clash(definition: Definition, tree: Tree) -> Exception:
     action = next(each for each in definition.all(":action") if each[1] == tree[1])
     message = f"the task {quote(tree[1])} has the name of the action at {definition.source.location(action)}"
     return definition.source.error(message, tree, 1, "rename one of them")
 
 
-def _methods(
+def _read_methods(
     definition: Definition, words: Vocabulary, tasks: Mapping[str, Task], actions: Mapping[str, Action]
 ) -> tuple[dict[str, Method], list[str]]:
     """Return the methods by name, and as `read_spelling` takes it, what plans call each by its name in the file."""
@@ -195,11 +195,11 @@ def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> Htn
         raise UnsupportedError(construct, "leave them out of the metric")
     if domain.classical.unfinished.is_any:
         domain = replace(domain, classical=classical.domain)
-    network, parameters = _initial_network(definition, words, domain)
+    network, parameters = _read_initial_network(definition, words, domain)
     return seal_problem(HtnProblem(domain, classical, network, parameters, read_spelling(definition.source)))
 
 
-def _initial_network(
+def _read_initial_network(
     definition: Definition, words: Vocabulary, domain: HtnDomain
 ) -> tuple[Network, tuple[Variable, ...]]:
     section = definition.one(":htn")
@@ -207,7 +207,7 @@ def _initial_network(
         hint = "add '(:htn :subtasks (and …))'"
         message = "the problem has no initial task network"
         raise definition.source.error(message, definition.tree, len(definition.tree), hint)
-    parts = network_parts(definition.source, section, 1, _PROBLEM_KEYS, "the initial task network")
+    parts = read_network_parts(definition.source, section, 1, _PROBLEM_KEYS, "the initial task network")
     declared = words.types.variables(parts.get(":parameters", []))
     constraints, parameters = read_constraints(parts.get(":constraints", []), words, declared)
     known: dict[str, Task | Action] = {**domain.tasks, **domain.classical.actions}

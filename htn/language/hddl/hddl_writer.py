@@ -33,15 +33,15 @@ class HtnNames:
         does not depend on the problem.
         """
         source = domain.classical
-        constants = _table([*(each.name for each in source.constants), *source.unfinished.undeclared])
+        constants = _legal_names([*(each.name for each in source.constants), *source.unfinished.undeclared])
         objects = [each.name for each in problem.classical.objects if each.name not in constants] if problem else []
         (others,) = make_distinct([objects], {*RESERVED, *constants.values()})
         actions, tasks = make_distinct([source.actions, domain.tasks], set(RESERVED))
-        (bound,) = make_distinct([dict.fromkeys(each.name[1:] for each in _variables(domain, problem))], set())
+        (bound,) = make_distinct([dict.fromkeys(each.name[1:] for each in _declared_variables(domain, problem))], set())
         variables = {f"?{name}": f"?{word}" for name, word in bound.items()}
-        types, predicates, functions = map(_table, (source.types, source.predicates, source.functions))
+        types, predicates, functions = map(_legal_names, (source.types, source.predicates, source.functions))
         classical = Names(types, predicates, functions, actions, constants | others, variables)
-        return cls(classical, actions | tasks, _table(domain.methods))
+        return cls(classical, actions | tasks, _legal_names(domain.methods))
 
     @property
     def changes_nothing(self) -> bool:
@@ -51,11 +51,11 @@ class HtnNames:
         return all(name == word for table in tables for name, word in table.items())
 
 
-def _table(names: Collection[str]) -> dict[str, str]:
+def _legal_names(names: Collection[str]) -> dict[str, str]:
     return make_distinct([names], set(RESERVED))[0]
 
 
-def _variables(domain: HtnDomain, problem: HtnProblem | None) -> Iterator[Variable]:
+def _declared_variables(domain: HtnDomain, problem: HtnProblem | None) -> Iterator[Variable]:
     """Yield the variables that are declared anywhere, with repetitions."""
     goal = [problem.classical.goal.hard] if problem else []
     yield from variables_of(domain.classical, [*goal, *(each.precondition for each in domain.methods.values())])
@@ -66,12 +66,12 @@ def _variables(domain: HtnDomain, problem: HtnProblem | None) -> Iterator[Variab
         yield from method.parameters
 
 
-def renamed_domain(domain: HtnDomain) -> HtnDomain:
+def rename_domain(domain: HtnDomain) -> HtnDomain:
     """Return `domain`, whose classical part is plain ADL, with legal names."""
     return _Renaming(HtnNames.of(domain)).domain(domain)
 
 
-def renamed_problem(problem: HtnProblem) -> HtnProblem:
+def rename_problem(problem: HtnProblem) -> HtnProblem:
     """Return `problem`, whose classical part is plain ADL, with legal names, those of its domain included."""
     names = HtnNames.of(problem.domain, problem)
     rename = _Renaming(names)
@@ -111,7 +111,7 @@ class _Renaming:
         )
 
     def network(self, network: Network) -> Network:
-        labels = _labels(network)
+        labels = _legal_labels(network)
         subtasks = [Subtask(self.task(each.task), label) for each, label in zip(network.subtasks, labels, strict=True)]
         return Network(tuple(subtasks), network.ordering, self.classical.formula(network.constraints))
 
@@ -119,7 +119,7 @@ class _Renaming:
         return Atom(self.names.heads[task.predicate], tuple(map(self.classical.term, task.args)))
 
 
-def _labels(network: Network) -> list[str]:
+def _legal_labels(network: Network) -> list[str]:
     """Return legal labels for the subtasks, all different; none where none has one."""
     given = [subtask.label for subtask in network.subtasks]
     if not any(given):
@@ -139,7 +139,7 @@ def write_domain(domain: HtnDomain) -> str:
     actions create, costs that Python computes.
     """
     refuse_unfinished(domain.classical, "in HDDL")
-    written = renamed_domain(_plain_domain(domain))
+    written = rename_domain(_to_plain_domain(domain))
     classical, methods = written.classical, written.methods.values()
     costs = _has_costs(classical)
     conditions = [part for method in methods for part in (method.precondition, method.network.constraints)]
@@ -151,8 +151,8 @@ def write_domain(domain: HtnDomain) -> str:
             f"(define (domain {classical.name})",
             f"  (:requirements {' '.join(required)})",
             *pddl.write_declarations(classical, costs=costs),
-            *map(_task, written.tasks.values()),
-            *map(_method, methods),
+            *map(_write_task, written.tasks.values()),
+            *map(_write_method, methods),
             *pddl.write_actions(classical, costs=costs),
             ")\n",
         ]
@@ -168,7 +168,7 @@ def write_problem(problem: HtnProblem) -> str:
 
     plain = to_plain_outcomes(problem.classical)
     domain = replace(problem.domain, classical=plain.domain)
-    written = renamed_problem(replace(problem, domain=domain, classical=plain))
+    written = rename_problem(replace(problem, domain=domain, classical=plain))
     classical = written.classical
     costs = classical.metric is Metric.COST or bool(classical.values)
     parameters = [f"    :parameters {pddl.write_variables(written.parameters)}"]
@@ -178,7 +178,7 @@ def write_problem(problem: HtnProblem) -> str:
             *pddl.write_opening(classical),
             "  (:htn",
             *parameters,
-            *_network(written.network),
+            *_write_network(written.network),
             "  )",
             *pddl.write_initial(classical, costs=costs),
             *goal,
@@ -188,7 +188,7 @@ def write_problem(problem: HtnProblem) -> str:
     )
 
 
-def _plain_domain(domain: HtnDomain) -> HtnDomain:
+def _to_plain_domain(domain: HtnDomain) -> HtnDomain:
     """Return `domain` with plain ADL actions."""
     from planner.language.pddl.export import to_plain_outcomes
 
@@ -200,11 +200,11 @@ def _has_costs(domain: DomainModel) -> bool:
     return bool(domain.functions) or any(action.cost for action in domain.actions.values())
 
 
-def _task(task: Task) -> str:
+def _write_task(task: Task) -> str:
     return f"  (:task {task.name}\n    :parameters {pddl.write_variables(task.parameters)}\n  )"
 
 
-def _method(method: Method) -> str:
+def _write_method(method: Method) -> str:
     lines = [
         f"  (:method {method.name}",
         f"    :parameters {pddl.write_variables(method.parameters)}",
@@ -212,10 +212,10 @@ def _method(method: Method) -> str:
     ]
     if method.precondition != TRUE:
         lines.append(f"    :precondition {pddl.write_block(method.precondition, '    ')}")
-    return "\n".join([*lines, *_network(method.network), "  )"])
+    return "\n".join([*lines, *_write_network(method.network), "  )"])
 
 
-def _network(network: Network) -> list[str]:
+def _write_network(network: Network) -> list[str]:
     """Return the lines for `network`: a sequence where its ordering is just that."""
     size, ordering = len(network.subtasks), network.ordering
     chain = ordering == tuple([(place - 1, place) for place in range(1, size)])

@@ -59,7 +59,7 @@ class Heads:
         source, name = self.words.source, tree[0]
         parameters = self.parameters.get(name)
         if parameters is None:
-            raise self._unknown(tree)
+            raise self._unknown_error(tree)
         if len(parameters) != len(tree) - 1:
             message = f"{quote(name)} has {pluralize(len(tree) - 1, 'argument')} here, expected {len(parameters)}"
             usage = " ".join([name, *map(str, parameters)])
@@ -69,7 +69,7 @@ class Heads:
             self._check_type(tree, index, bound.get(term), parameter.types)
         return Atom(name, terms)
 
-    def _unknown(self, tree: Tree) -> PddlError:
+    def _unknown_error(self, tree: Tree) -> PddlError:
         """Return the error for the name at the head of `tree`, which may not stand there."""
         source, name = self.words.source, tree[0]
         if name in self.actions:
@@ -93,11 +93,11 @@ def read_terms(tree: Tree, words: Vocabulary, bound: Bound) -> tuple[str, ...]:
     """Return the arguments of `tree`; raise for variables that are not `bound` and objects that are not known."""
     for index, term in enumerate(tree):
         if index and isinstance(term, str) and term[0] == "?" and term not in bound:
-            raise unbound(words, tree, index, bound)
+            raise unbound_error(words, tree, index, bound)
     return words.terms(tree, bound)
 
 
-def unbound(words: Vocabulary, tree: Tree, index: int, bound: Bound) -> PddlError:
+def unbound_error(words: Vocabulary, tree: Tree, index: int, bound: Bound) -> PddlError:
     """Return the error for the variable at item `index` of `tree`, which is not `bound`."""
     hint = suggest_nearest(tree[index], bound) or "declare it in ':parameters'"
     return words.source.error(f"the variable {quote(tree[index])} is not bound", tree, index, hint)
@@ -112,7 +112,7 @@ def read_ordering(
     """
     found: dict[Order, Tree] = dict.fromkeys(known, tree)
     for pair in tree[1:] if tree[:1] == ["and"] else [tree] if tree else []:
-        found.setdefault(_pair(source, tree, pair, labels), pair)
+        found.setdefault(_read_pair(source, tree, pair, labels), pair)
     try:
         linearise(size, found)
     except CycleError as error:
@@ -124,10 +124,10 @@ def read_ordering(
     return list(found)
 
 
-def _pair(source: Source, tree: Tree, pair: Tree | str, labels: Mapping[str, int]) -> Order:
+def _read_pair(source: Source, tree: Tree, pair: Tree | str, labels: Mapping[str, int]) -> Order:
     match pair:
         case ["<", str(first), str(second)] | [str(first), "<", str(second)]:
-            places = [_place(source, pair, label, labels) for label in (first, second)]
+            places = [_find_place(source, pair, label, labels) for label in (first, second)]
             return places[0], places[1]
         case str():
             place = next(index for index, item in enumerate(tree) if item is pair and index)
@@ -137,7 +137,7 @@ def _pair(source: Source, tree: Tree, pair: Tree | str, labels: Mapping[str, int
     )
 
 
-def _place(source: Source, pair: Tree, label: str, labels: Mapping[str, int]) -> int:
+def _find_place(source: Source, pair: Tree, label: str, labels: Mapping[str, int]) -> int:
     if label in labels:
         return labels[label]
     index = next(index for index, item in enumerate(pair) if item is label)
@@ -158,7 +158,7 @@ _OTHERS: Final = {":order": "an ordering", ":causal-links": "causal links", ":ca
 _LISTS: Final = tuple(key for key, held in NETWORK_KEYS.items() if held == "tasks")
 
 
-def network_parts(source: Source, tree: Tree, start: int, keys: Mapping[str, str], what: str) -> dict[str, Tree]:
+def read_network_parts(source: Source, tree: Tree, start: int, keys: Mapping[str, str], what: str) -> dict[str, Tree]:
     """Return the lists after the keywords `keys` and those of a network in the section `tree`, from item `start` on.
 
     Raises `PddlError` for a second list of tasks under another keyword.
@@ -184,23 +184,23 @@ def read_network(parts: Mapping[str, Tree], heads: Heads, bound: Bound, constrai
     A sequence may have an ordering as well: both count.
     """
     key = next((key for key in _LISTS if key in parts), ":subtasks")
-    subtasks, trees = _subtasks(heads, parts.get(key, []), bound)
+    subtasks, trees = _read_subtasks(heads, parts.get(key, []), bound)
     ordering = [(place - 1, place) for place in range(1, len(subtasks))] if "ordered" in key else []
     if ":ordering" in parts:
-        labels = _labels(heads.words.source, subtasks, trees)
+        labels = _read_labels(heads.words.source, subtasks, trees)
         ordering = read_ordering(heads.words.source, parts[":ordering"], len(subtasks), labels, ordering)
     return Network(subtasks, tuple(ordering), constraints)
 
 
-def _subtasks(heads: Heads, tree: Tree, bound: Bound) -> tuple[tuple[Subtask, ...], list[Tree]]:
+def _read_subtasks(heads: Heads, tree: Tree, bound: Bound) -> tuple[tuple[Subtask, ...], list[Tree]]:
     """Return the subtasks that `tree` lists, and where each is written."""
     if not tree:
         return (), []
     trees = tree[1:] if tree[0] == "and" else [tree]
-    return tuple([_subtask(heads, tree, each, bound) for each in trees]), trees
+    return tuple([_read_subtask(heads, tree, each, bound) for each in trees]), trees
 
 
-def _subtask(heads: Heads, around: Tree, tree: Tree | str, bound: Bound) -> Subtask:
+def _read_subtask(heads: Heads, around: Tree, tree: Tree | str, bound: Bound) -> Subtask:
     """Return the subtask that `tree`, an item of `around` or the whole of it, is."""
     source = heads.words.source
     match tree:
@@ -215,7 +215,7 @@ def _subtask(heads: Heads, around: Tree, tree: Tree | str, bound: Bound) -> Subt
     raise source.error(f"found {quote(tree)}, expected a task with its arguments", tree, None, suggest_grouping(tree))
 
 
-def _labels(source: Source, subtasks: tuple[Subtask, ...], trees: list[Tree]) -> dict[str, int]:
+def _read_labels(source: Source, subtasks: tuple[Subtask, ...], trees: list[Tree]) -> dict[str, int]:
     """Return the place of each labelled subtask; raise where two have the same label."""
     found: dict[str, int] = {}
     for place, (subtask, tree) in enumerate(zip(subtasks, trees, strict=True)):
@@ -246,11 +246,11 @@ def read_constraints(
         if part[0] in _TYPE_WORDS and part[0] not in words.arities:
             _narrow(part, words, bound)
         else:
-            found.append(_relation(part, words, bound))
+            found.append(_read_relation(part, words, bound))
     return conjunction(found), tuple(bound.values())
 
 
-def _relation(tree: Tree, words: Vocabulary, bound: Bound) -> Formula:
+def _read_relation(tree: Tree, words: Vocabulary, bound: Bound) -> Formula:
     match tree:
         case (["=", *_] as equation) | ["not", ["=", *_] as equation]:
             read_terms(equation, words, bound)
@@ -266,8 +266,8 @@ def _narrow(tree: Tree, words: Vocabulary, bound: dict[str, Variable]) -> None:
     for wanted in words.types.variables(tree, 1):
         before = bound.get(wanted.name)
         if before is None:
-            raise unbound(words, tree, 1, bound)
-        types = _common(words.types, before.types, wanted.types)
+            raise unbound_error(words, tree, 1, bound)
+        types = _common_types(words.types, before.types, wanted.types)
         if not types:
             message = f"{quote(wanted.name)} is of type '{' or '.join(before.types)}', and no object of that is one of "
             raise words.source.error(
@@ -276,7 +276,7 @@ def _narrow(tree: Tree, words: Vocabulary, bound: dict[str, Variable]) -> None:
         bound[wanted.name] = Variable(wanted.name, types)
 
 
-def _common(types: Types, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+def _common_types(types: Types, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     """Return the widest types that are below, or among, both; `one` as it is where it says enough."""
     others = types.below(other)
     if others.issuperset(one):
