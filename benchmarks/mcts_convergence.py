@@ -28,9 +28,8 @@ from planner.jit import library
 from planner.limits import Limits, never
 from planner.policies.decision import Aim
 from planner.policies.markov_decision_process import Graph, process_of
-from planner.policies.mdp_compiled import ProcessBoard
-from planner.policies.policy_mcts import FIRST_SWEEP, Mcts, hopes_for
-from planner.policies.policy_mcts_compiled import CompiledTrials
+from planner.policies.policy_mcts import FIRST_SWEEP, Mcts, make_hopes
+from planner.policies.policy_mcts_compiled import CompiledTrials, ProcessBoard
 
 
 def simulations(
@@ -152,7 +151,7 @@ def _searched(problem: Problem, case: Case, seed: int, *, compiled: bool) -> Ite
     process = process_of(problem, Limits())
     penalty = None if case.penalty is None else float(case.penalty * process.task.resolution)
     aim = Aim(process, case.objective, penalty)
-    aim.hopes = hopes_for(aim, never)
+    aim.hopes = make_hopes(aim, never)
     entries = library.load() if compiled else None
     if entries is not None:
         search = CompiledTrials(ProcessBoard(aim, entries), seed)

@@ -15,8 +15,7 @@ from planner.limits import Limits
 from planner.model import COST, TRUE, Goal, SoftGoal
 from planner.policies.decision import Aim, Hopes
 from planner.policies.markov_decision_process import process_of
-from planner.policies.mdp_compiled import KernelHopes, ProcessBoard
-from planner.policies.policy_mcts_compiled import CompiledTrials
+from planner.policies.policy_mcts_compiled import CompiledTrials, KernelHopes, ProcessBoard
 
 UNCERTAIN = Features(uncertain=True, decimals=True)
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}

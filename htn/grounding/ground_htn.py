@@ -13,7 +13,7 @@ from htn.model import HtnProblem, Method, Order
 from planner.compilations.adl import compile_adl
 from planner.garbage_collection import collector_paused
 from planner.grounding.action_tables import common_resolution
-from planner.grounding.ground import Groups, framed, instantiated, reach, without_clashes
+from planner.grounding.ground import Groups, build_frame, find_mutex_groups, instantiate_reached, reach
 from planner.grounding.instantiate import parts_of
 from planner.grounding.joins import Row
 from planner.grounding.simplify import RawTask
@@ -141,14 +141,14 @@ def ground(problem: HtnProblem, limits: Limits) -> GroundHtn:
         instances.drop_useless()
         limits.check()
         growing = reached.database.growing
-        found = instantiated(reached, [name for name in growing if not name.startswith(DEMANDED)], limits)
+        found = instantiate_reached(reached, [name for name in growing if not name.startswith(DEMANDED)], limits)
         if found.unreachable_goal is not None:
             goal = found.unreachable_goal
             return GroundHtn(Task((), (), (), (), (), unreachable_goal=goal), unreachable_goal=goal)
-        groups = without_clashes(found.task, found.atoms, limits)
+        groups = find_mutex_groups(found.task, found.atoms, limits)
         instances.drop_useless_from(found.task)
         limits.check()
-        frame, numbers = framed(found.task, found.atoms, relevant_groups(found.task, groups))
+        frame, numbers = build_frame(found.task, found.atoms, relevant_groups(found.task, groups))
         limits.check()
         entries = select_kernels(found.task.size)
         actions, methods = columns_of(found.task, numbers, entries, limits.check)

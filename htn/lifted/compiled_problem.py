@@ -15,7 +15,7 @@ from htn.lifted.fact_tables import Goals, Row, Tables
 from htn.lifted.generated_code import Signatures, Source, Unfit, write_action, write_changes, write_ways
 from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Node, linearise
 from planner.graphs import components
-from planner.grounding.action_tables import cost_picker
+from planner.grounding.action_tables import make_cost_function
 from planner.grounding.joins import projector
 from planner.lightweight import dataclass, replace
 from planner.model import Atom, Variable
@@ -220,7 +220,7 @@ class _DecompositionBuilder:
         declared |= {name: declared[whole] for name, whole in _methods_of_parts(machine.methods)}
         self._shapes = [_MethodShape.of(method, declared[method.name]) for method in machine.methods]
         actions = problem.domain.classical.actions
-        self._costs = {name: cost_picker(action, problem.classical) for name, action in actions.items()}
+        self._costs = {name: make_cost_function(action, problem.classical) for name, action in actions.items()}
         self._atoms: dict[tuple[str, Row], Atom] = {}
         self._tasks: list[Atom] = [Atom(ROOT)]
         self._methods: list[_MethodShape | None] = [None]

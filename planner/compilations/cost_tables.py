@@ -42,10 +42,10 @@ def with_tables(problem: Problem, limits: Limits) -> Problem:
     if not computed:
         return problem
     from planner.grounding.ground import explore
-    from planner.grounding.instantiate import one_by_one
+    from planner.grounding.instantiate import as_actions
 
     task = explore(replace(problem, goal=Goal()), limits).task
-    raw = [*task.actions, *one_by_one(task.tables)]
+    raw = [*task.actions, *as_actions(task.tables)]
     for action in computed:
         rows = {each.arguments: each.cost for each in raw if each.action.name == action.name}
         problem = _with_table(problem, action, rows)

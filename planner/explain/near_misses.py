@@ -18,7 +18,14 @@ from itertools import product
 from typing import Final
 
 from planner.compilations.normal_form import GOAL, Conjunction, NormalProblem, Schema, SchemaEffect
-from planner.grounding.instantiate import FactTable, RawAction, RawRule, Residuals, each_instance, instantiate_axioms
+from planner.grounding.instantiate import (
+    FactTable,
+    RawAction,
+    RawRule,
+    Residuals,
+    instantiate_axioms,
+    instantiate_one_by_one,
+)
 from planner.grounding.instantiate import Literal as Number
 from planner.grounding.joins import Relation, Row, getter
 from planner.grounding.reachability import Database, Reachability, axiom_rules, schema_rules
@@ -46,9 +53,9 @@ class Relaxed:
             reachability.find(effect.rule)
         self._table = FactTable.of(self.database, self.database.growing)
         residuals = Residuals(self._table, self.database, limits)
-        self.actions = each_instance(schemas, normal.problem, self._table, residuals, limits)
+        self.actions = instantiate_one_by_one(schemas, normal.problem, self._table, residuals, limits)
         rules = [*instantiate_axioms(axioms, self._table, residuals, limits), *residuals.rules]
-        self._initial = self._table.holding(self.database.initial)
+        self._initial = self._table.numbers_of(self.database.initial)
         derived = {rule.head for rule in rules}
         given = [*self._initial, *(~fact for fact in range(len(self._table.atoms)) if fact not in self._initial)]
         self._possible = _close([*given, *(~fact for fact in derived)], _make_operators(self.actions, rules), limits)

@@ -1,8 +1,8 @@
-"""Ground actions by the column: instances of one schema that are built alike, one list for each of their literals.
+"""Ground actions in tables: the instances of one schema are rows, and each of their literals is a column.
 
-Grounding asks whole columns, in loops that run inside Python, whether a literal is constant or belongs to a mutex
-group. A table has no holes: where some rows lose a literal and others keep it, the table is split. Costs and uses are
-exact numbers, looked up or computed once for each instance.
+Grounding tests whole columns at a time, in built-in functions of Python, for constant literals or mutex groups. A table
+has no holes: where some rows lose a literal and others keep it, the table is split. Costs and uses are exact numbers,
+computed once for each instance.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from decimal import Decimal
-from itertools import chain, compress, repeat
+from itertools import compress, repeat
 from operator import eq, itemgetter, not_, or_
 
 from planner.errors import InputError
@@ -21,13 +21,14 @@ from planner.model import Action, Atom, CostFunction, CostTerm, Metric, Number, 
 Column = Sequence[int]
 """A literal of each row."""
 Mask = list[bool]
-"""Something that is so or not of each row."""
+"""A truth value for each row."""
 
 LEAST_ROWS: Final = 12
+"""Rows from which on a table is faster than single actions."""
 
 
 def are_few(rows: Sized) -> bool:
-    """Whether so few actions are better handled one by one."""
+    """Return whether single actions are faster than a table of so few rows."""
     return len(rows) < LEAST_ROWS
 
 
@@ -35,7 +36,7 @@ def are_few(rows: Sized) -> bool:
 class ActionTable:
     """Actions without conditional effects; `numbers` are their places among all instances of all schemas.
 
-    Where the same atom stands in several parts of the schema, so does the same column.
+    An atom that occurs in several parts of the schema has the same column object in all of them.
     """
 
     action: Action
@@ -51,11 +52,11 @@ class ActionTable:
 
     @property
     def columns(self) -> list[Column]:
-        """All columns: those of the condition, then what is added, then what is deleted."""
+        """The columns of the condition, the adds and the deletes, in this order."""
         return [*self.condition, *self.adds, *self.deletes]
 
     def select(self, rows: Sequence[int]) -> ActionTable:
-        """Return the table of some rows, given by their places in this one."""
+        """Return the table of the rows with these places in this one."""
         pick = _picker(rows)
         picked = {id(column): pick(column) for column in self.columns}
         return ActionTable(
@@ -69,7 +70,7 @@ class ActionTable:
         )
 
     def split(self, masks: Sequence[Mask]) -> Iterator[tuple[tuple[bool, ...], ActionTable]]:
-        """Yield, for each combination of values that `masks` have in some row, the table of its rows."""
+        """Group the rows by their values in `masks`; yield the values and the table of each group."""
         places: dict[tuple[bool, ...], list[int]] = defaultdict(list)
         for row, values in enumerate(zip(*masks, strict=True)):
             places[values].append(row)
@@ -77,10 +78,7 @@ class ActionTable:
             yield values, self if len(places) == 1 else self.select(rows)
 
     def cut(self, holes: Mapping[int, Mask], dead: Mask | None = None) -> Iterator[ActionTable]:
-        """Yield this table without its `dead` rows, and without the literals where `holes` say so.
-
-        The keys of `holes` are places in `columns`.
-        """
+        """Remove the `dead` rows, and the literals that `holes` mark, by the place of their column in `columns`."""
         if dead is not None:
             alive = list(map(not_, dead))
             table = self.select(list(compress(range(len(self)), alive)))
@@ -120,17 +118,17 @@ def _picker(rows: Sequence[int]) -> Callable[[Sequence[object]], tuple]:  # type
 
 
 def members(column: Column, wanted: Collection[int]) -> Mask:
-    """Return which rows have a literal that is `wanted`."""
+    """Return the rows whose literal is in `wanted`, as a mask."""
     return list(map(wanted.__contains__, column))
 
 
 def same(one: Column, other: Column) -> Mask:
-    """Return in which rows two columns have the same literal."""
+    """Return the rows in which two columns have the same literal, as a mask."""
     return list(map(eq, one, other))
 
 
 def either(masks: Iterable[Mask]) -> Mask | None:
-    """Return in which rows any of `masks` is true; None where that is nowhere so."""
+    """Return the disjunction of `masks`; None where it is false in all rows."""
     found: Mask | None = None
     for mask in masks:
         if True in mask:
@@ -138,36 +136,28 @@ def either(masks: Iterable[Mask]) -> Mask | None:
     return found
 
 
-def literals_in(tables: Iterable[ActionTable]) -> Iterator[int]:
-    """Yield all literals in `tables`, with repetitions."""
-    return chain.from_iterable(chain.from_iterable(table.columns for table in tables))
-
-
-def cost_picker(action: Action, problem: Problem) -> Callable[[Row], Number]:
+def make_cost_function(action: Action, problem: Problem) -> Callable[[Row], Number]:
     """Return a function from the arguments of `action` to its cost in units of the problem."""
     if problem.metric is Metric.LENGTH:
         return lambda _row: 1
     return _sum_picker(action.cost, action, problem, "cost")
 
 
-def use_picker(resource: str, action: Action, problem: Problem) -> Callable[[Row], Number]:
-    """Return a function from the arguments of `action` to how much of `resource` it uses."""
+def make_use_function(resource: str, action: Action, problem: Problem) -> Callable[[Row], Number]:
+    """Return a function from the arguments of `action` to the amount of `resource` that it uses."""
     return _sum_picker(action.uses.get(resource, ()), action, problem, f"use of {resource}")
 
 
 def _sum_picker(terms: tuple[CostTerm, ...], action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:
     constant = sum(term for term in terms if isinstance(term, int | Decimal))
-    parts = [_term_picker(term, action, problem, what) for term in terms if not isinstance(term, int | Decimal)]
+    parts = [
+        term.value if isinstance(term, CostFunction) else _table_picker(term, action, problem, what)
+        for term in terms
+        if not isinstance(term, int | Decimal)
+    ]
     if not parts:
         return lambda _row: constant
     return lambda row: constant + sum(part(row) for part in parts)
-
-
-def _term_picker(term: CostTerm, action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:
-    if isinstance(term, Atom):
-        return _table_picker(term, action, problem, what)
-    assert isinstance(term, CostFunction)
-    return term.value
 
 
 def _table_picker(term: Atom, action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:

@@ -1,11 +1,11 @@
-"""Grounding: from a problem to its task, stage by stage: joins, reachability, relevance, mutex groups.
+"""Grounding: from a problem to its task, stage by stage: reachability, simplification, relevance, mutex groups.
 
-Copies of a step, one for each alternative of its condition, are dropped where another copy asks for no more. Derived
-facts stand in layers, so that a negated one is asked for only when its layer is complete. Facts get their final
-numbers, and costs become integers.
+An alternative of a disjunctive condition makes a copy of the action; copies that another one dominates are dropped.
+Derived facts are stratified into layers, so that a negation is tested only when the layer of its fact is complete. In
+the end, facts get their final numbers, and costs become integers.
 
-Where no action has parameters, as with the tools of most agents, nothing has to be joined: facts get numbers, and
-reachability is counted off, in microseconds for each action.
+Problems whose actions have no parameters, like the tools of most agents, need no joins: reachability counts unmet
+conditions, which takes microseconds for each action.
 """
 
 from __future__ import annotations
@@ -21,36 +21,25 @@ from planner.compilations.normal_form import NormalProblem, narrow_deletes, norm
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError
 from planner.garbage_collection import collector_paused
-from planner.grounding.action_tables import ActionTable, Column, common_resolution, cost_picker
-from planner.grounding.instantiate import (
-    ANY,
-    FactTable,
-    Literal,
-    RawAction,
-    RawRule,
-    Residuals,
-    instantiate_actions,
-    instantiate_axioms,
-    instantiate_goal,
-    one_by_one,
-    parts_of,
-)
-from planner.grounding.joins import Row, batches
-from planner.grounding.mutex_groups import Group, MutexFinder, cover
+from planner.grounding import instantiate
+from planner.grounding.action_tables import ActionTable, Column, common_resolution, make_cost_function
+from planner.grounding.instantiate import FactTable, Literal, RawAction, RawRule, Residuals, as_actions, parts_of
+from planner.grounding.joins import Row, batches, getter
+from planner.grounding.mutex_groups import Group, MutexFinder, partition_facts
 from planner.grounding.reachability import AxiomRule, Database, Reachability, SchemaRules, axiom_rules, schema_rules
-from planner.grounding.relevance import keep_relevant, relevant_literals
-from planner.grounding.simplify import RawTask, needed_negations, simplify, table_with_negations, write_negations
+from planner.grounding.relevance import find_relevant_literals, keep_relevant
+from planner.grounding.simplify import RawTask, find_needed_negations, simplify, write_negations, write_table_negations
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits
-from planner.model import Action, And, Atom, Formula, Metric, Not, Number, Problem
+from planner.model import OPEN, Action, And, Atom, Formula, Goal, Metric, Not, Number, Problem
 from planner.plan import Step, exact
 from planner.task.ground_task import AxiomLayer, ConditionalEffect, GroundAction, Rule, Task
 
 
-def without_needless_copies(actions: Sequence[GroundAction], outcomes: Container[str]) -> tuple[GroundAction, ...]:
-    """Return `actions` without those that do what another copy of the same step does, and require more for it.
+def drop_dominated_copies(actions: Sequence[GroundAction], outcomes: Container[str]) -> tuple[GroundAction, ...]:
+    """Remove actions that have the effects of another copy of the same step and require more.
 
-    Actions named in `outcomes` all stay: each is one of the things that may come of a choice with its precondition.
+    All actions named in `outcomes` stay: each is an outcome of a choice.
     """
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for number, action in enumerate(actions):
@@ -61,28 +50,30 @@ def without_needless_copies(actions: Sequence[GroundAction], outcomes: Container
         for numbers in groups.values()
         if len(numbers) > 1
         for number in numbers
-        if any(_serves(actions[other], actions[number], first=other < number) for other in numbers if other != number)
+        if any(
+            _dominates(actions[other], actions[number], first=other < number) for other in numbers if other != number
+        )
     }
     return tuple([action for number, action in enumerate(actions) if number not in dropped])
 
 
-def _serves(one: GroundAction, other: GroundAction, *, first: bool) -> bool:
-    """Return whether `one` does wherever `other` would; of two that are the same, the `first` one does."""
+def _dominates(one: GroundAction, other: GroundAction, *, first: bool) -> bool:
+    """Return whether `one` can replace `other`; of two equal copies, the `first` one replaces the other."""
     if (one.adds, one.deletes, one.conditional) != (other.adds, other.deletes, other.conditional):
         return False
     mine, theirs = set(one.precondition), set(other.precondition)
     return mine < theirs or (first and mine == theirs)
 
 
-def layers(
+def stratify_axioms(
     rules: Sequence[RawRule], negation: dict[int, int], literals: dict[Literal, int], atoms: Sequence[Atom | Not]
 ) -> tuple[AxiomLayer, ...]:
-    """Return the rules by layer, over the task's fact numbers, which `literals` gives for raw literals.
+    """Stratify the rules into layers, over the fact numbers that `literals` gives for raw literals.
 
-    Raises `InputError` where a derived fact depends on its own negation (the axioms are not stratified).
+    Raises `InputError` if the axioms are not stratified: a derived fact depends on its own negation.
     """
     derived = {rule.head for rule in rules}
-    level = _levels(rules, derived, atoms)
+    level = _assign_levels(rules, derived, atoms)
     by_level: dict[int, list[Rule]] = defaultdict(list)
     for rule in rules:
         body = sorted(literals[literal] for literal in rule.body)
@@ -94,8 +85,8 @@ def layers(
     return tuple([AxiomLayer(tuple(by_level[key]), tuple(negated[key])) for key in sorted(by_level)])
 
 
-def _levels(rules: Iterable[RawRule], derived: set[int], atoms: Sequence[Atom | Not]) -> dict[int, int]:
-    """Return the smallest level of each derived fact: at least that of what it uses, above that of what it negates."""
+def _assign_levels(rules: Iterable[RawRule], derived: set[int], atoms: Sequence[Atom | Not]) -> dict[int, int]:
+    """Assign each derived fact the least level that is not below its conditions, and above its negated ones."""
     level = dict.fromkeys(derived, 0)
     users: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for rule in rules:
@@ -118,10 +109,11 @@ def _levels(rules: Iterable[RawRule], derived: set[int], atoms: Sequence[Atom | 
     return level
 
 
-def plain_task(problem: Problem) -> tuple[RawTask, list[Atom]] | None:
-    """Return the reachable part of a plain ADL problem, and the atoms of its facts; a fact may be unreachable.
+def ground_propositional(problem: Problem) -> tuple[RawTask, list[Atom]] | None:
+    """Ground the reachable part of a plain ADL problem without parameters; return it with the atoms of its facts.
 
-    None where there are parameters, conditional effects, axioms, or conditions beyond conjunctions of literals.
+    Return None for problems with parameters, conditional effects, axioms, or other conditions than conjunctions of
+    literals. Some facts may be unreachable.
     """
     domain = problem.domain
     if domain.axioms or any(action.parameters or action.when for action in domain.actions.values()):
@@ -138,18 +130,18 @@ def plain_task(problem: Problem) -> tuple[RawTask, list[Atom]] | None:
     if goal is None:
         return None
     initial = facts.known(problem.initial)
-    return RawTask(initial, goal, _reached(actions, initial), []), facts.atoms
+    return RawTask(initial, goal, _find_reachable(actions, initial), []), facts.atoms
 
 
 def _cost(action: Action, problem: Problem) -> Number:
     cost = action.cost
     if len(cost) == 1 and type(cost[0]) is int and problem.metric is Metric.COST:
         return cost[0]
-    return cost_picker(action, problem)(())
+    return make_cost_function(action, problem)(())
 
 
 class _Facts:
-    """Atoms and their numbers, in the order in which they are met."""
+    """Atoms and their numbers, in order of occurrence."""
 
     def __init__(self) -> None:
         self.atoms: list[Atom] = []
@@ -160,7 +152,7 @@ class _Facts:
         return self.each(formula.parts if isinstance(formula, And) else (formula,))
 
     def each(self, parts: Iterable[Formula]) -> list[Literal] | None:
-        """Return the literals, each once; None where one is none."""
+        """Return the literals without repetitions; None where a part is no literal."""
         found = []
         for part in parts:
             atom = part.part if isinstance(part, Not) else part
@@ -175,13 +167,13 @@ class _Facts:
         return list(dict.fromkeys(found))
 
     def known(self, atoms: Iterable[Atom]) -> set[int]:
-        """Return the numbers of those of `atoms` that were met."""
+        """Return the numbers of those of `atoms` that have one."""
         numbers = self._numbers
         return {numbers[key] for atom in atoms if (key := (atom.predicate, atom.args)) in numbers}
 
 
-def _reached(actions: Sequence[RawAction], initial: Iterable[int]) -> list[RawAction]:
-    """Return the actions that may apply some time if nothing is ever deleted, in their order."""
+def _find_reachable(actions: Sequence[RawAction], initial: Iterable[int]) -> list[RawAction]:
+    """Return the actions that are reachable in the delete relaxation, in their order."""
     waiting: dict[int, list[int]] = {}
     missing = []
     for number, action in enumerate(actions):
@@ -230,8 +222,8 @@ class Numbering:
         return map(tuple, map(sorted, rows))
 
 
-class Finisher:
-    """Makes the actions of a task; equal costs are made exact and integral once."""
+class ActionBuilder:
+    """Makes the ground actions of a task, with exact and integer costs."""
 
     def __init__(self, numbers: Numbering, task: RawTask) -> None:
         self._numbers = numbers
@@ -282,11 +274,11 @@ class Finisher:
 
 
 def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
-    """Return the ground task of `problem`: reachable, relevant, with mutex groups as variables, constraints kept.
+    """Ground `problem` to its reachable and relevant part, with mutex groups as variables and constraints compiled.
 
-    The `whole` has what is not relevant, too: every action that can change anything. A goal that no relaxed plan
-    reaches gives a task with nothing but `unreachable_goal`. Raises `LimitReached` when a limit is reached,
-    `InputError` for costs without a value and axioms that are not stratified.
+    With `whole`, keep irrelevant actions and facts, too. If no relaxed plan reaches the goal, the task has only
+    `unreachable_goal`. Raises `LimitReached` at a limit, and `InputError` for costs without a value and axioms that
+    are not stratified.
     """
     with collector_paused():
         relevant = problem if whole else remove_irrelevant_actions(problem)
@@ -295,26 +287,26 @@ def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
 
 
 def ground_adl(source: Problem, limits: Limits, together: Mapping[str, str], *, whole: bool = False) -> Task:
-    """Return the ground task of a plain ADL problem, as `ground` does.
+    """Ground a plain ADL problem, as `ground` does.
 
-    Actions that `together` gives the same name are kept or dropped together, for the same arguments, unless they change
-    nothing: they are what may come of one choice.
+    Actions with the same name in `together` and the same arguments are outcomes of one choice: if one of them is
+    relevant, all stay that have effects.
     """
-    plain = plain_task(source)
-    found = explore(source, limits) if plain is None else _simplified(*plain, limits)
+    plain = ground_propositional(source)
+    found = explore(source, limits) if plain is None else _simplify(*plain, limits)
     if found.unreachable_goal is not None:
         return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
     if together:
-        found.task.actions += one_by_one(found.task.tables)
+        found.task.actions += as_actions(found.task.tables)
         found.task.tables = []
     if not whole:
-        keep_relevant(found.task, relevant_literals(found.task, limits), limits, together)
+        keep_relevant(found.task, find_relevant_literals(found.task, limits), limits, together)
     return _finish(found.task, found.atoms, limits, together)
 
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """All that can be reached: the raw task, and the atoms that its facts stand for."""
+    """The reachable part of a problem: a raw task, and the atoms of its facts."""
 
     task: RawTask
     atoms: list[Atom]
@@ -323,7 +315,7 @@ class Explored:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The rows that reachability has found, in the relations of `database` and the rules of `schemas` and `axioms`."""
+    """The result of reachability, in the relations of `database` and the rules of `schemas` and `axioms`."""
 
     normal: NormalProblem
     database: Database
@@ -332,13 +324,13 @@ class Reached:
 
 
 def explore(problem: Problem, limits: Limits) -> Explored:
-    """Return the reachable part of `problem`, simplified, before anything irrelevant is dropped."""
+    """Ground the reachable part of `problem`, and simplify it; keep irrelevant actions and facts."""
     reached = reach(problem, limits)
-    return instantiated(reached, reached.database.growing, limits)
+    return instantiate_reached(reached, reached.database.growing, limits)
 
 
 def reach(problem: Problem, limits: Limits) -> Reached:
-    """Return which instances of actions, effects and axioms can be reached with deletes ignored."""
+    """Find the instances of actions, effects and axioms that the delete relaxation reaches."""
     normal = narrow_deletes(normalise(problem))
     database = Database(normal.problem, normal.fluent | normal.derived)
     schemas, axioms = schema_rules(normal), axiom_rules(normal)
@@ -350,32 +342,32 @@ def reach(problem: Problem, limits: Limits) -> Reached:
     return Reached(normal, database, schemas, axioms)
 
 
-def instantiated(reached: Reached, predicates: Iterable[str], limits: Limits) -> Explored:
-    """Return what was reached, simplified, over the facts of these `predicates`; others are taken to hold."""
+def instantiate_reached(reached: Reached, predicates: Iterable[str], limits: Limits) -> Explored:
+    """Instantiate and simplify what was reached, over the facts of these `predicates`; others count as true."""
     normal, database = reached.normal, reached.database
     table = FactTable.of(database, predicates)
     residuals = Residuals(table, database, limits)
-    goal = instantiate_goal(normal.goal, residuals)
+    goal = instantiate.instantiate_goal(normal.goal, residuals)
     if not isinstance(goal, list):
         return Explored(RawTask(set(), [], [], []), table.atoms, normal.written.get(goal, goal))
-    actions, tables = instantiate_actions(reached.schemas, normal.problem, table, residuals, limits)
+    actions, tables = instantiate.instantiate_actions(reached.schemas, normal.problem, table, residuals, limits)
     task = RawTask(
-        initial=table.holding(database.initial),
+        initial=table.numbers_of(database.initial),
         goal=goal,
         actions=actions,
-        rules=list(instantiate_axioms(reached.axioms, table, residuals, limits)),
+        rules=list(instantiate.instantiate_axioms(reached.axioms, table, residuals, limits)),
         tables=tables,
     )
     task.rules.extend(residuals.rules)
-    found = _simplified(task, table.atoms, limits)
+    found = _simplify(task, table.atoms, limits)
     part = found.unreachable_goal
     if part is None:
         return found
-    whole = normal.problem.goal.hard if isinstance(part, Atom) and part.predicate.startswith(ANY) else part
+    whole = normal.problem.goal.hard if isinstance(part, Atom) and part.predicate.startswith(instantiate.ANY) else part
     return replace(found, unreachable_goal=normal.written.get(part, whole))
 
 
-def _simplified(task: RawTask, atoms: list[Atom], limits: Limits) -> Explored:
+def _simplify(task: RawTask, atoms: list[Atom], limits: Limits) -> Explored:
     impossible = simplify(task, atoms, limits)
     return Explored(task, atoms, None if impossible is None else _literal(impossible, atoms))
 
@@ -385,34 +377,34 @@ def _literal(literal: Literal, atoms: Sequence[Atom]) -> Atom | Not:
 
 
 def _finish(task: RawTask, atoms: list[Atom], limits: Limits, together: Mapping[str, str]) -> Task:
-    """Return the task: facts numbered, mutex groups found, negations written where they are needed."""
-    frame, numbers = framed(task, atoms, without_clashes(task, atoms, limits))
-    finisher = Finisher(numbers, task)
-    actions = without_needless_copies(finisher.actions(limits), together)
+    """Make the task: find mutex groups, compile negations away, and number the facts."""
+    frame, numbers = build_frame(task, atoms, find_mutex_groups(task, atoms, limits))
+    finisher = ActionBuilder(numbers, task)
+    actions = drop_dominated_copies(finisher.actions(limits), together)
     return replace(frame, actions=actions, resolution=finisher.resolution)
 
 
-def without_clashes(task: RawTask, atoms: list[Atom], limits: Limits) -> Groups:
-    """Return the mutex groups; the actions that need two facts of one are dropped."""
+def find_mutex_groups(task: RawTask, atoms: list[Atom], limits: Limits) -> Groups:
+    """Find the mutex groups, and drop the actions that need two facts of one."""
     basic = _basic_facts(task, {rule.head for rule in task.rules})
     finder = MutexFinder(atoms, task, basic)
     groups = finder.groups(limits)
     _drop_impossible(task, groups, finder, limits)
-    return Groups(groups, [*cover(groups, basic)])
+    return Groups(groups, [*partition_facts(groups, basic)])
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """All mutex groups, and `variables`: a partition of the facts into groups, those that stand alone among them."""
+    """All mutex groups, and a partition of the facts into groups, the finite-domain variables."""
 
     groups: list[Group]
     variables: list[Group]
 
 
-def framed(task: RawTask, atoms: list[Atom], groups: Groups) -> tuple[Task, Numbering]:
-    """Return the task without its actions, and the numbers of facts; negations are written where they are needed."""
+def build_frame(task: RawTask, atoms: list[Atom], groups: Groups) -> tuple[Task, Numbering]:
+    """Make the task without its actions, and the numbering of facts; add facts for needed negations."""
     derived = {rule.head for rule in task.rules}
-    needed = needed_negations(task)
+    needed = find_needed_negations(task)
     variables = [*groups.variables]
     partner = {group[0]: place for place, group in enumerate(variables) if len(group) == 1}
     negation: dict[int, int] = {}
@@ -425,7 +417,7 @@ def framed(task: RawTask, atoms: list[Atom], groups: Groups) -> tuple[Task, Numb
     if negation:
         for action in task.actions:
             write_negations(action, negation)
-        task.tables = [part for table in task.tables for part in table_with_negations(table, negation)]
+        task.tables = [part for table in task.tables for part in write_table_negations(table, negation)]
     initial = task.initial.union(
         [negation[fact] for fact in needed if fact not in task.initial and fact not in derived]
     )
@@ -443,14 +435,14 @@ def framed(task: RawTask, atoms: list[Atom], groups: Groups) -> tuple[Task, Numb
         initial=numbers(fact for fact in initial if fact in numbers.literals),
         goal=numbers(task.goal),
         actions=(),
-        axioms=layers(task.rules, negation, numbers.literals, names),
+        axioms=stratify_axioms(task.rules, negation, numbers.literals, names),
         derived=frozenset(numbers([*derived, *[~fact for fact in negation if fact in derived]])),
     )
     return frame, numbers
 
 
 def _basic_facts(task: RawTask, derived: set[int]) -> list[int]:
-    """Return the facts that conditions, effects, rules or the goal speak of and that are not derived, ascending."""
+    """Return the sorted facts in conditions, effects, rules and the goal that are not derived."""
     used: set[Literal] = set(task.goal)
     for part in parts_of(task.actions):
         used.update(part.condition, part.adds, part.deletes)
@@ -469,15 +461,41 @@ def _drop_impossible(task: RawTask, groups: list[Group], finder: MutexFinder, li
     kept: list[RawAction] = []
     for batch in batches(task.actions):
         limits.check()
-        kept += [action for action in batch if not _clashes(action, groups_of)]
+        kept += [action for action in batch if not _is_impossible(action, groups_of)]
     task.actions = kept
     parts: list[ActionTable] = []
     for table in task.tables:
         limits.check()
-        parts += table.cut({}, finder.clashing(table))
+        parts += table.cut({}, finder.find_impossible_rows(table))
     task.tables = parts
 
 
-def _clashes(action: RawAction, groups_of: dict[int, list[int]]) -> bool:
+def _is_impossible(action: RawAction, groups_of: dict[int, list[int]]) -> bool:
     needed = [group for literal in action.condition if literal in groups_of for group in groups_of[literal]]
     return len(set(needed)) < len(needed)
+
+
+def find_single_valued(problem: Problem, patterns: Iterable[Atom], limits: Limits) -> dict[Atom, bool]:
+    """Find the patterns of which at most one fact holds at a time for each choice of the arguments that are not open.
+
+    An example is `at(?robot, _)`: each robot is at one place. This justifies `modifies` with open arguments. The proof
+    uses mutex groups over all facts that are reachable, whatever the goal; False means that there is no proof.
+    """
+    found = explore(replace(problem, goal=Goal()), limits)
+    derived = {rule.head for rule in found.task.rules}
+    facts = [number for number, atom in enumerate(found.atoms) if number not in derived]
+    groups = MutexFinder(found.atoms, found.task, facts).groups(limits)
+    groups_of: dict[int, set[int]] = defaultdict(set)
+    for number, group in enumerate(groups):
+        for fact in group:
+            groups_of[fact].add(number)
+    return {pattern: _is_single(pattern, found.atoms, groups_of) for pattern in patterns}
+
+
+def _is_single(pattern: Atom, atoms: list[Atom], groups_of: dict[int, set[int]]) -> bool:
+    bound = getter(tuple([place for place, arg in enumerate(pattern.args) if arg != OPEN]))
+    items: dict[Row, list[int]] = defaultdict(list)
+    for number, atom in enumerate(atoms):
+        if atom.predicate == pattern.predicate:
+            items[bound(atom.args)].append(number)
+    return all(len(facts) == 1 or set.intersection(*[groups_of[fact] for fact in facts]) for facts in items.values())

@@ -1,10 +1,11 @@
-"""Ground literals as integers, ground actions and rules over them, and conditions expanded for one ground action.
+"""Instantiation: ground actions and rules over integer literals, from the rows that reachability has found.
 
-Fact f is the literal f, its negation ~f (so -1 - f). Facts are numbered by predicate and row, in the order found.
+The literal of fact f is f, and that of its negation is ~f (so -1 - f). Facts are numbered by predicate and row, in the
+order in which they were found.
 
 Residual formulas (universal quantifiers and large disjunctions) are expanded for each ground action. Most of their
-parts are known to be true or false, so the expansion is a conjunction of literals and of a few small disjunctions. Each
-such disjunction becomes a derived fact with a rule for each of its parts, shared by all conditions that have it.
+parts are constant, so the expansion is a conjunction of literals and of a few small disjunctions. Each disjunction
+becomes a derived fact with a rule for each of its parts; all conditions with this disjunction share it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 
 from planner.compilations.normal_form import Conjunction
-from planner.grounding.action_tables import ActionTable, are_few, cost_picker
+from planner.grounding.action_tables import ActionTable, are_few, make_cost_function
 from planner.grounding.joins import Filters, Join, Row, batches, make_join, projector
 from planner.grounding.reachability import AxiomRule, Database, EffectRule, SchemaRules, ticks
 from planner.lightweight import Final, cast, dataclass, field
@@ -59,7 +60,7 @@ class FactTable:
 
     @classmethod
     def of(cls, database: Database, predicates: Iterable[str]) -> FactTable:
-        """Return a table with a number for each row of `predicates`."""
+        """Give all reachable facts of `predicates` numbers."""
         table = cls(database)
         for predicate in sorted(predicates):
             rows = database.relation(predicate).rows
@@ -67,18 +68,18 @@ class FactTable:
             table.atoms.extend([Atom(predicate, row) for row in rows])
         return table
 
-    def holding(self, initial: Mapping[str, Iterable[Row]]) -> set[int]:
+    def numbers_of(self, initial: Mapping[str, Iterable[Row]]) -> set[int]:
         """Return the numbers of the facts that hold initially."""
         return {
             rows[row] for predicate, rows in self.numbers.items() for row in initial.get(predicate, ()) if row in rows
         }
 
     def number(self, atom: Atom) -> int | None:
-        """Return the number of a ground atom, or None where it is not reachable."""
+        """Return the number of a ground atom, or None if it is not reachable."""
         return self.numbers[atom.predicate].get(atom.args)
 
     def add(self, atom: Atom) -> int:
-        """Return the number of `atom`, giving it a new one if it has none."""
+        """Return the number of `atom`; a new atom gets the next one."""
         rows = self.numbers.setdefault(atom.predicate, {})
         if atom.args not in rows:
             rows[atom.args] = len(self.atoms)
@@ -86,17 +87,12 @@ class FactTable:
         return rows[atom.args]
 
     def is_numbered(self, atom: Atom) -> bool:
-        """Return whether atoms of this predicate change, and so are facts of the task."""
+        """Return whether the predicate is fluent, so that its atoms are facts of the task."""
         return atom.predicate in self.numbers
 
 
 Column = Callable[[Sequence[Row]], list[int | None]]
-"""A function from rows to the number of one atom in each; None where it cannot come about."""
-
-
-def columns(atoms: Iterable[Atom], variables: Sequence[Term], table: FactTable) -> list[Column]:
-    """Return, for each atom that is a fact of the task, a function from rows over `variables` to its numbers."""
-    return [_column(atom, variables, table) for atom in atoms if table.is_numbered(atom)]
+"""A function from rows to the number of an atom for each row; None where the atom is not reachable."""
 
 
 def _column(atom: Atom, variables: Sequence[Term], table: FactTable) -> Column:
@@ -105,7 +101,7 @@ def _column(atom: Atom, variables: Sequence[Term], table: FactTable) -> Column:
 
 
 class Columns:
-    """Grounds atoms over rows, all rows at once and each atom once."""
+    """Grounds atoms over all `rows` at once, and each atom only once."""
 
     __slots__ = ("_found", "_rows", "_table", "_variables")
 
@@ -116,7 +112,7 @@ class Columns:
         self._found: dict[Atom, Sequence[Literal]] = {}
 
     def of(self, atoms: Iterable[Atom]) -> list[Sequence[Literal]]:
-        """Return a column for each of `atoms` that is a fact of the task, with None where it cannot come about."""
+        """Return a column for each of `atoms` that is a fact of the task, with None where it is not reachable."""
         for atom in atoms:
             if atom not in self._found and self._table.is_numbered(atom):
                 column = _column(atom, self._variables, self._table)(self._rows)
@@ -132,11 +128,11 @@ class Picker:
     def __init__(
         self, atoms: Iterable[Atom], negated: Iterable[Atom], variables: Sequence[Term], table: FactTable
     ) -> None:
-        self._positive = columns(atoms, variables, table)
-        self._negative = columns(negated, variables, table)
+        self._positive = [_column(atom, variables, table) for atom in atoms if table.is_numbered(atom)]
+        self._negative = [_column(atom, variables, table) for atom in negated if table.is_numbered(atom)]
 
     def __call__(self, rows: Sequence[Row]) -> Iterator[list[Literal]]:
-        """Yield the literals of each row; atoms that cannot come about are false: their negations need no literal."""
+        """Yield the literals of each row; unreachable atoms are false, and their negations need no literal."""
         found = [column(rows) for column in self._positive]
         found += [[None if n is None else ~n for n in column(rows)] for column in self._negative]
         if not found:
@@ -153,9 +149,9 @@ ANY: Final = "@any"
 
 
 class Residuals:
-    """Expands formulas; `rules` collects the rules (body, head) of the derived facts that it made.
+    """Expands formulas; `rules` collects the rules of the derived facts for disjunctions.
 
-    What has quantifiers is expanded once for all bindings that agree on its free variables.
+    A quantified formula is expanded only once for all bindings that agree on its free variables.
     """
 
     def __init__(self, table: FactTable, database: Database, limits: Limits) -> None:
@@ -170,9 +166,9 @@ class Residuals:
         self._kept: list[Formula] = []
 
     def expand(self, formula: Formula, binding: Mapping[Term, Term]) -> Conjuncts:
-        """Return the literals that `formula` asks for under `binding`, or None where it cannot hold.
+        """Return the conjunction of literals of `formula` under `binding`, or None where it cannot hold.
 
-        Raises `LimitReached` when a limit is reached.
+        Raises `LimitReached` at a limit.
         """
         key = id(formula)
         if key not in self._free:
@@ -257,7 +253,7 @@ class Residuals:
     def _violators(
         self, variables: tuple[Variable, ...], part: Formula, binding: dict[Term, Term]
     ) -> Iterator[dict[Term, Term]]:
-        """Yield the bindings for which `part` is not already true: where all atoms that it negates can hold."""
+        """Yield the bindings for which `part` may be false: all atoms that it negates are reachable."""
         parts = part.parts if isinstance(part, Or) else (part,)
         guards = [item.part for item in parts if isinstance(item, Not) and isinstance(item.part, Atom)]
         return self._bindings(variables, guards, binding)
@@ -265,7 +261,7 @@ class Residuals:
     def _witnesses(
         self, variables: tuple[Variable, ...], part: Formula, binding: dict[Term, Term]
     ) -> Iterator[dict[Term, Term]]:
-        """Yield the bindings for which `part` is not already false: where all its atoms can hold."""
+        """Yield the bindings for which `part` may be true: all its atoms are reachable."""
         parts = part.parts if isinstance(part, And) else (part,)
         return self._bindings(variables, [item for item in parts if isinstance(item, Atom)], binding)
 
@@ -317,7 +313,7 @@ class RawAction:
     deletes: list[int]
     effects: list[RawEffect] = field(default_factory=list)
     number: int = 0
-    """Its place among all instances of all schemas."""
+    """The place of the action among all instances of all schemas."""
 
 
 def parts_of(actions: Iterable[RawAction]) -> Iterator[RawAction | RawEffect]:
@@ -329,13 +325,13 @@ def parts_of(actions: Iterable[RawAction]) -> Iterator[RawAction | RawEffect]:
 
 
 BATCH: Final = 4096
-"""How many instances are made before limits are looked at."""
+"""Instances between two checks of the limits."""
 
 
 def instantiate_actions(
     schemas: list[SchemaRules], problem: Problem, table: FactTable, residuals: Residuals, limits: Limits
 ) -> tuple[list[RawAction], list[ActionTable]]:
-    """Return the ground actions of all schemas: one by one, and by the column where that serves."""
+    """Ground all schemas: to tables where the instances suit them, else to single actions."""
     actions: list[RawAction] = []
     tables: list[ActionTable] = []
     number = 0
@@ -343,10 +339,10 @@ def instantiate_actions(
         rows = rules.rule.rows
         if _fits_tables(rules, rows):
             limits.check()
-            tables += _tables(rules, rows, problem, table, number)
+            tables += _ground_tables(rules, rows, problem, table, number)
             number += len(rows)
             continue
-        for action in _instances(rules, problem, table, residuals, limits):
+        for action in _ground_actions(rules, problem, table, residuals, limits):
             action.number += number
             actions.append(action)
         number += len(rows)
@@ -354,13 +350,13 @@ def instantiate_actions(
 
 
 def _fits_tables(rules: SchemaRules, rows: Sized) -> bool:
-    """Whether the instances are many, and differ in nothing but their literals."""
+    """Return whether the instances are many, and have the same literals but for their arguments."""
     schema, rule = rules.schema, rules.rule
     plain = not rules.effects and not schema.condition.residual
     return plain and len(schema.action.parameters) == len(rule.names) and not are_few(rows)
 
 
-def _tables(
+def _ground_tables(
     rules: SchemaRules, rows: list[Row], problem: Problem, table: FactTable, first: int
 ) -> Iterator[ActionTable]:
     """Yield the instances of a schema, one for each of the `rows`, numbered from `first`."""
@@ -369,21 +365,21 @@ def _tables(
     negated = [[None if n is None else ~n for n in column] for column in columns.of(schema.condition.negated)]
     condition = [*columns.of(schema.condition.atoms), *negated]
     adds, deletes = columns.of(schema.adds), columns.of(schema.deletes)
-    costs = list(map(cost_picker(schema.action, problem), rows))
+    costs = list(map(make_cost_function(schema.action, problem), rows))
     whole = ActionTable(schema.action, range(first, first + len(rows)), rows, costs, condition, adds, deletes)
     holes = {place: [fact is None for fact in column] for place, column in enumerate(whole.columns) if None in column}
     return whole.cut(holes)
 
 
-def _instances(
+def _ground_actions(
     rules: SchemaRules, problem: Problem, table: FactTable, residuals: Residuals, limits: Limits
 ) -> Iterator[RawAction]:
-    """Yield the instances of a schema, with the places of their rows as numbers: some rows have none."""
+    """Yield the instances of a schema, numbered by their rows; rows without an instance leave gaps."""
     schema, names = rules.schema, rules.rule.names
     action, arity = schema.action, len(schema.action.parameters)
     condition = Picker(schema.condition.atoms, schema.condition.negated, names, table)
     adds, deletes = Picker(schema.adds, (), names, table), Picker(schema.deletes, (), names, table)
-    cost = cost_picker(action, problem)
+    cost = make_cost_function(action, problem)
     effects = [_effects_by_row(effect, table, residuals, limits) for effect in rules.effects]
     witnessed: set[tuple[Row, tuple[Literal, ...]]] = set()
     number = -1
@@ -404,16 +400,16 @@ def _instances(
             yield RawAction(action, arguments, cost(arguments), literals, added, deleted, conditional, number)
 
 
-def each_instance(
+def instantiate_one_by_one(
     schemas: list[SchemaRules], problem: Problem, table: FactTable, residuals: Residuals, limits: Limits
 ) -> list[RawAction]:
-    """Return the ground actions of all schemas one by one, in order."""
+    """Ground all schemas to single actions, in the order of their numbers."""
     actions, tables = instantiate_actions(schemas, problem, table, residuals, limits)
-    return sorted([*actions, *one_by_one(tables)], key=lambda action: action.number)
+    return sorted([*actions, *as_actions(tables)], key=lambda action: action.number)
 
 
-def one_by_one(tables: Iterable[ActionTable]) -> Iterator[RawAction]:
-    """Yield the actions of `tables`."""
+def as_actions(tables: Iterable[ActionTable]) -> Iterator[RawAction]:
+    """Convert `tables` to single actions."""
     for table in tables:
         conditions, adds, deletes = (map(list, table.rows(x)) for x in (table.condition, table.adds, table.deletes))
         for number, arguments, cost, held, added, deleted in zip(
@@ -425,9 +421,9 @@ def one_by_one(tables: Iterable[ActionTable]) -> Iterator[RawAction]:
 def _effects_by_row(
     effect: EffectRule, table: FactTable, residuals: Residuals, limits: Limits
 ) -> Mapping[Row, list[RawEffect]]:
-    """Return the ground effects by the row of the action instance that they belong to."""
+    """Ground a conditional effect; return its instances by the row of their action."""
     rule, names = effect.rule, effect.rule.names
-    guarded = _without(rule.condition, effect)
+    guarded = _remove_guard(rule.condition, effect)
     condition = Picker(guarded.atoms, guarded.negated, names, table)
     adds, deletes = Picker(effect.adds, (), names, table), Picker(effect.deletes, (), names, table)
     given = projector(rule.given_terms, names)
@@ -440,8 +436,8 @@ def _effects_by_row(
     return found
 
 
-def _without(condition: Conjunction, effect: EffectRule) -> Conjunction:
-    """Drop the guard of a delete, which limited the search for instances: deleting what does not hold is harmless."""
+def _remove_guard(condition: Conjunction, effect: EffectRule) -> Conjunction:
+    """Remove the deleted fact from the condition of a delete, which only limited the search for instances."""
     if not effect.deletes:
         return condition
     kept = tuple([atom for atom in condition.atoms if atom not in effect.deletes])
@@ -451,7 +447,7 @@ def _without(condition: Conjunction, effect: EffectRule) -> Conjunction:
 def _expand(
     condition: Conjunction, names: tuple[str, ...], row: Row, residuals: Residuals, literals: list[Literal]
 ) -> bool:
-    """Add the literals of the residual formulas; return whether the condition can hold."""
+    """Append the literals of the residual formulas to `literals`; return whether the condition can hold."""
     binding = dict(zip(names, row, strict=True))
     for formula in condition.residual:
         more = residuals.expand(formula, binding)
@@ -464,13 +460,11 @@ def _expand(
 def instantiate_axioms(
     axioms: list[AxiomRule], table: FactTable, residuals: Residuals, limits: Limits
 ) -> Iterator[RawRule]:
-    """Yield the ground rules of all axioms."""
+    """Ground all axioms."""
     for axiom in axioms:
         names, condition = axiom.rule.names, axiom.rule.condition
-        body, head = (
-            Picker(condition.atoms, condition.negated, names, table),
-            Picker([axiom.axiom.head], (), names, table),
-        )
+        body = Picker(condition.atoms, condition.negated, names, table)
+        head = Picker([axiom.axiom.head], (), names, table)
         for rows in batches(axiom.rule.found.rows, BATCH):
             limits.check()
             for row, literals, (number,) in zip(rows, body(rows), head(rows), strict=True):
@@ -479,7 +473,7 @@ def instantiate_axioms(
 
 
 def instantiate_goal(goal: Conjunction, residuals: Residuals) -> list[Literal] | Formula:
-    """Return the literals of the goal, or the first part of it that cannot come about."""
+    """Return the literals of the goal, or the first part of it that is not reachable."""
     literals: list[Literal] = []
     parts: list[Formula] = [*goal.atoms, *map(Not, goal.negated), *goal.residual]
     for part in parts:

@@ -7,8 +7,8 @@ by atom:
     [(r, a, b) for (r, a) in start for b in door.get(a, ()) if b != a if (r, b) in allowed]
 
 The text of the comprehension depends only on the shape of the join, so joins of one shape share the compiled code.
-Compiling takes as long as running some hundred rows step by step, and most joins of a small problem never see as many.
-So a join begins step by step, and is compiled when that has proved to be worth it.
+Compiling takes as long as interpreting some hundred rows, and most joins of a small problem never see as many. So a
+join is interpreted at first, and compiled when it has seen enough rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Row = tuple[str, ...]
 Key = tuple[int, ...]
 EMPTY: Final[tuple[Any, ...]] = ()
 PRODUCT_PENALTY: Final = 8
-"""How much worse a Cartesian product is taken to be than a join that yields as many rows."""
+"""Factor on the expected rows of a Cartesian product, which is worse than a join with as many rows."""
 
 
 class Relation:
@@ -44,7 +44,7 @@ class Relation:
         self._distinct: dict[Key, int] = {}
 
     def distinct(self, key: Key) -> int:
-        """Return how many different values stand at `key`; for relations that have stopped growing."""
+        """Count the different values at `key`, for relations that do not grow any more."""
         if key not in self._distinct:
             self._distinct[key] = len(set(map(getter(key), self.rows)))
         return self._distinct[key]
@@ -103,9 +103,9 @@ def projector(terms: Sequence[Term], variables: Sequence[Term]) -> Callable[[Row
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An atom of a join with the relation that holds its rows; `growing` while reachability still adds to it.
+    """An atom of a join with the relation of its rows, which is `growing` while reachability adds to it.
 
-    One that is `whole` has all variables of the rule: each of its rows is one instance at most.
+    A `whole` source has all variables of the rule, so that each of its rows is at most one instance.
     """
 
     atom: Atom
@@ -116,7 +116,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Conditions that cut a join early; `absent` atoms must not be in their relations."""
+    """Conditions that are tested as early as possible; `absent` atoms must not be in their relations."""
 
     equal: tuple[Equals, ...] = ()
     unequal: tuple[Equals, ...] = ()
@@ -129,14 +129,14 @@ Join = Callable[[Iterable[Row]], Iterator[Row]]
 def compile_join(
     start: Sequence[Term], sources: Sequence[Source], filters: Filters, output: Sequence[Term], tick: Callable[[], bool]
 ) -> Join:
-    """Return a function from rows for the terms `start` to an iterator of rows for the terms `output`.
+    """Compile a join to a function from rows over the terms `start` to an iterator of rows over the terms `output`.
 
-    Every variable of `filters` and `output` must occur in `start` or `sources`. `tick` is called, and must return True,
-    once for each row that enters a third or deeper level, so that no join runs away unseen.
+    Every variable of `filters` and `output` must occur in `start` or `sources`. `tick` must return True; it is called
+    for each row that enters a third or deeper level, to check the limits within one call.
     """
     builder = _Builder(filters)
     builder.start(start)
-    for source in ordered(builder.names.keys(), list(sources)):
+    for source in order_sources(builder.names.keys(), list(sources)):
         builder.extend(source)
     text = builder.finish(output)
     values = [tick, *builder.values]
@@ -150,8 +150,8 @@ def _code(text: str, arity: int) -> CodeType:
     return compile(f"lambda rows, values: (lambda {names}: {text})(*values)", "<join>", "eval")
 
 
-def ordered(bound: Iterable[Term], sources: list[Source]) -> Iterator[Source]:
-    """Yield the sources in a greedy order: next the one that is expected to give the fewest rows per binding."""
+def order_sources(bound: Iterable[Term], sources: list[Source]) -> Iterator[Source]:
+    """Yield the sources in greedy order: next the one with the fewest expected rows per binding."""
     known = set(bound)
     users: dict[Term, list[int]] = defaultdict(list)
     for place, source in enumerate(sources):
@@ -231,9 +231,9 @@ class _Builder:
         pattern = f"({''.join(target + ', ' for target in targets)})" if wrap and targets else (targets or ["_"])[0]
         self.clauses += [f"for {pattern} in {iterable}", *checks]
         self.depth += 1
-        self._test_what_is_bound()
+        self._add_ready_tests()
 
-    def _test_what_is_bound(self) -> None:
+    def _add_ready_tests(self) -> None:
         ready = [test for variables, test in self.pending if variables <= self.names.keys()]
         self.pending = [(variables, test) for variables, test in self.pending if not variables <= self.names.keys()]
         self.clauses += [test() for test in ready]
@@ -280,11 +280,11 @@ def batches(items: Iterable[Item], size: int = 10_000) -> Iterator[list[Item]]:
 
 
 ROWS_BEFORE_COMPILING: Final = 150
-"""How many rows, of those that enter and those that leave, a join takes before it is compiled."""
+"""Rows in and out of a join before it is compiled."""
 CHUNK: Final = 2
-"""How many rows enter at a time, so that few of them are done when it shows that they give many."""
+"""Rows that enter an interpreted join at a time: few, as each may yield many."""
 DEPTH: Final = 50
-"""How many steps are nested at most."""
+"""Most nested generators of an interpreted join; then its rows are collected in a list."""
 
 Step = Callable[[Iterable[Row]], Iterable[Row]]
 
@@ -292,7 +292,7 @@ Step = Callable[[Iterable[Row]], Iterable[Row]]
 def make_join(
     start: Sequence[Term], sources: Sequence[Source], filters: Filters, output: Sequence[Term], tick: Callable[[], bool]
 ) -> Join:
-    """Return what `compile_join` returns, compiled only when many rows have come."""
+    """Return a join like `compile_join`, which is interpreted until it has seen many rows."""
     taken = 0 if start else sum(len(source.relation.rows) for source in sources)
     steps: list[Step] = []
     compiled: Join | None = None
@@ -307,7 +307,7 @@ def make_join(
             if not steps:
                 steps.extend(interpret(start, sources, filters, output, tick))
             taken += len(chunk)
-            for row in run(steps, chunk):
+            for row in apply_steps(steps, chunk):
                 taken += 1
                 yield row
         if compiled is None:
@@ -317,8 +317,8 @@ def make_join(
     return lambda rows: first(rows) if compiled is None else compiled(rows)
 
 
-def run(steps: Sequence[Step], rows: Iterable[Row]) -> Iterable[Row]:
-    """Return what `steps` make of `rows`."""
+def apply_steps(steps: Sequence[Step], rows: Iterable[Row]) -> Iterable[Row]:
+    """Apply `steps` to `rows`, one after the other."""
     for number, step in enumerate(steps, start=1):
         rows = step(rows) if number % DEPTH else list(step(rows))
     return rows
@@ -327,11 +327,11 @@ def run(steps: Sequence[Step], rows: Iterable[Row]) -> Iterable[Row]:
 def interpret(
     start: Sequence[Term], sources: Sequence[Source], filters: Filters, output: Sequence[Term], tick: Callable[[], bool]
 ) -> list[Step]:
-    """Return the steps of a join from rows for `start` to rows for `output`; the arguments are as in `compile_join`."""
+    """Return the steps of an interpreted join; the arguments are those of `compile_join`."""
     writer = _Interpreter(filters)
     writer.bind(start)
     depth = 1
-    for source in ordered(filter(is_variable, start), list(sources)):
+    for source in order_sources(filter(is_variable, start), list(sources)):
         depth += writer.extend(source, tick if depth > 1 else None)
     project = projector(output, writer.columns)
     if project is not tuple:
@@ -340,7 +340,7 @@ def interpret(
 
 
 class _Interpreter:
-    """Makes the steps; `columns` are the terms of the rows so far, with names of their own for repeated ones."""
+    """Makes the steps of a join; `columns` are the terms of the rows so far, repeated ones under new names."""
 
     def __init__(self, filters: Filters) -> None:
         self.steps: list[Step] = []
@@ -349,17 +349,17 @@ class _Interpreter:
         self._absent = list(filters.absent)
 
     def bind(self, terms: Sequence[Term]) -> None:
-        """Take `terms` as the next columns: constants and repeated variables become tests."""
+        """Append `terms` to the columns; constants and repeated variables become tests."""
         for term in terms:
             if is_variable(term) and term not in self.columns:
                 self.columns.append(term)
             else:
                 self.columns.append(f"?\0{len(self.columns)}")
                 self._test(Equals(self.columns[-1], term), expected=True)
-        self._test_what_is_bound()
+        self._add_ready_tests()
 
     def extend(self, source: Source, tick: Callable[[], bool] | None) -> bool:
-        """Join the rows with `source`; return whether that binds anything."""
+        """Join the rows with `source`; return whether that binds a variable."""
         args = source.atom.args
         key = tuple([place for place, arg in enumerate(args) if not is_variable(arg) or arg in self.columns])
         if len(key) == len(args):
@@ -370,11 +370,11 @@ class _Interpreter:
         pick: Callable[[Row], Any] = projector([args[place] for place in key], self.columns)
         if len(key) == 1:
             pick = self._value(args[key[0]])
-        self.steps.append(partial(_extended, pick, index.get, wrap=len(rest) == 1, tick=tick))
+        self.steps.append(partial(_extend_rows, pick, index.get, wrap=len(rest) == 1, tick=tick))
         self.bind([args[place] for place in rest])
         return True
 
-    def _test_what_is_bound(self) -> None:
+    def _add_ready_tests(self) -> None:
         for test, expected in [test for test in self._tests if self._knows((test[0].left, test[0].right))]:
             self._tests.remove((test, expected))
             self._test(test, expected=expected)
@@ -397,7 +397,7 @@ class _Interpreter:
         return itemgetter(self.columns.index(term)) if term in self.columns else lambda _row: term
 
 
-def _extended(
+def _extend_rows(
     pick: Callable[[Row], Any],
     get: Callable[[Any, Row], Iterable[Any]],
     rows: Iterable[Row],

@@ -1,16 +1,17 @@
 """Mutex groups: sets of facts of which at most one holds in any reachable state.
 
-Candidates are lifted (Helmert, 2009): a set of predicates, in each of which all arguments but at most one form the
-group's key. They are tested on the ground actions, by whole columns of action tables: a group in which one fact holds
-initially stays one if every action that adds a fact of it also deletes one that held before (the fact-alternating
-groups of Fišer and Komenda, 2018). A candidate that fails is extended by a predicate that the failing action deletes.
+Candidates are lifted (Helmert, 2009): a set of predicates, in each of which all arguments but at most one form the key
+of the group. Candidates are tested on ground actions, and on whole columns of action tables. A group in which at most
+one fact holds initially is a mutex group if each action that adds one of its facts also deletes one that held before
+(fact-alternating mutex groups: Fišer and Komenda, 2018). A candidate that fails is extended by a predicate that the
+failing action deletes.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, compress
 from operator import not_
@@ -28,9 +29,9 @@ Typed = tuple[str, Column]
 
 
 class TableChanges:
-    """The actions of a table, each of which deletes the same columns of what it needs.
+    """The actions of a table that delete the same columns of their conditions.
 
-    `adds`, `held` and `swapped` are columns: what is added, what the condition says holds, and what of that is deleted.
+    `adds`, `held` and `swapped` are columns: the adds, the positive conditions, and the conditions that are deleted.
     """
 
     __slots__ = ("adds", "held", "swapped", "table")
@@ -43,18 +44,18 @@ class TableChanges:
 
     @classmethod
     def of(cls, table: ActionTable, atoms: Sequence[Atom]) -> Iterator[TableChanges]:
-        """Yield the parts of `table`, split where only some rows need what they delete."""
+        """Yield the parts of `table`, split by which of their deletes are conditions."""
         if not table.adds:
             return
         if all(any(column is one for one in table.condition) for column in table.deletes):
             yield cls(table, table.deletes, atoms)
             return
-        masks = [_held(column, table, atoms) for column in table.deletes]
+        masks = [_held_rows(column, table, atoms) for column in table.deletes]
         for values, part in table.split(masks):
             yield cls(part, list(compress(part.deletes, values)), atoms)
 
     def suspects(self, predicates: Collection[str], group_of: Mapping[int, int]) -> Iterator[int]:
-        """Yield the rows that may leave two facts in a group: those that do not swap one fact of a group for another.
+        """Yield the rows that may leave two facts in a group, as they do not replace a fact of the group by another.
 
         `group_of` maps each fact of `predicates` to its group.
         """
@@ -70,8 +71,8 @@ class TableChanges:
             yield from compress(range(len(found)), found)
 
 
-def _held(column: Column, table: ActionTable, atoms: Sequence[Atom]) -> Mask:
-    """Return in which rows the condition asks for the fact in `column`."""
+def _held_rows(column: Column, table: ActionTable, atoms: Sequence[Atom]) -> Mask:
+    """Return the rows whose condition has the fact in `column`, as a mask."""
     predicate = atoms[column[0]].predicate
     held = [one for one in table.condition if one[0] >= 0 and atoms[one[0]].predicate == predicate]
     if any(one is column for one in held):
@@ -79,7 +80,7 @@ def _held(column: Column, table: ActionTable, atoms: Sequence[Atom]) -> Mask:
     return either([same(one, column) for one in held]) or [False] * len(table)
 
 
-def clashes(
+def find_clashes(
     table: ActionTable, predicates: Collection[str], group_of: Mapping[int, int], atoms: Sequence[Atom]
 ) -> list[list[bool]]:
     """Return masks of the rows that need two facts of a group; `group_of` is as in `suspects`."""
@@ -92,7 +93,7 @@ def _groups(columns: Sequence[Typed], predicates: Collection[str], group_of: Map
 
 
 CANDIDATE_LIMIT: Final = 300
-"""How many candidates are tested at most; real domains have a few dozen."""
+"""Most candidates that are tested; real domains have a few dozen."""
 
 Parts = tuple[tuple[str, Key], ...]
 """A candidate: predicates, each with the argument positions that hold the key, in the order of the key."""
@@ -102,10 +103,10 @@ Group = tuple[int, ...]
 
 @dataclass(slots=True, eq=False)
 class _Change:
-    """What an action adds under one condition.
+    """The adds of an action under one condition.
 
-    `held` are the facts that then held before, `swapped` those of them that it deletes. It also deletes `always`, which
-    the changes of an action share, and `more`.
+    `held` are the facts that hold before, and `swapped` those of them that the action deletes. It also deletes the
+    facts in `always`, which all changes of an action share, and in `more`.
     """
 
     adds: Sequence[int]
@@ -131,14 +132,14 @@ class MutexFinder:
         for part in [part for table in task.tables for part in TableChanges.of(table, atoms)]:
             for predicate in {predicate for predicate, _ in part.adds}:
                 self._tables[predicate].append(part)
-        self._changes = [_changes(action) for action in task.actions]
+        self._changes = [_changes_of(action) for action in task.actions]
         for number, changes in enumerate(self._changes):
             for predicate in {atoms[fact].predicate for change in changes for fact in change.adds}:
                 self._adders[predicate].append(number)
 
     @cached_property
     def _hopeless(self) -> set[str]:
-        """Return predicates with a fact that some change adds while it deletes nothing: no group has these facts."""
+        """The predicates of facts that some action adds without any delete: no mutex group has these facts."""
         return {
             self._facts[fact].predicate
             for changes in self._changes
@@ -149,16 +150,16 @@ class MutexFinder:
         }
 
     def groups(self, limits: Limits) -> list[Group]:
-        """Return all groups found, of two facts or more, largest first."""
+        """Find mutex groups of two or more facts; return them by size, the largest first."""
         found: dict[Group, None] = {}
         queue = list(self._first_candidates())
         seen = {frozenset(parts) for parts in queue}
         for parts in queue:
             limits.check()
-            failure = self._failure(parts)
+            failure = self._find_failure(parts)
             if failure is None:
                 self._proved.append(parts)
-                found.update(dict.fromkeys(self._instances(parts)))
+                found.update(dict.fromkeys(self._groups_of_candidate(parts)))
                 continue
             for extended in self._extensions(parts, *failure):
                 if frozenset(extended) not in seen and len(queue) < CANDIDATE_LIMIT:
@@ -176,7 +177,7 @@ class MutexFinder:
                 yield ((predicate, tuple([place for place in positions if place != counted])),)
 
     def _members(self, parts: Parts) -> dict[int, Row]:
-        """Return the key of each fact that belongs to a group of the candidate."""
+        """Return the key of each fact of the candidate, which names its group."""
         facts = self._facts
         return {
             number: tuple([facts[number].args[place] for place in key])
@@ -184,43 +185,43 @@ class MutexFinder:
             for number in self._by_predicate.get(predicate, ())
         }
 
-    def _failure(self, parts: Parts) -> tuple[_Change, Row] | None:
-        """Return what an action may do that leaves two facts in a group, and the group's key; None if nothing does."""
+    def _find_failure(self, parts: Parts) -> tuple[_Change, Row] | None:
+        """Find a change that may leave two facts in a group, and the key of the group; return None if there is none."""
         members = self._members(parts)
         numbers: dict[Row, int] = {}
         group_of = {fact: numbers.setdefault(key, len(numbers)) for fact, key in members.items()}
         groups = _Groups(group_of)
         predicates = [predicate for predicate, _ in parts]
         for change in self._suspects(predicates, group_of):
-            failed = groups.unbalanced([change])
+            failed = groups.find_unbalanced([change])
             if failed is not None:
                 return change, next(key for key, place in numbers.items() if place == failed[1])
         for number in dict.fromkeys(n for predicate, _ in parts for n in self._adders.get(predicate, ())):
-            failed = groups.unbalanced(self._changes[number])
+            failed = groups.find_unbalanced(self._changes[number])
             if failed is not None:
                 change, group = failed
                 return change, next(key for key, place in numbers.items() if place == group)
         return None
 
     def _suspects(self, predicates: Sequence[str], group_of: dict[int, int]) -> Iterator[_Change]:
-        """Yield the changes of tables that may fail, where that is quickly seen first."""
+        """Yield the changes of tables that may fail: first one row of each table, then all suspect rows."""
         concerned = list(dict.fromkeys(itertools.chain.from_iterable(self._tables[name] for name in predicates)))
         for changes in concerned:
-            yield _change_of(changes, 0)
+            yield _change_in_row(changes, 0)
         for changes in concerned:
             for row in changes.suspects(predicates, group_of):
-                yield _change_of(changes, row)
+                yield _change_in_row(changes, row)
 
-    def clashing(self, table: ActionTable) -> Mask | None:
-        """Return which actions of `table` need two facts of a group; None where none does."""
+    def find_impossible_rows(self, table: ActionTable) -> Mask | None:
+        """Return the rows of `table` that need two facts of a mutex group, as a mask; None where there are none."""
         return either(
             mask
             for parts in self._proved
-            for mask in clashes(table, {predicate for predicate, _ in parts}, self._valid(parts), self._facts)
+            for mask in find_clashes(table, {predicate for predicate, _ in parts}, self._valid(parts), self._facts)
         )
 
     def _valid(self, parts: Parts) -> dict[int, int]:
-        """Return the number of the group of each fact of the candidate; in a group that is none, each has its own."""
+        """Return the number of the group of each fact; facts of groups that are not mutex get numbers of their own."""
         if parts not in self._groups_of:
             members = self._members(parts)
             held = Counter(members[fact] for fact in self._initial if fact in members)
@@ -230,7 +231,7 @@ class MutexFinder:
             }
         return self._groups_of[parts]
 
-    def _instances(self, parts: Parts) -> Iterator[Group]:
+    def _groups_of_candidate(self, parts: Parts) -> Iterator[Group]:
         group_of = self._members(parts)
         members: dict[Row, list[int]] = defaultdict(list)
         for number, key in group_of.items():
@@ -241,7 +242,7 @@ class MutexFinder:
                 yield tuple(sorted(numbers))
 
     def _extensions(self, parts: Parts, change: _Change, key: Row) -> Iterator[Parts]:
-        """Yield the candidate with one more predicate, whose facts the failing action takes away."""
+        """Yield the candidate extended by a predicate of which the failing action deletes a fact."""
         known = {predicate for predicate, _ in parts}
         for fact in change.swapped:
             atom = self._facts[fact]
@@ -252,16 +253,16 @@ class MutexFinder:
                     yield (*parts, (atom.predicate, places))
 
 
-def _change_of(changes: TableChanges, row: int) -> _Change:
-    """Return what one action of a table does."""
+def _change_in_row(changes: TableChanges, row: int) -> _Change:
+    """Return the change of one action of a table."""
     adds, held, swapped = (
         [column[row] for _, column in columns] for columns in (changes.adds, changes.held, changes.swapped)
     )
     return _Change(adds, held, swapped, [column[row] for column in changes.table.deletes])
 
 
-def _changes(action: RawAction) -> list[_Change]:
-    """Return what the action adds, once for each condition."""
+def _changes_of(action: RawAction) -> list[_Change]:
+    """Return the changes of an action, one for each condition of its effects."""
     held = [literal for literal in action.condition if literal >= 0]
     if not action.effects:
         return (
@@ -269,7 +270,7 @@ def _changes(action: RawAction) -> list[_Change]:
             if action.adds
             else []
         )
-    always, waiting = _sure_deletes(action, held)
+    always, waiting = _find_certain_deletes(action, held)
     changes = []
     for part in [RawEffect([], action.adds, action.deletes), *action.effects]:
         if part.adds:
@@ -282,10 +283,10 @@ def _changes(action: RawAction) -> list[_Change]:
     return changes
 
 
-def _sure_deletes(action: RawAction, held: list[int]) -> tuple[set[int], dict[int, list[tuple[set[int], int]]]]:
-    """Return what the action deletes whenever it applies, and by a literal what it deletes when more facts hold.
+def _find_certain_deletes(action: RawAction, held: list[int]) -> tuple[set[int], dict[int, list[tuple[set[int], int]]]]:
+    """Find the facts that the action deletes whenever it is applied, and by a literal those that need more facts.
 
-    A fact is as good as deleted when the delete asks for the very fact that it deletes.
+    A condition that is the deleted fact itself does not count: without it, the fact does not hold either.
     """
     always = set(action.deletes)
     waiting: dict[int, list[tuple[set[int], int]]] = defaultdict(list)
@@ -301,16 +302,16 @@ def _sure_deletes(action: RawAction, held: list[int]) -> tuple[set[int], dict[in
 
 
 class _Groups:
-    """The groups of one candidate; `group_of` maps each fact that belongs to one to the number of its group."""
+    """The groups of one candidate; `group_of` maps each of its facts to the number of its group."""
 
     def __init__(self, group_of: dict[int, int]) -> None:
         self._group_of = group_of
         self._size = Counter(group_of.values())
 
-    def unbalanced(self, changes: list[_Change]) -> tuple[_Change, int] | None:
-        """Return the first change that may leave a second fact in a group, with the group."""
+    def find_unbalanced(self, changes: list[_Change]) -> tuple[_Change, int] | None:
+        """Find the first change that may leave a second fact in a group; return it with the group."""
         group_of = self._group_of
-        alone: Callable[[int, int, _Change], bool] = _AtOnce().alone if len(changes) == 1 else _Added(group_of).alone
+        added = _AtOnce() if len(changes) == 1 else _Added(group_of)
         for change in changes:
             for fact in change.adds:
                 group = group_of.get(fact)
@@ -320,14 +321,14 @@ class _Groups:
                     if group_of.get(other) == group:
                         break
                 else:
-                    if not self._makes_room(change, fact, group):
+                    if not self._leaves_group_empty(change, fact, group):
                         return change, group
-                if not alone(fact, group, change):
+                if not added.is_alone(fact, group, change):
                     return change, group
         return None
 
-    def _makes_room(self, change: _Change, fact: int, group: int) -> bool:
-        """Whether no other fact of the group holds after `change` has added `fact`, though it swaps none for it."""
+    def _leaves_group_empty(self, change: _Change, fact: int, group: int) -> bool:
+        """Return whether no other fact of the group holds after `change` has added `fact` without a swap."""
         group_of = self._group_of
         held = [other for other in change.held if group_of.get(other) == group]
         if len(held) > 1 or held == [fact]:
@@ -339,22 +340,22 @@ class _Groups:
 
 
 class _AtOnce:
-    """The fact of each group that one change adds."""
+    """The fact of each group that a single change adds."""
 
     __slots__ = ("_added",)
 
     def __init__(self) -> None:
         self._added: dict[int, int] = {}
 
-    def alone(self, fact: int, group: int, change: _Change) -> bool:  # noqa: ARG002 - it is always the same change
-        """Take one more fact; return whether it is the only one of its group."""
+    def is_alone(self, fact: int, group: int, change: _Change) -> bool:  # noqa: ARG002 - it is always the same change
+        """Note an added fact; return whether it is the only one of its group."""
         return self._added.setdefault(group, fact) == fact
 
 
 class _Added:
-    """The facts that the changes of an action add, by the facts of the same group that these changes need.
+    """The facts that the changes of an action add, by the facts of the same group in their conditions.
 
-    Two changes do not happen at once when they need different facts of the group.
+    Two changes exclude each other if they need different facts of the group.
     """
 
     __slots__ = ("_by_need", "_facts", "_group_of", "_needless")
@@ -365,8 +366,8 @@ class _Added:
         self._needless: dict[int, set[int]] = defaultdict(set)
         self._by_need: dict[int, set[int]] = defaultdict(set)
 
-    def alone(self, fact: int, group: int, change: _Change) -> bool:
-        """Take one more fact; return whether no other fact of its group is ever added at the same time."""
+    def is_alone(self, fact: int, group: int, change: _Change) -> bool:
+        """Note an added fact; return whether no other fact of its group can be added at the same time."""
         needs = [other for other in change.held if self._group_of.get(other) == group]
         if needs:
             alone = all(rivals <= {fact} for rivals in [self._needless[group], *[self._by_need[f] for f in needs]])
@@ -379,8 +380,8 @@ class _Added:
         return alone
 
 
-def cover(groups: Iterable[Group], facts: Iterable[int]) -> list[Group]:
-    """Return a partition of `facts` into groups, greedily the largest first; facts that are left stand alone."""
+def partition_facts(groups: Iterable[Group], facts: Iterable[int]) -> list[Group]:
+    """Partition `facts` into groups, greedily by size; the remaining facts are groups of their own."""
     left = dict.fromkeys(facts)
     candidates = [group for group in groups if len(group) > 1]
     chosen: list[Group] = []

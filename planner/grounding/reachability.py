@@ -1,8 +1,8 @@
-"""Relaxed reachability: which facts, and which instances of actions and axioms, can occur at all.
+"""Relaxed reachability: finds the facts, and the instances of actions and axioms, that the delete relaxation reaches.
 
-Schemas, conditional effects and axioms are read as rules (Helmert, 2009, "Concise finite-domain representations"):
-deletes and negative conditions on fluents are ignored, static conditions are not. Rules are applied semi-naively, a
-batch of new facts at a time; rules without variables count their unmet conditions instead of joining.
+Schemas, conditional effects and axioms become rules (Helmert, 2009, "Concise finite-domain representations"), without
+deletes and negative conditions on fluents. Rules are evaluated semi-naively, a batch of new facts at a time, by joins;
+rules without variables count their unmet conditions instead.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ class Database:
 
 TICKS_PER_CHECK: Final = 4096
 RULES_TO_SHARE: Final = 40
-"""So many rules resemble each other: joins are compiled at once, as they share what is compiled."""
+"""From this number of rules on, joins are compiled at once: many of them share the compiled code."""
 BATCH: Final = 10_000
-"""How many rows are found before limits are looked at."""
+"""Rows between two checks of the limits."""
 
 Emission = tuple[str, Sequence[Term]]
 """A predicate and the terms of the fact that a rule makes."""
@@ -85,10 +85,10 @@ Emission = tuple[str, Sequence[Term]]
 
 @dataclass(slots=True)
 class Rule:
-    """When `condition` holds for `variables`, `row`s are found and the `emits` become facts.
+    """A rule: each binding of `variables` for which `condition` holds is a row of `found`, and emits facts.
 
-    `given` is the relation that the rule starts from, over `given_terms`: for conditional effects, the instances of
-    their action. Of what was found, only some rows may be `kept`.
+    `given` is a relation over `given_terms` that the rule starts from: for conditional effects, the instances of their
+    action. `kept`, if set, is the subset of the found rows that is used later.
     """
 
     variables: tuple[Variable, ...]
@@ -106,27 +106,27 @@ class Rule:
 
     @property
     def rows(self) -> list[Row]:
-        """The rows that were found, or those of them that are kept."""
+        """The kept rows, or all found ones."""
         return list(self.found.rows) if self.kept is None else self.kept
 
     @property
     def unknowns(self) -> set[Term]:
-        """All of its variables."""
+        """The variables of the rule."""
         return {term for term in self.names if is_variable(term)}
 
 
 @dataclass(slots=True)
 class _Counter:
-    """A rule without variables; it fires when `missing` facts have come about."""
+    """A rule without variables, and the number of its conditions that are not reached yet."""
 
     rule: Rule
     missing: int
 
 
 class Reachability:
-    """Applies rules to the initial facts until nothing new is found.
+    """Applies rules to the initial facts up to the fixed point.
 
-    Afterwards `rule.found` holds the instances of each rule, and `database.relation(p)` the reachable facts of p.
+    Then `rule.found` has the instances of each rule, and `database.relation(p)` the reachable facts of predicate p.
     """
 
     def __init__(self, database: Database, limits: Limits) -> None:
@@ -140,7 +140,7 @@ class Reachability:
         self._tick = ticks(limits).__next__
 
     def run(self, rules: Sequence[Rule]) -> None:
-        """Find all instances of `rules`; raises `LimitReached` when a limit is reached."""
+        """Find all instances of `rules`; raise `LimitReached` at a limit."""
         for name in sorted(self.database.growing):
             self._pending[name].append(self.database.initial.get(name, {}))
         if len(rules) > RULES_TO_SHARE:
@@ -149,6 +149,7 @@ class Reachability:
             self.limits.check()
             self._emitters[id(rule)] = [(name, projector(terms, rule.names)) for name, terms in rule.emits]
             self._prepare(rule)
+        # Semi-naive evaluation: join only new facts of one predicate with all facts that are known.
         while self._pending:
             name = next(iter(self._pending))
             new = self.database.relation(name).add(chain.from_iterable(self._pending.pop(name)))
@@ -179,7 +180,7 @@ class Reachability:
             self._fire(rule, self._join(rule, Atom(""), ())([()]))
 
     def _await(self, rule: Rule, start: Atom, done: tuple[Atom, ...]) -> None:
-        """Join `rule` from the rows of `start` whenever there are new ones; the join is compiled when there are any."""
+        """Trigger `rule` by new rows of `start`; make its join when the first ones arrive."""
         self._triggers[start.predicate].append((rule, cache(partial(self._join, rule, start, done))))
 
     def _prepare_counter(self, rule: Rule, growing: list[Atom]) -> None:
@@ -199,7 +200,7 @@ class Reachability:
             self._waiting[atom.predicate][atom.args].append(counter)
 
     def _join(self, rule: Rule, start: Atom, done: tuple[Atom, ...]) -> Join:
-        """Compile the join of `rule` that starts from new rows of `start`."""
+        """Make the join of `rule` that starts from new rows of `start`."""
         database = self.database
         sources = [
             replace(source, whole=True) if source.growing and rule.unknowns <= {*source.atom.args} else source
@@ -233,7 +234,7 @@ class Reachability:
 
 
 def ticks(limits: Limits) -> Iterator[bool]:
-    """Yield True for ever, looking at the limits now and then."""
+    """Yield True for ever, and check the limits now and then."""
     while True:
         yield from repeat(True, TICKS_PER_CHECK)
         limits.check()
@@ -258,7 +259,7 @@ class SchemaRules:
 
     @property
     def reachable(self) -> list[Rule]:
-        """The rules that add facts; what only deletes takes no part in reachability."""
+        """The rules that add facts; deletes are no part of relaxed reachability."""
         return [self.rule, *[effect.rule for effect in self.effects if not effect.deletes]]
 
 
@@ -271,38 +272,38 @@ class AxiomRule:
 
 
 def schema_rules(normal: NormalProblem) -> list[SchemaRules]:
-    """Return the rules of all schemas."""
-    return [_of_schema(number, schema) for number, schema in enumerate(normal.schemas)]
+    """Make the rules of all schemas."""
+    return [_make_schema_rules(number, schema) for number, schema in enumerate(normal.schemas)]
 
 
 def axiom_rules(normal: NormalProblem) -> list[AxiomRule]:
-    """Return the rules of all axioms; their heads are what they emit."""
+    """Make the rules of all axioms, which emit their heads."""
     return [
         AxiomRule(axiom, Rule(axiom.variables, axiom.condition, ((axiom.head.predicate, axiom.head.args),)))
         for axiom in normal.axioms
     ]
 
 
-def _of_schema(number: int, schema: Schema) -> SchemaRules:
+def _make_schema_rules(number: int, schema: Schema) -> SchemaRules:
     emits: list[Emission] = [(atom.predicate, atom.args) for atom in schema.adds]
     given, terms = f"@do:{number}", tuple([variable.name for variable in schema.variables])
     if schema.effects:
         emits.append((given, terms))
     effects = [
-        EffectRule(_effect_rule(part, given, terms), part.adds, part.deletes)
+        EffectRule(_make_effect_rule(part, given, terms), part.adds, part.deletes)
         for effect in schema.effects
-        for part in _parts(effect)
+        for part in _split_effect(effect)
     ]
     return SchemaRules(schema, Rule(schema.variables, schema.condition, tuple(emits)), tuple(effects))
 
 
-def _effect_rule(effect: SchemaEffect, given: str, terms: tuple[str, ...]) -> Rule:
+def _make_effect_rule(effect: SchemaEffect, given: str, terms: tuple[str, ...]) -> Rule:
     emits = tuple([(atom.predicate, atom.args) for atom in effect.adds])
     return Rule(effect.variables, effect.condition, emits, given, terms)
 
 
-def _parts(effect: SchemaEffect) -> Iterator[SchemaEffect]:
-    """Split an effect into its adds and its single deletes; what is deleted limits where a delete is looked for."""
+def _split_effect(effect: SchemaEffect) -> Iterator[SchemaEffect]:
+    """Split an effect into its adds and its single deletes; the deleted fact is a condition of a delete."""
     if effect.adds:
         yield replace(effect, deletes=())
     for atom in effect.deletes:

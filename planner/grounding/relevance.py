@@ -1,8 +1,8 @@
-"""Backward relevance: actions that can help no goal are dropped, and facts that no one needs.
+"""Backward relevance analysis (Nebel, Dimopoulos and Koehler, 1997): drops actions and facts that no goal needs.
 
-A literal is relevant when making it true can help: goals are, the conditions of whatever makes a relevant literal true
-are, and so are the opposites of the conditions under which an effect or a rule makes one false. Leaving irrelevant
-actions out of a plan gives a plan that costs no more.
+A literal is relevant if it is a goal, a condition of an action, effect or rule that makes a relevant literal true, or
+the opposite of a condition of an effect or rule that makes one false. A plan without its irrelevant actions is still a
+plan, and costs no more.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from planner.grounding.simplify import RawTask
 from planner.limits import Limits
 
 
-def relevant_literals(task: RawTask, limits: Limits) -> set[Literal]:
-    """Return all relevant literals of `task`."""
-    wanted = _wanted(task)
-    makers = _Makers(task, wanted, limits)
+def find_relevant_literals(task: RawTask, limits: Limits) -> set[Literal]:
+    """Find all relevant literals of `task`, by backward search from the goal."""
+    wanted = _find_possible_literals(task)
+    achievers = _Achievers(task, wanted, limits)
     used = bytearray(task.size)
     relevant = set(task.goal)
     queue = list(relevant)
     while queue and len(relevant) < len(wanted):
         limits.check()
         literal = queue.pop()
-        conditions = [*makers.conditions.get(literal, ())]
-        for number in makers.actions.get(literal, ()):
+        conditions = [*achievers.conditions.get(literal, ())]
+        for number in achievers.actions.get(literal, ()):
             if not used[number]:
                 used[number] = 1
-                conditions.append(makers.needs[number])
+                conditions.append(achievers.needs[number])
         for condition in conditions:
             if not relevant.issuperset(condition):
                 new = set(condition) - relevant
@@ -42,8 +42,8 @@ def relevant_literals(task: RawTask, limits: Limits) -> set[Literal]:
     return relevant
 
 
-def _wanted(task: RawTask) -> set[Literal]:
-    """Return every literal that could be relevant."""
+def _find_possible_literals(task: RawTask) -> set[Literal]:
+    """Return all literals that could be relevant."""
     wanted = set(task.goal)
     for batch in batches(task.actions):
         wanted.update(chain.from_iterable([action.condition for action in batch]))
@@ -54,11 +54,11 @@ def _wanted(task: RawTask) -> set[Literal]:
     return wanted.union(both, [~literal for literal in both])
 
 
-class _Makers:
-    """What can make a literal true or keep it so, for the literals that are `wanted`.
+class _Achievers:
+    """The achievers of the literals that are `wanted`.
 
-    `actions` are the numbers of the actions that write it, `needs` the conditions of the actions by their numbers, and
-    `conditions` the further conditions of effects and rules, one of which is needed.
+    By literal, `actions` are the numbers of the actions that make it true, and `conditions` the conditions of effects
+    and rules that make it true or keep it true. `needs` are the preconditions of actions, by number.
     """
 
     def __init__(self, task: RawTask, wanted: set[Literal], limits: Limits) -> None:
@@ -84,15 +84,15 @@ class _Makers:
             self.conditions[~rule.head].append([~literal for literal in rule.body])
 
     def _take_table(self, table: ActionTable, *, deletes_matter: bool) -> None:
-        makers, first = self.actions, len(self.needs)
+        achievers, first = self.actions, len(self.needs)
         self.needs += table.rows(table.condition)
         for column in table.adds:
             for number, fact in enumerate(column, start=first):
-                makers[fact].append(number)
+                achievers[fact].append(number)
         if deletes_matter:
             for column in table.deletes:
                 for number, fact in enumerate(column, start=first):
-                    makers[~fact].append(number)
+                    achievers[~fact].append(number)
 
     def _take_effects(self, number: int, action: RawAction, wanted: set[Literal]) -> None:
         for effect in action.effects:
@@ -112,10 +112,10 @@ def _written(part: RawAction | RawEffect) -> Iterator[Literal]:
 
 
 def keep_relevant(task: RawTask, relevant: set[Literal], limits: Limits, together: Mapping[str, str]) -> None:
-    """Drop from `task`, in place, all actions, effects, rules and initial facts that are not relevant.
+    """Remove from `task`, in place, all actions, effects, rules and initial facts that are not relevant.
 
-    Where an action helps, those that `together` gives the same name and that have the same arguments stay, too, unless
-    nothing is left of them.
+    With a relevant action, all actions stay that have the same name in `together` and the same arguments, unless they
+    have no effects left: they are outcomes of the same choice.
     """
     facts = {literal if literal >= 0 else ~literal for literal in relevant}
     actions = []
@@ -123,20 +123,20 @@ def keep_relevant(task: RawTask, relevant: set[Literal], limits: Limits, togethe
         limits.check()
         for action in batch:
             if not facts.issuperset(action.adds) or not facts.issuperset(action.deletes) or action.effects:
-                _trim(action, facts)
-        actions += [action for action in batch if _helps(action, relevant) or action.action.name in together]
-    task.actions = _with_companions(actions, relevant, together) if together else actions
-    task.tables = [part for table in task.tables for part in _relevant_parts(table, facts, relevant)]
+                _trim_effects(action, facts)
+        actions += [action for action in batch if _is_relevant(action, relevant) or action.action.name in together]
+    task.actions = _keep_companions(actions, relevant, together) if together else actions
+    task.tables = [part for table in task.tables for part in _cut_irrelevant(table, facts, relevant)]
     task.rules = [rule for rule in task.rules if rule.head in facts]
     task.initial &= facts
 
 
-def _with_companions(actions: list[RawAction], relevant: set[Literal], together: Mapping[str, str]) -> list[RawAction]:
-    """Return the actions that help, and of the others those that change something and belong to one that helps."""
+def _keep_companions(actions: list[RawAction], relevant: set[Literal], together: Mapping[str, str]) -> list[RawAction]:
+    """Return the relevant actions, and other outcomes of the same choices that have effects."""
     helping = {
         (together[action.action.name], action.arguments)
         for action in actions
-        if action.action.name in together and _helps(action, relevant)
+        if action.action.name in together and _is_relevant(action, relevant)
     }
     return [
         action
@@ -146,7 +146,7 @@ def _with_companions(actions: list[RawAction], relevant: set[Literal], together:
     ]
 
 
-def _relevant_parts(table: ActionTable, facts: set[int], relevant: set[Literal]) -> Iterator[ActionTable]:
+def _cut_irrelevant(table: ActionTable, facts: set[int], relevant: set[Literal]) -> Iterator[ActionTable]:
     first = len(table.condition)
     holes = {
         place: [fact not in facts for fact in column]
@@ -164,7 +164,7 @@ def _relevant_parts(table: ActionTable, facts: set[int], relevant: set[Literal])
             yield from part.cut({}, list(map(not_, helps)))
 
 
-def _trim(action: RawAction, facts: set[int]) -> None:
+def _trim_effects(action: RawAction, facts: set[int]) -> None:
     action.adds = [fact for fact in action.adds if fact in facts]
     action.deletes = [fact for fact in action.deletes if fact in facts]
     if action.effects:
@@ -174,7 +174,7 @@ def _trim(action: RawAction, facts: set[int]) -> None:
         action.effects = [effect for effect in action.effects if effect.adds or effect.deletes]
 
 
-def _helps(action: RawAction, relevant: set[Literal]) -> bool:
+def _is_relevant(action: RawAction, relevant: set[Literal]) -> bool:
     return not relevant.isdisjoint(action.adds) or any(literal in relevant for literal in _written_by(action))
 
 

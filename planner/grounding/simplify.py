@@ -1,7 +1,7 @@
-"""Simplification: constant facts, actions that can never apply, and effects that change nothing disappear.
+"""Simplification of ground problems: removes constant facts, inapplicable actions and effects without a change.
 
-It works on single actions and on whole tables of them. Negative conditions are compiled away: where `not p` is needed,
-it becomes a fact of its own, and every effect on p writes both. Within an action adding wins, so the fact for `not p`
+It works on single actions and on tables of actions. Negative conditions are compiled away: a needed `not p` becomes a
+fact of its own, and every effect on p writes both. Adding wins over deleting within an action, so the fact for `not p`
 is added only where no effect that fires at the same time adds p.
 """
 
@@ -13,22 +13,22 @@ from itertools import chain, combinations
 from operator import invert
 
 from planner.grounding.action_tables import ActionTable, Column, Mask, are_few, either, members, same
-from planner.grounding.instantiate import Literal, RawAction, RawEffect, RawRule, one_by_one, parts_of
+from planner.grounding.instantiate import Literal, RawAction, RawEffect, RawRule, as_actions, parts_of
 from planner.grounding.joins import batches
 from planner.lightweight import dataclass, field, replace
 from planner.limits import Limits
 from planner.model import Atom
 
 
-def tidied(table: ActionTable, atoms: Sequence[Atom]) -> Iterator[ActionTable]:
-    """Yield `table` without actions that contradict themselves and without effects that change nothing.
+def tidy_table(table: ActionTable, atoms: Sequence[Atom]) -> Iterator[ActionTable]:
+    """Remove actions with contradictory conditions from `table`, and effects that change nothing.
 
-    An effect changes nothing where the condition says that it holds, or another effect; adding wins over deleting.
+    An effect changes nothing if the condition or another effect implies it; adding wins over deleting.
     """
     condition, columns = table.condition, table.columns
     places = range(len(columns))
     added, deleted = len(condition), len(condition) + len(table.adds)
-    kinds = [_predicate(column, atoms) for column in columns]
+    kinds = [_predicate_of(column, atoms) for column in columns]
     dead: list[Mask] = []
     holes: dict[int, list[Mask]] = {}
     for one, other in combinations(places, 2):
@@ -42,10 +42,10 @@ def tidied(table: ActionTable, atoms: Sequence[Atom]) -> Iterator[ActionTable]:
         elif opposite is (other < added and columns[other][0] < 0) and not (one < added and other >= deleted):
             holes.setdefault(other, []).append(same(columns[one], columns[other]))
     found = {place: mask for place, masks in holes.items() if (mask := either(masks)) is not None}
-    return _changing(table.cut(found, either(dead)))
+    return _drop_unchanging(table.cut(found, either(dead)))
 
 
-def _predicate(column: Column, atoms: Sequence[Atom]) -> str:
+def _predicate_of(column: Column, atoms: Sequence[Atom]) -> str:
     literal = column[0]
     return atoms[literal if literal >= 0 else ~literal].predicate
 
@@ -54,12 +54,12 @@ def _opposite(one: Column, other: Column) -> Mask:
     return same(one, list(map(invert, other)))
 
 
-def without_constants(
+def remove_constants(
     table: ActionTable, constant: set[Literal], impossible: set[Literal], fixed: set[Literal]
 ) -> Iterator[ActionTable]:
-    """Yield `table` without what always holds and without actions that can never apply.
+    """Remove `constant` literals from `table`, and actions that need `impossible` ones, their opposites.
 
-    `impossible` are the opposites of `constant`, `fixed` are both.
+    `fixed` is the union of both.
     """
     dead: list[Mask] = []
     holes: dict[int, Mask] = {}
@@ -71,10 +71,10 @@ def without_constants(
                 holes[place] = gone
             if place < len(table.condition):
                 dead.append(members(column, impossible))
-    return _changing(table.cut(holes, either(dead)))
+    return _drop_unchanging(table.cut(holes, either(dead)))
 
 
-def _changing(tables: Iterator[ActionTable]) -> Iterator[ActionTable]:
+def _drop_unchanging(tables: Iterator[ActionTable]) -> Iterator[ActionTable]:
     return (table for table in tables if table.adds or table.deletes)
 
 
@@ -90,27 +90,27 @@ class RawTask:
 
     @property
     def size(self) -> int:
-        """How many actions there are."""
+        """The number of actions."""
         return len(self.actions) + sum(map(len, self.tables))
 
 
 def simplify(task: RawTask, atoms: Sequence[Atom], limits: Limits) -> Literal | None:
     """Simplify `task` in place; return a goal literal that can never hold, if there is one.
 
-    Literals that hold in every reachable state leave all conditions; what needs their opposites is dropped. This is
-    repeated while it drops actions and so makes more facts constant.
+    Literals that hold in every reachable state are removed from all conditions; actions, effects and rules that need
+    their opposites are dropped. This is repeated while dropped actions make more facts constant.
     """
-    constant = _constants(task, len(atoms))
+    constant = _find_constants(task, len(atoms))
     before, changed = task.size, None
-    task.tables = [part for table in task.tables for part in tidied(table, atoms)]
+    task.tables = [part for table in task.tables for part in tidy_table(table, atoms)]
     while True:
-        task.actions = list(_simplified_actions(task.actions, constant, changed, limits))
+        task.actions = list(_simplify_actions(task.actions, constant, changed, limits))
         _simplify_tables(task, constant, limits)
-        task.rules = list(dict.fromkeys([rule for old in task.rules if (rule := _simplified(old, constant))]))
+        task.rules = list(dict.fromkeys([rule for old in task.rules if (rule := _simplify_rule(old, constant))]))
         if task.size == before:
             break
         before = task.size
-        known, constant = constant, _constants(task, len(atoms))
+        known, constant = constant, _find_constants(task, len(atoms))
         if constant == known:
             break
         changed = constant - known
@@ -123,10 +123,10 @@ def simplify(task: RawTask, atoms: Sequence[Atom], limits: Limits) -> Literal | 
     return None
 
 
-def _simplified_actions(
+def _simplify_actions(
     actions: list[RawAction], constant: set[Literal], changed: set[Literal] | None, limits: Limits
 ) -> Iterator[RawAction]:
-    """Yield what is left of `actions`; those without `changed` literals, where these are given, are simple already."""
+    """Simplify `actions`; where `changed` literals are given, actions without them are simple already."""
     impossible = {~literal for literal in constant}
     for batch in batches(actions):
         limits.check()
@@ -145,19 +145,19 @@ def _has_any(action: RawAction, literals: set[Literal]) -> bool:
 
 
 def _simplify_tables(task: RawTask, constant: set[Literal], limits: Limits) -> None:
-    """Simplify the tables; what is left of one in small parts is handled one by one from now on."""
+    """Simplify the tables, and split parts with few rows into single actions."""
     impossible = {~literal for literal in constant}
     fixed = constant | impossible
     parts: list[ActionTable] = []
     for table in task.tables:
         limits.check()
-        parts += without_constants(table, constant, impossible, fixed)
+        parts += remove_constants(table, constant, impossible, fixed)
     task.tables = [part for part in parts if not are_few(part)]
-    task.actions += one_by_one([part for part in parts if are_few(part)])
+    task.actions += as_actions([part for part in parts if are_few(part)])
 
 
-def _constants(task: RawTask, facts: int) -> set[Literal]:
-    """Return the literals that hold in every reachable state."""
+def _find_constants(task: RawTask, facts: int) -> set[Literal]:
+    """Find literals that hold in every reachable state."""
     deleted = set(chain.from_iterable([part.deletes for part in parts_of(task.actions)]))
     added = set(chain.from_iterable([part.adds for part in parts_of(task.actions)]))
     for table in task.tables:
@@ -166,11 +166,11 @@ def _constants(task: RawTask, facts: int) -> set[Literal]:
     heads = {rule.head for rule in task.rules}
     possible = added | task.initial | heads
     constant = (task.initial - deleted) | {~fact for fact in range(facts) if fact not in possible}
-    return _with_derived(constant, task.rules, heads)
+    return _add_derived_constants(constant, task.rules, heads)
 
 
-def _with_derived(constant: set[Literal], rules: list[RawRule], heads: set[int]) -> set[Literal]:
-    """Add the derived facts that follow from constants alone, and the negations of those that no rule is left for."""
+def _add_derived_constants(constant: set[Literal], rules: list[RawRule], heads: set[int]) -> set[Literal]:
+    """Add derived facts that follow from constants alone, and negations of those for which no rule is left."""
     while True:
         true = {rule.head for rule in rules if constant.issuperset(rule.body)}
         rules = [rule for rule in rules if not any(~literal in constant for literal in rule.body)]
@@ -181,11 +181,11 @@ def _with_derived(constant: set[Literal], rules: list[RawRule], heads: set[int])
 
 
 def _simplify_action(action: RawAction, constant: set[Literal], impossible: set[Literal]) -> bool:
-    """Simplify one action in place; return whether it can ever apply and change something."""
+    """Simplify one action in place; return whether it can be applicable and have an effect."""
     known = set(action.condition)
     if not constant.isdisjoint(known):
         known -= constant
-    if not impossible.isdisjoint(known) or _contradicts_itself(known):
+    if not impossible.isdisjoint(known) or _is_contradictory(known):
         return False
     if len(known) < len(action.condition):
         action.condition = [*known]
@@ -193,22 +193,22 @@ def _simplify_action(action: RawAction, constant: set[Literal], impossible: set[
         return _simplify_effects(action, known, constant)
     adds, deletes = action.adds, action.deletes
     if deletes:
-        action.deletes = [f for f in _each_once(deletes) if f not in adds and f not in impossible and ~f not in known]
+        action.deletes = [f for f in _unique(deletes) if f not in adds and f not in impossible and ~f not in known]
     if not known.isdisjoint(adds) or not constant.isdisjoint(adds) or len(adds) > 1:
-        action.adds = [fact for fact in _each_once(adds) if fact not in known and fact not in constant]
+        action.adds = [fact for fact in _unique(adds) if fact not in known and fact not in constant]
     return bool(action.adds or action.deletes)
 
 
-def _each_once(facts: list[int]) -> Iterable[int]:
+def _unique(facts: list[int]) -> Iterable[int]:
     return facts if len(facts) < 2 else dict.fromkeys(facts)
 
 
-def _contradicts_itself(literals: set[Literal]) -> bool:
+def _is_contradictory(literals: set[Literal]) -> bool:
     return bool(literals) and min(literals) < 0 and not literals.isdisjoint([~literal for literal in literals])
 
 
 def _simplify_effects(action: RawAction, known: set[Literal], constant: set[Literal]) -> bool:
-    """Simplify what an action with conditional effects does; return whether it changes something."""
+    """Simplify an action with conditional effects; return whether it has any effect."""
     effects = _live_effects(action, known, constant)
     adds, deletes = set(action.adds), set(action.deletes)
     for effect in effects:
@@ -223,11 +223,11 @@ def _simplify_effects(action: RawAction, known: set[Literal], constant: set[Lite
 
 
 def _live_effects(action: RawAction, known: set[Literal], constant: set[Literal]) -> list[RawEffect]:
-    """Return the effects that can happen, one for each condition, without what the precondition says already."""
+    """Return the effects that can fire, merged by condition, without conditions that the precondition implies."""
     excluded = {~literal for literal in known}
     found: dict[tuple[Literal, ...], RawEffect] = {}
     for effect in action.effects:
-        condition = _condition(effect.condition, constant)
+        condition = _normalize_condition(effect.condition, constant)
         if condition is None or not excluded.isdisjoint(condition):
             continue
         needed = [literal for literal in condition if literal not in known]
@@ -245,7 +245,7 @@ def _sorted(facts: list[int]) -> list[int]:
 
 
 def _trim(effect: RawEffect, adds: set[int], deletes: set[int], constant: set[Literal]) -> bool:
-    """Take out of a conditional effect what happens anyway or loses against adding; return whether anything is left."""
+    """Remove redundant and overruled adds and deletes from a conditional effect; return whether any are left."""
     effect.adds = [fact for fact in effect.adds if fact not in adds and fact not in constant]
     effect.deletes = [
         fact
@@ -255,27 +255,27 @@ def _trim(effect: RawEffect, adds: set[int], deletes: set[int], constant: set[Li
     return bool(effect.adds or effect.deletes)
 
 
-def _condition(literals: Iterable[Literal], constant: set[Literal]) -> list[Literal] | None:
-    """Return the literals in order, each once, without constants; None where they cannot all hold."""
+def _normalize_condition(literals: Iterable[Literal], constant: set[Literal]) -> list[Literal] | None:
+    """Return the sorted literals without constants and repetitions; None where they cannot all hold."""
     found = set(literals) - constant
     opposites = {~literal for literal in found}
     return None if not opposites.isdisjoint(constant) or not opposites.isdisjoint(found) else sorted(found)
 
 
-def _simplified(rule: RawRule, constant: set[Literal]) -> RawRule | None:
-    """Return `rule` without constants, or None where it cannot fire; where its head holds anyway, it has no body."""
-    body = () if rule.head in constant else _condition(rule.body, constant)
+def _simplify_rule(rule: RawRule, constant: set[Literal]) -> RawRule | None:
+    """Remove constants from `rule`; return None where it cannot fire, and a rule without a body for a constant head."""
+    body = () if rule.head in constant else _normalize_condition(rule.body, constant)
     return None if body is None else RawRule(tuple(body), rule.head)
 
 
-def needed_negations(task: RawTask) -> dict[int, None]:
-    """Return the facts whose negations are needed, in order of occurrence.
+def find_needed_negations(task: RawTask) -> dict[int, None]:
+    """Find the facts whose negations are needed, in order of occurrence.
 
-    Those of conditions, rules and goal are; and where an effect deletes such a fact while another may add it, those
-    that say that the other does not fire.
+    These are the negative literals of conditions, rules and the goal. Where one effect deletes such a fact and another
+    may add it, the negated condition of the other is needed, too.
     """
-    needed = {~literal: None for literal in _conditions(task) if literal < 0}
-    conflicts = [pair for action in task.actions if action.effects for pair in _conflicts(action)]
+    needed = {~literal: None for literal in _literals_asked_for(task) if literal < 0}
+    conflicts = [pair for action in task.actions if action.effects for pair in _find_conflicts(action)]
     while True:
         more = {literal: None for fact, rival in conflicts if fact in needed for literal in rival if literal >= 0}
         if needed.keys() >= more.keys():
@@ -283,8 +283,8 @@ def needed_negations(task: RawTask) -> dict[int, None]:
         needed |= more
 
 
-def _conflicts(action: RawAction) -> Iterator[tuple[int, list[Literal]]]:
-    """Yield each fact that the action deletes with each condition under which it adds it all the same."""
+def _find_conflicts(action: RawAction) -> Iterator[tuple[int, list[Literal]]]:
+    """Yield each fact that the action deletes, with each condition under which it also adds the fact."""
     rivals = {fact for effect in action.effects for fact in effect.adds}
     deleted = [*action.deletes, *[fact for effect in action.effects for fact in effect.deletes]]
     for fact in deleted:
@@ -292,8 +292,8 @@ def _conflicts(action: RawAction) -> Iterator[tuple[int, list[Literal]]]:
             yield from ((fact, effect.condition) for effect in action.effects if fact in effect.adds)
 
 
-def _conditions(task: RawTask) -> Iterable[Literal]:
-    """Return all literals that something asks for, each once."""
+def _literals_asked_for(task: RawTask) -> Iterable[Literal]:
+    """Return all literals in conditions, rules and the goal, each once."""
     conditions = chain.from_iterable([part.condition for part in parts_of(task.actions)])
     columns = [column for table in task.tables for column in table.condition if column[0] < 0]
     return dict.fromkeys(
@@ -301,8 +301,8 @@ def _conditions(task: RawTask) -> Iterable[Literal]:
     )
 
 
-def table_with_negations(table: ActionTable, negation: dict[int, int]) -> Iterator[ActionTable]:
-    """Yield `table` with effects on the negations of the facts that its actions write, as `write_negations` does it."""
+def write_table_negations(table: ActionTable, negation: dict[int, int]) -> Iterator[ActionTable]:
+    """Add to `table` the effects on negations of facts, as `write_negations` does for single actions."""
     written = [*table.adds, *table.deletes]
     masks = [members(column, negation) for column in written]
     for values, part in table.split(masks) if masks else []:
@@ -317,34 +317,31 @@ def table_with_negations(table: ActionTable, negation: dict[int, int]) -> Iterat
 
 
 def write_negations(action: RawAction, negation: dict[int, int]) -> None:
-    """Add to `action`, in place, its effects on the negations of the facts that it writes.
-
-    `negation` maps a fact to the fact that stands for its negation.
-    """
+    """Add to `action`, in place, its effects on facts that stand for negations, which `negation` maps facts to."""
     conditional_adds = [(effect, fact) for effect in action.effects for fact in effect.adds if fact in negation]
-    extra = [opposite for effect in action.effects for opposite in _conditional(effect, conditional_adds, negation)]
+    extra = [opposite for effect in action.effects for opposite in _negate(effect, conditional_adds, negation)]
     for fact in [fact for fact in action.deletes if fact in negation]:
         rivals = [effect.condition for effect, added in conditional_adds if added == fact]
         if rivals:
-            extra += [RawEffect(list(condition), [negation[fact]], []) for condition in _none_of(rivals)]
+            extra += [RawEffect(list(condition), [negation[fact]], []) for condition in _negate_all(rivals)]
         else:
             action.adds.append(negation[fact])
     action.deletes.extend([negation[fact] for fact in action.adds if fact in negation])
     action.effects += extra
 
 
-def _conditional(effect: RawEffect, adds: list[tuple[RawEffect, int]], negation: dict[int, int]) -> Iterator[RawEffect]:
+def _negate(effect: RawEffect, adds: list[tuple[RawEffect, int]], negation: dict[int, int]) -> Iterator[RawEffect]:
     gone = [negation[fact] for fact in effect.adds if fact in negation]
     for fact in [fact for fact in effect.deletes if fact in negation]:
         rivals = [rival.condition for rival, added in adds if added == fact]
-        for condition in _none_of(rivals):
+        for condition in _negate_all(rivals):
             if not any(~literal in effect.condition for literal in condition):
                 yield RawEffect(sorted({*effect.condition, *condition}), [negation[fact]], [])
     effect.deletes = effect.deletes + gone
 
 
-def _none_of(conditions: Iterable[list[Literal]]) -> Iterator[tuple[Literal, ...]]:
-    """Yield conditions whose disjunction says that none of `conditions` holds."""
+def _negate_all(conditions: Iterable[list[Literal]]) -> Iterator[tuple[Literal, ...]]:
+    """Yield the cases of the negation of all `conditions`, in disjunctive normal form."""
     for choice in itertools.product(*conditions):
         literals = {~literal for literal in choice}
         if not any(~literal in literals for literal in literals):

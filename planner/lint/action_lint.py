@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from planner.compilations.normal_form import Conjunction, split_disjuncts
-from planner.grounding.single_valued_items import single_valued
+from planner.grounding.ground import find_single_valued
 from planner.language.declare.declared_names import Types
 from planner.limits import Limits
 from planner.lint.findings import Finding, Level, conjoined_atoms
@@ -192,7 +192,7 @@ def check_single_values(problem: Problem, limits: Limits) -> Iterator[Finding]:
     places = _open_patterns(problem.domain)
     if not places:
         return
-    for pattern, proved in single_valued(problem, places, limits).items():
+    for pattern, proved in find_single_valued(problem, places, limits).items():
         if not proved:
             yield Finding(
                 Level.WARNING if pattern.args.count(OPEN) == 1 else Level.NOTE,

@@ -1,6 +1,6 @@
-"""Decide: from a problem with uncertain outcomes to a policy and what it is worth.
+"""Decide: from a problem with uncertain outcomes to a policy with its values and bounds.
 
-`decide` makes the Markov decision process, lets its searches take turns, and says what is proved at the end.
+`decide` grounds the Markov decision process, lets the searches for policies take turns, and validates the result.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
 from planner.policies.evaluation import evaluate
-from planner.policies.lao_star import Bounds, Check, Search, everything, promising
+from planner.policies.lao_star import Bounds, Check, Search, search_all_states, search_promising_states
 from planner.policies.markov_decision_process import Graph, Option, Process, process_of
 from planner.policies.policy import Policy
 from planner.policies.policy_extraction import policy_of
-from planner.policies.policy_iteration import best_policy
-from planner.policies.policy_mcts import best_known, hopes_for, simulated
-from planner.policies.replanning import replanned
+from planner.policies.policy_iteration import find_best_policy
+from planner.policies.policy_mcts import make_hopes, search_by_simulations, solve_known_part
+from planner.policies.replanning import search_by_plans
 from planner.problem_kinds import AnyProblem, is_other_problem, resolve_problem
 
 LOOKING: Final = 0.6
-"""This part of the time is for looking into states; the rest is for making a policy of what was seen."""
+"""Fraction of the time limit for the searches; the rest is for extracting a policy from the expanded graph."""
 MAKING: Final = 0.9
-"""And this part of what is left then is for the best policy."""
+"""Fraction of the time left at a limit for solving the expanded graph; the rest is for writing the policy."""
 SAME: Final = 1e-6
-"""Two computations of the same value may differ by this part of it."""
+"""Largest relative difference between two computations of the same value."""
 
 PLANS: Final = "plans"
-"""The search that proves nothing, and has a policy soon."""
+"""The search that follows plans for lucky outcomes: it has a policy soon and proves nothing."""
 
 SIMULATIONS: Final = "mcts"
-"""The search whose kernels take rewards below 1e-9 for none: that none can be had is for another search to prove."""
+"""Monte Carlo tree search. Its kernels treat rewards below 1e-9 as 0, so that another search must prove that a problem
+is unsolvable."""
 
 Turn = tuple[str, Search]
-"""A search that has a turn, and its name: those of the same name go on with what was seen."""
+"""The name of a search, and the search; turns with the same name continue on the same graph."""
 
 
-class Deciding:
-    """The process of a problem, and what each search that has had a turn knows of it."""
+class Decider:
+    """The process of a problem, with the graph and the bounds of each search that has had a turn."""
 
     def __init__(self, problem: Problem, objective: Objective, penalty: Number | None, limits: Limits) -> None:
         self.problem, self.objective, self.limits = problem, objective, limits
@@ -58,17 +59,17 @@ class Deciding:
         self.known: dict[str, tuple[Graph, Bounds]] = {}
         self.ground_seconds = 0.0
         self.planned: Policy | None = None
-        """What came of plans, where others had a turn after that."""
+        """The policy of the search by plans, once another search has had a turn after it."""
 
-    def done(self, turns: Sequence[Turn]) -> Decision:
-        """Return what comes of the searches of `turns`, one after the other, until one comes to its end."""
+    def run(self, turns: Sequence[Turn]) -> Decision:
+        """Run the searches of `turns` one after the other until one has a policy; return the decision."""
         search = turns[-1][0]
         try:
             self.process = process_of(self.problem, self.limits)
             self.ground_seconds = self.limits.elapsed
             limit = self.limits.remaining
             part = self.limits.part(None if limit is None else limit * LOOKING)
-            search, chosen = self._searched(self.process, turns, part)
+            search, chosen = self._run_turns(self.process, turns, part)
             policy = policy_of(self.known[search][0], chosen, self.problem, part.check)
             stopped_by = StoppedBy.EXHAUSTED if self.known[search][1].proved else StoppedBy.INCOMPLETE
         except UnsupportedError as error:
@@ -81,7 +82,7 @@ class Deciding:
             search = next(name for name, _ in reversed(turns) if name in self.known)
             if PLANS in self.known and self.planned is None:
                 search = PLANS
-            policy = self._from_what_is_known(search)
+            policy = self._policy_at_limit(search)
         if self.planned is not None and not self.known[search][1].proved and self._is_better(self.planned, policy):
             return self._decision(self.planned, stopped_by, PLANS)
         return self._decision(policy, stopped_by, search)
@@ -96,45 +97,45 @@ class Deciding:
         utility = -policy.utility if self.objective is Objective.UTILITY else 0.0
         return round(-policy.success, 9), round(utility, 9), policy.cost
 
-    def _searched(self, process: Process, turns: Sequence[Turn], part: Limits) -> tuple[str, Sequence[Option | None]]:
-        """Return the search that came to its end, and the options that are best."""
+    def _run_turns(self, process: Process, turns: Sequence[Turn], part: Limits) -> tuple[str, Sequence[Option | None]]:
+        """Run the searches of `turns` until one has a policy; return its name and the options of the policy."""
         for name, search in turns:
             if name not in self.known:
-                self.known[name] = self._ready(process, name)
+                self.known[name] = self._start_search(process, name)
             solution = search(*self.known[name], part.check)
             if solution is not None and name == SIMULATIONS and self._is_hopeless(name):
-                return self._searched(process, [("lao", promising)], part)
+                return self._run_turns(process, [("lao", search_promising_states)], part)
             if solution is not None:
                 return name, solution.chosen
             if name == PLANS:
-                self.planned = self._from_plans(part.check)
-        raise AssertionError("the last search goes on to the end")
+                self.planned = self._policy_of_plans(part.check)
+        raise AssertionError("the last search must return a policy")
 
     def _is_hopeless(self, *searches: str) -> bool:
-        """Return whether one of `searches` has found that nothing leads to the goal."""
+        """Return whether one of `searches` has proved that the goal cannot be reached."""
         known = [self.known[name] for name in searches if name in self.known]
         return any(graph.aim.rewards and bounds.values[0] <= 0 for graph, bounds in known)
 
-    def _from_plans(self, check: Check) -> Policy:
+    def _policy_of_plans(self, check: Check) -> Policy:
         graph, _ = self.known[PLANS]
-        return policy_of(graph, best_policy(graph.closed(), graph.aim.rewards, check).chosen, self.problem, check)
+        return policy_of(graph, find_best_policy(graph.closed(), graph.aim.rewards, check).chosen, self.problem, check)
 
-    def _ready(self, process: Process, search: str) -> tuple[Graph, Bounds]:
+    def _start_search(self, process: Process, search: str) -> tuple[Graph, Bounds]:
         units = process.task.resolution
         aim = Aim(process, self.objective, None if self.penalty is None else self.penalty * units)
         if search != "vi" and process.task.unreachable_goal is None:
             check = self.limits.check
-            aim.hopes = hopes_for(aim, check) if search == SIMULATIONS else Hopes(process, check)
+            aim.hopes = make_hopes(aim, check) if search == SIMULATIONS else Hopes(process, check)
         graph = Graph(process, aim)
         first = graph.options[0][0]
         if search == PLANS:
             aim.hopes = None
         return graph, Bounds((*first.worth, first.cost))
 
-    def _from_what_is_known(self, search: str) -> Policy:
-        """Return the best policy that ends where nobody has looked.
+    def _policy_at_limit(self, search: str) -> Policy:
+        """Return the best policy that stops in unexpanded nodes.
 
-        Where time does not even allow that, it is the latest one, which was made in the hope of the best elsewhere.
+        If there is no time to compute that, return the policy of the latest solution, which was optimistic there.
         """
         graph, bounds = self.known[search]
         chosen: Sequence[Option | None] = () if bounds.solution is None else bounds.solution.chosen
@@ -143,9 +144,9 @@ class Deciding:
             part = self.limits.part(None if limit is None else limit * MAKING)
             with contextlib.suppress(LimitReached):
                 if search == SIMULATIONS:
-                    chosen = best_known(graph, bounds, part.check).chosen
+                    chosen = solve_known_part(graph, bounds, part.check).chosen
                 else:
-                    chosen = best_policy(graph.closed(), graph.aim.rewards, part.check).chosen
+                    chosen = find_best_policy(graph.closed(), graph.aim.rewards, part.check).chosen
         return policy_of(graph, chosen, self.problem, never)
 
     def _decision(self, policy: Policy, stopped_by: StoppedBy, search: str) -> Decision:
@@ -180,7 +181,7 @@ class Deciding:
         if status is Status.UNKNOWN and self.problem.unknown and bounds.proved:
             return "no policy ever comes to know that it has reached the goal"
         if status is Status.UNSOLVABLE:
-            return _hopeless(goal, self.problem)
+            return _describe_unsolvable(goal, self.problem)
         if bounds.simulations and not bounds.proved:
             return f"{bounds.simulations} simulations were made"
         if bounds.plans and not bounds.proved:
@@ -193,16 +194,16 @@ class Deciding:
         return ""
 
     def _is_validated(self, policy: Policy) -> bool:
-        """Compute again what `policy` is worth; False where there is no time for that. Differences are our mistakes."""
+        """Evaluate `policy` on the declared problem; return False where time does not allow it.
+
+        Raises `RuntimeError` for different values: that is an internal error.
+        """
         try:
             worth = evaluate(self.problem, policy, self.limits.check)
         except LimitReached:
             return False
-        for ours, theirs in [
-            (policy.success, worth.success),
-            (policy.cost, worth.cost),
-            (policy.utility, worth.utility),
-        ]:
+        pairs = [(policy.success, worth.success), (policy.cost, worth.cost), (policy.utility, worth.utility)]
+        for ours, theirs in pairs:
             if abs(ours - theirs) > SAME * max(1.0, abs(ours)):
                 raise RuntimeError(f"internal error: a policy said to be worth {policy} is worth {worth}")
         return True
@@ -224,8 +225,8 @@ class Deciding:
         )
 
 
-def _hopeless(goal: Formula | None, problem: Problem) -> str:
-    """Return why nothing leads to the goal, of which `goal` cannot be reached, if that is known of a part."""
+def _describe_unsolvable(goal: Formula | None, problem: Problem) -> str:
+    """Return why the goal cannot be reached; `goal` is the part of it that cannot, if that is known."""
     if goal is None:
         return "no outcomes lead to the goal" + (" within the constraints" if problem.constraints else "")
     constraint = constraint_of(goal, problem)
@@ -235,27 +236,27 @@ def _hopeless(goal: Formula | None, problem: Problem) -> str:
 
 
 def _tightness(values: tuple[float, ...]) -> tuple[float, ...]:
-    """Return what is the less, the more bounds tell: rewards are bounded from above, the cost from below."""
+    """Return a key that is smaller for tighter bounds: upper bounds of rewards, and a lower bound of the cost."""
     *rewards, cost = values
     return (*[round(each, 9) for each in rewards], -cost)
 
 
 SEARCHES: Final[dict[str, Search]] = {
-    "lao": promising,
-    "vi": everything,
-    "mcts": simulated,
-    PLANS: replanned,
+    "lao": search_promising_states,
+    "vi": search_all_states,
+    "mcts": search_by_simulations,
+    PLANS: search_by_plans,
 }
 FEW: Final = 2_000
-"""So many states are looked into by each exact search first."""
+"""States that value iteration, and later LAO*, may expand in its first turn."""
 MANY: Final = 40_000
-"""So many are all looked into where it is not enough to look into few that are promising."""
+"""States that value iteration may expand in its second turn."""
 SHARE: Final = 0.35
-"""This part of the time is for plans, so that there is something good in any case,"""
+"""Fraction of the time limit for the search by plans, which gives a good policy early."""
 PLANNING: Final = 10.0
-"""and so many seconds at most;"""
+"""Most seconds for the search by plans, in its turn."""
 ALONE: Final = 0.5
-"""this part, where nothing else is asked for."""
+"""Fraction of the time limit for the search by plans where it is the only search."""
 
 
 def decide(
@@ -270,49 +271,48 @@ def decide(
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> Decision:
-    """Return the best policy for `problem`, whose actions may come out in several ways, with what is proved about it.
+    """Find a policy for `problem`, whose actions have uncertain outcomes, and bounds of all policies.
 
-    `objective` says what is best. `penalty` is what giving up costs, for `Objective.COST`; without one, success comes
-    first. Budgets on the cost and on resources hold in every execution. `search` is `lao`, which looks into promising
-    states only, `vi`, which looks into all, `plans`, which follows plans for lucky outcomes, or `mcts`, which looks
-    where simulations lead: it stops after so many `simulations`, and draws its random numbers from `seed`. If none is
-    named, they take turns. `time_limit` is in
-    seconds, `memory_limit` in GiB of the process; None is no limit; setting `cancel` from any thread ends the work.
+    `penalty` is the cost of giving up, for `Objective.COST`; without one, success comes first. Budgets on the cost and
+    on resources hold in every execution. `search` is `lao` (LAO*), `vi` (value iteration over all states), `plans`
+    (plans for lucky outcomes, with replanning) or `mcts` (Monte Carlo tree search); without one, they take turns.
+    `mcts` stops after so many `simulations`, and draws its random numbers from `seed`. `time_limit` is in seconds,
+    `memory_limit` in GiB of the process; None is no limit. Setting `cancel` from any thread ends the search.
 
-    Raises `InputError` for a search that does not exist, for limits that are none, and for mistakes in the problem
-    that only grounding shows.
+    Raises `InputError` for unknown searches, for invalid limits, and for mistakes in the problem that only grounding
+    finds.
     """
-    _check(objective, penalty, search)
+    _check_arguments(objective, penalty, search)
     check_simulations(search, simulations, seed)
     check_limits(time_limit, memory_limit)
     if is_other_problem(problem):
         raise UnsupportedError("policies for problems of other kinds than the classical one", "solve gives a plan")
     problem = cast("Problem", resolve_problem(problem))
-    construct = unsupported(problem)
+    construct = unsupported_construct_of(problem)
     if construct:
         reason = f"policies do not take {construct} yet"
         return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
-    simulating = partial(simulated, simulations=simulations, seed=seed)
-    planning = partial(replanned, seconds=None if time_limit is None else ALONE * time_limit)
+    simulating = partial(search_by_simulations, simulations=simulations, seed=seed)
+    planning = partial(search_by_plans, seconds=None if time_limit is None else ALONE * time_limit)
     named = SEARCHES | {"mcts": simulating, PLANS: planning}
     turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
     with collector_paused():
-        return Deciding(problem, objective, penalty, Limits(time_limit, memory_limit, cancel)).done(turns)
+        return Decider(problem, objective, penalty, Limits(time_limit, memory_limit, cancel)).run(turns)
 
 
 def _turns(simulating: Search, time_limit: float | None) -> list[Turn]:
-    """Return which searches take turns: few states are all looked into; of many, those that matter."""
+    """Return the turns of the searches: exact ones on few states, then plans, and simulations for large processes."""
     awhile = PLANNING if time_limit is None else min(PLANNING, SHARE * time_limit)
     return [
-        ("vi", partial(everything, most=FEW)),
-        (PLANS, partial(replanned, seconds=awhile, alone=False)),
-        ("lao", partial(promising, most=FEW)),
-        ("vi", partial(everything, most=MANY)),
+        ("vi", partial(search_all_states, most=FEW)),
+        (PLANS, partial(search_by_plans, seconds=awhile, alone=False)),
+        ("lao", partial(search_promising_states, most=FEW)),
+        ("vi", partial(search_all_states, most=MANY)),
         ("mcts", simulating),
     ]
 
 
-def _check(objective: Any, penalty: Any, search: str | None) -> None:
+def _check_arguments(objective: Any, penalty: Any, search: str | None) -> None:
     if not isinstance(objective, Objective):
         raise InputError(f"{objective!r} is no objective", hint="Objective.SUCCESS, .COST and .UTILITY are")
     if search is not None and search not in SEARCHES:
@@ -326,15 +326,10 @@ def _check(objective: Any, penalty: Any, search: str | None) -> None:
         raise InputError("only the objective COST weighs a penalty", hint="objective=Objective.COST, or no penalty")
 
 
-def unsupported(problem: Problem) -> str:
-    """Return what `problem` has that policies do not take; nothing where they take all."""
-    return next(
-        iter(
-            [
-                *(["constraints where facts are unknown"] if problem.constraints and problem.unknown else []),
-                *(["deadlines"] if problem.deadline is not None else []),
-                *(["actions that create objects"] if creates_objects(problem.domain) else []),
-            ]
-        ),
-        "",
-    )
+def unsupported_construct_of(problem: Problem) -> str:
+    """Return a construct of `problem` that policies do not support; "" where they support all."""
+    if problem.constraints and problem.unknown:
+        return "constraints where facts are unknown"
+    if problem.deadline is not None:
+        return "deadlines"
+    return "actions that create objects" if creates_objects(problem.domain) else ""

@@ -1,7 +1,4 @@
-"""The result of deciding: a policy, what it is worth, and a bound on what any policy is worth; and the objectives.
-
-An objective says which ends are worth what, and what may be hoped for in a state that no search has expanded.
-"""
+"""Objectives of policies, optimistic values of unexpanded states, and the result of `decide`."""
 
 from __future__ import annotations
 
@@ -18,14 +15,15 @@ from planner.policies.policy import Policy, percent
 from planner.task.ground_task import INFINITY, State, Task
 
 GUIDE: Final = "lmcut"
+"""The heuristic of lower bounds, where it is admissible for the task."""
 FINE: Final = 1024
-"""Expected costs for the heuristic are rounded down to this part of a unit."""
+"""Expected costs are rounded down to multiples of 1/FINE of a unit for the heuristic."""
 
 IMPOSSIBLE: Final = float("inf")
 
 
 class Objective(Enum):
-    """What a policy is to achieve; what comes first is never traded for what comes after."""
+    """The objective of a policy: lexicographic, so that what comes first is never traded for what comes after."""
 
     SUCCESS = "the most likely success; among the policies that have it, the least expected cost"
     COST = "the least expected cost, where giving up costs a stated penalty"
@@ -33,20 +31,20 @@ class Objective(Enum):
 
 
 class Hoping(Protocol):
-    """What says how good a state may be at best, in units of the task's resolution."""
+    """Lower bounds for states, in units of the task's resolution."""
 
     def luckiest(self, state: State) -> int:
-        """Return a lower bound on what the goal costs with luck; `INFINITY` where nothing leads to it."""
+        """Return a lower bound of the cost with the luckiest outcomes; `INFINITY` where none lead to the goal."""
 
     def expected(self, state: State) -> float:
-        """Return a lower bound on the expected cost of reaching the goal; `IMPOSSIBLE` where no outcomes lead to it."""
+        """Return a lower bound of the expected cost of the goal; `IMPOSSIBLE` where no outcomes lead to it."""
 
 
 class Aim:
-    """An objective on a process: the values of its ends.
+    """An objective for a process: the values of its ends.
 
-    `rewards` is how many rewards come before the cost. `penalty`, in units of the task's resolution, is what giving up
-    costs; None where success comes first. Without `hopes`, nothing is known about states that were not looked into.
+    `rewards` is the number of rewards that come before the cost. `penalty` is the cost of giving up, in units of the
+    task's resolution; None where success comes first. Without `hopes`, the lower bounds of all states are 0.
     """
 
     def __init__(
@@ -62,20 +60,20 @@ class Aim:
         self.most = float(sum([wish.utility for wish in process.wishes if wish.cases]))
 
     def stop(self, state: State) -> Option:
-        """Return what it is worth to end in `state`."""
+        """Return the option to stop in `state`."""
         reached = self.process.is_goal(state)
         utility = float(self.process.utility(state)) if self.rewards > 1 and reached else 0.0
         price = 0.0 if reached or self.penalty is None else self.penalty
         return Option(STOP, price, (), (float(reached), utility)[: self.rewards])
 
     def is_over(self, state: State) -> bool:
-        """Return whether nothing better can come than to stop in `state`."""
+        """Return whether stopping in `state` is optimal whatever follows."""
         if not self.process.is_goal(state):
             return self.process.task.unreachable_goal is not None
         return self.rewards < 2 or self.process.utility(state) >= self.most
 
     def hope(self, state: State, left: Left) -> Option:
-        """Return what may be hoped for in `state` at best; to stop, where nothing can come of it."""
+        """Return the optimistic end of `state`; the option to stop where the goal cannot be reached."""
         cost = 0.0
         if self.hopes is not None and not self.process.is_goal(state):
             if COST in self.process.purse.names and self.hopes.luckiest(state) > left[0]:
@@ -89,12 +87,12 @@ class Aim:
 
 
 def guide(task: Task) -> str:
-    """Return the name of the heuristic that hopes come from: the best one that is admissible for `task`."""
+    """Return the name of the best heuristic that is admissible for `task`."""
     return GUIDE if REGISTRY[GUIDE].supports(task) else "hmax"
 
 
 def average_costs(process: Process) -> list[int]:
-    """Return what each action costs, in parts of a unit, if it is taken until something changes."""
+    """Return the expected cost of each action, times FINE, if it is repeated until something changes."""
     costs = [action.cost * FINE for action in process.task.actions]
     for choice in process.choices:
         busy = sum([share for share, action in choice.branches if action != NOTHING])
@@ -105,10 +103,10 @@ def average_costs(process: Process) -> list[int]:
 
 
 class Hopes:
-    """Lower bounds by the all-outcomes determinisation: what the goal costs with luck, and what on average.
+    """Lower bounds by the all-outcomes determinisation.
 
-    A step that may change nothing is taken until it changes something, so it can be charged for all the times that
-    this takes on average.
+    A step that may change nothing is repeated until it changes something. So for the expected cost, it is charged for
+    the expected number of its repetitions.
     """
 
     def __init__(self, process: Process, check: Callable[[], None]) -> None:
@@ -117,26 +115,25 @@ class Hopes:
         self._average = kind.build(task, average_costs(process), check)
 
     def luckiest(self, state: State) -> int:
-        """Return a lower bound on what the goal costs with luck; `INFINITY` where nothing leads to it."""
+        """Return a lower bound of the cost with the luckiest outcomes; `INFINITY` where none lead to the goal."""
         return self._luckiest(state)
 
     def expected(self, state: State) -> float:
-        """Return a lower bound on the expected cost of reaching the goal; `IMPOSSIBLE` where no outcomes lead to it."""
+        """Return a lower bound of the expected cost of the goal; `IMPOSSIBLE` where no outcomes lead to it."""
         value = self._average(state)
         return IMPOSSIBLE if value >= INFINITY else value / FINE
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer to a problem with uncertain outcomes.
+    """The result for a problem with uncertain outcomes.
 
-    `status` is OPTIMAL for a policy proved to be the best, SOLVED for one that may not be, UNSOLVABLE where no policy
-    ever reaches the goal, UNKNOWN where none was found, UNSUPPORTED for constructs that are not taken. What the policy
-    is worth stands in the policy. No policy has more success than `success_bound`, nor more utility than
-    `utility_bound`; none of as much success, and then of as much utility, costs less than `cost_bound` (infinite where
-    the goal cannot be reached). Where giving up costs a penalty, `cost_bound` counts it, and so does `expected_cost`.
-    Bounds hold to within a part of 1e-9. `validated` says that what the policy is worth was computed again from the
-    declared problem.
+    `status` is OPTIMAL for a policy that is proved optimal, SOLVED for one that may not be, UNSOLVABLE where no policy
+    ever reaches the goal, UNKNOWN where none was found, and UNSUPPORTED for constructs that policies do not support.
+    No policy has a higher probability of success than `success_bound`, nor a higher utility than `utility_bound`; none
+    with this success and utility costs less than `cost_bound` (infinite where the goal cannot be reached).
+    `expected_cost` and `cost_bound` include the penalty for giving up, if there is one. Bounds hold up to a relative
+    error of 1e-9. `validated` says that `evaluate` has confirmed the values of the policy on the declared problem.
     """
 
     status: Status
@@ -158,12 +155,12 @@ class Decision:
 
     @property
     def is_proved(self) -> bool:
-        """Whether nothing better is possible."""
+        """Whether the policy is proved optimal, or the problem unsolvable."""
         return self.status in (Status.OPTIMAL, Status.UNSOLVABLE)
 
     @property
     def expected_cost(self) -> float | None:
-        """What the policy costs on average, and the penalty where it does not reach the goal."""
+        """The expected cost of the policy, with the penalty where it does not reach the goal."""
         if self.policy is None:
             return None
         return self.policy.cost + (self.penalty or 0.0) * (1 - self.policy.success)
@@ -175,7 +172,7 @@ class Decision:
         return self.policy
 
     def describe(self) -> str:
-        """Return one line for people: what is known, and what stopped the work."""
+        """Return one line for people: the status, what stopped the search, the values and the bounds."""
         words = [f"{self.status.name}; stopped by {self.stopped_by.value}"]
         if self.policy is not None:
             words += self._worth(self.policy)

@@ -1,7 +1,7 @@
-"""Evaluation of policies on the declared problem, exact or sampled, by the interpreter of `planner.semantics`.
+"""Evaluation of policies on the declared problem, exact or by sampled executions.
 
-It shares no code with grounding, so it checks a policy that was found on the ground task. Constraints are watched as
-the plan checker watches them.
+It interprets the problem by `planner.semantics` and shares no code with grounding, so that it checks policies that were
+found on the ground task. Monitors of constraints are those of the validator.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from planner.limits import never
 from planner.model import COST, Atom, Formula, Number, Problem
 from planner.plan import Step, exact_sum
 from planner.policies.markov_decision_process import Kept
-from planner.policies.policy_iteration import solved
+from planner.policies.policy_iteration import solve_linear_system
 from planner.problem_kinds import resolve_classical
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Objection, Simulation, bind_parameters
@@ -34,11 +34,11 @@ class Declared:
         self._rules = [Simulation(fix_outcome(problem, number)).rules for number in range(most)]
 
     def outcomes(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation]]:
-        """Yield `(probability, next state)` for all that may come of `step`, which can be applied in `state`."""
+        """Yield each outcome of `step`, applicable in `state`, as a probability and the next state."""
         return ((share, after) for share, after, _ in self.ways(state, step))
 
     def ways(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation, Changes | None]]:
-        """Yield the same, each with what has changed on the way there."""
+        """Yield each outcome as `outcomes` does, with the changes; these are None where the step fails."""
         action = self.problem.domain.actions[step.action]
         shares = outcome_probabilities(action, step.arguments)
         risk = 1 - sum(shares)
@@ -55,13 +55,13 @@ class Declared:
 
 
 MOST_STEPS: Final = 10_000
-"""An execution that takes so many steps is broken off: it has no success."""
+"""Steps after which an execution ends without success."""
 
 Spent = tuple[tuple[str, Number], ...]
 
 
 class Strategy(Protocol):
-    """Whatever says what to do next, as `Policy` does."""
+    """A policy, or anything else that selects steps."""
 
     def next_step(
         self,
@@ -71,17 +71,17 @@ class Strategy(Protocol):
         spent: Mapping[str, Number] | None = ...,
         unknown: frozenset[Atom] = ...,
     ) -> Step | None:
-        """Return the next step, or None to end; `unknown` are the facts of which nobody knows whether they hold.
+        """Return the next step, or None to end; `unknown` are the facts whose truth is unknown.
 
-        Where there are constraints, it is told how far they are `kept`, too.
+        Where there are constraints, `kept` gives the facts of their monitors, too.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """The probability of ending at the goal, the expected cost until the end, and the expected utility then.
+    """The value of a policy: its probability of success, its expected cost, and its expected utility at the end.
 
-    Soft goals count only where the hard goal holds. `states` are those that were met.
+    Soft goals count only where the hard goal holds. `states` is the number of states that the policy may reach.
     """
 
     success: float
@@ -91,22 +91,22 @@ class Worth:
 
 
 def evaluate(problem: Problem, strategy: Strategy, check: Callable[[], None] = never) -> Worth:
-    """Return exactly, up to rounding, what following `strategy` is worth.
+    """Return the exact value, up to rounding, of following `strategy`, which must be deterministic.
 
-    It must always say the same in the same state. Where facts are unknown, it is told so, and what is worth anything is
-    what is known in the end. `check` raises to give up. Raises `PlanError` where it gives a step that cannot be taken,
-    or one that a budget does not allow, and `InputError` for names in the problem that nothing declares.
+    Where facts are unknown, the strategy sees only what is known, and a goal counts only where it is known to hold.
+    `check` raises at a limit. Raises `PlanError` for a step that is inapplicable or exceeds a budget, and `InputError`
+    for undeclared names in the problem.
     """
     problem = resolve_classical(problem, "evaluate", "give its classical part: problem.classical")
-    chain = _Chain(_world(problem), strategy, check)
-    success = chain.solved([float(each) for each, _ in chain.ends])
-    utility = chain.solved([gain for _, gain in chain.ends])
-    return Worth(success, chain.solved(chain.costs), utility, len(chain.costs))
+    chain = _Chain(_make_world(problem), strategy, check)
+    success = chain.expected_sum([float(each) for each, _ in chain.ends])
+    utility = chain.expected_sum([gain for _, gain in chain.ends])
+    return Worth(success, chain.expected_sum(chain.costs), utility, len(chain.costs))
 
 
-def _world(problem: Problem) -> World:
+def _make_world(problem: Problem) -> World:
     if problem.constraints:
-        return WatchedWorld(problem)
+        return ConstrainedWorld(problem)
     if not problem.unknown:
         return World(problem)
     from planner.compilations.contingent.belief_states import HiddenWorld
@@ -115,7 +115,7 @@ def _world(problem: Problem) -> World:
 
 
 class _Chain:
-    """The Markov chain of a strategy: for each state its `costs` now, what it is worth as an end, and what follows."""
+    """The Markov chain of a strategy: for each state the cost of its step, its value as an end, and its successors."""
 
     def __init__(self, world: World, strategy: Strategy, check: Callable[[], None]) -> None:
         self.costs: list[float] = []
@@ -125,7 +125,7 @@ class _Chain:
         queue: list[tuple[Any, Spent]] = [(world.declared.initial, ())]
         for state, spent in queue:
             check()
-            step = world.asked(strategy, state, spent)
+            step = world.ask_for_step(strategy, state, spent)
             self.ends.append((False, 0.0) if step is not None else world.worth(state))
             self.costs.append(0.0 if step is None else float(state.cost(step)))
             shares: dict[int, float] = {}
@@ -138,8 +138,8 @@ class _Chain:
                     shares[number] = shares.get(number, 0.0) + probability
             self._after.append(shares)
 
-    def solved(self, now: list[float]) -> float:
-        """Return the expected sum of `now`, over the states that are met, from the first one."""
+    def expected_sum(self, now: list[float]) -> float:
+        """Return the expected sum of `now` over the states of an execution from the initial state."""
         values: dict[int, float] = {}
         for component in components(dict(enumerate(self._after))):
             inside = set(component)
@@ -151,7 +151,7 @@ class _Chain:
                     known = sum([share * values[n] for n, share in outside.items()])
                     leaving = sum(outside.values()) if after else 1.0
                     rows[number] = now[number] + known, leaving, {n: s for n, s in after.items() if n in inside}
-                values |= solved(rows)
+                values |= solve_linear_system(rows)
             else:
                 endless = any(now[number] for number in component)
                 values |= dict.fromkeys(component, float("inf") if endless else 0.0)
@@ -162,7 +162,7 @@ class _Chain:
 
 
 class View:
-    """What who acts sees of a `simulation`: there is more to its state than that."""
+    """The part of the state of a `simulation` that an agent sees."""
 
     def __init__(self, simulation: Simulation) -> None:
         self.simulation = simulation
@@ -174,7 +174,7 @@ class View:
 
     @property
     def history(self) -> Iterator[Atom]:
-        """The actions that have run."""
+        """The actions that were executed."""
         return iter(self.simulation.history)
 
     def cost(self, step: Step) -> Number:
@@ -183,30 +183,30 @@ class View:
 
 
 class World:
-    """The declared problem as one acts in it: asks for steps, checks them, and counts what they take."""
+    """The declared problem as the environment of a strategy: it asks for steps, checks them, and counts their uses."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.declared: Any = Declared(problem)
 
     def key(self, state: Any, spent: Spent) -> tuple[Any, ...]:
-        """Return what tells states apart."""
+        """Return a key by which states are compared."""
         return state.facts, frozenset(state.history), spent
 
-    def asked(self, strategy: Strategy, state: Any, spent: Spent) -> Step | None:
-        """Return the step that `strategy` takes; raises `PlanError` where it cannot be taken."""
-        step = self.said(strategy, state, spent)
+    def ask_for_step(self, strategy: Strategy, state: Any, spent: Spent) -> Step | None:
+        """Return the step that `strategy` selects; raise `PlanError` where it is inapplicable."""
+        step = self.next_step_of(strategy, state, spent)
         if step is not None and (objection := state.objection(step)) is not None:
             raise PlanError(f"{step} cannot be taken: {objection.misfit or f'it requires {objection.condition}'}")
         return step
 
-    def said(self, strategy: Any, state: Any, spent: Spent, **more: Any) -> Step | None:
-        """Return the step that `strategy` takes where it is told the state, and `more`."""
+    def next_step_of(self, strategy: Any, state: Any, spent: Spent, **more: Any) -> Step | None:
+        """Call `strategy` with the state and `more`."""
         step: Step | None = strategy.next_step(state.facts, ran=frozenset(state.history), spent=dict(spent), **more)
         return step
 
     def spend(self, state: Any, step: Step, spent: Spent) -> Spent:
-        """Return what of the budgets is spent after `step`; raises `PlanError` where it is too much."""
+        """Return the amounts of the budgets that are spent after `step`; raise `PlanError` where one is exceeded."""
         if not self.problem.budgets:
             return ()
         action = self.problem.domain.actions[step.action]
@@ -219,7 +219,7 @@ class World:
         return tuple(after.items())
 
     def worth(self, state: Any) -> tuple[bool, float]:
-        """Return whether the goal holds in `state`, and what ending there is worth."""
+        """Return whether the goal holds in `state`, and the utility of ending there."""
         if not state.holds(self.problem.goal.hard):
             return False, 0.0
         return True, float(exact_sum([s.utility for s in self.problem.goal.soft if state.holds(s.condition)]))
@@ -227,7 +227,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How one execution went: whether it ended at the goal, its exact cost, its utility, and how many steps it took."""
+    """One execution: whether it ended at the goal, its exact cost, its utility, and its number of steps."""
 
     success: bool
     cost: Number
@@ -236,33 +236,33 @@ class Execution:
 
 
 def executions(problem: Problem, strategy: Strategy, runs: int, seed: int = 0) -> Iterator[Execution]:
-    """Yield how so many executions of `strategy` went, by chance.
+    """Sample so many executions of `strategy`.
 
-    The chances of step k of run n are the same for all strategies with the same `seed`: common random numbers. Raises
-    as `evaluate` does.
+    With the same `seed`, step k of execution n has the same random number for all strategies (common random numbers).
+    Raises as `evaluate` does.
     """
-    world = _world(resolve_classical(problem, "executions", "give its classical part: problem.classical"))
+    world = _make_world(resolve_classical(problem, "executions", "give its classical part: problem.classical"))
     for run in range(runs):
-        yield _execution(world, strategy, Random(f"{seed}/{run}"))
+        yield _execute(world, strategy, Random(f"{seed}/{run}"))
 
 
-def _execution(world: World, strategy: Strategy, rng: Random) -> Execution:
+def _execute(world: World, strategy: Strategy, rng: Random) -> Execution:
     state, steps = world.declared.initial, 0
     spent: Spent = ()
     cost: Number = 0
     while steps < MOST_STEPS:
-        step = world.asked(strategy, state, spent)
+        step = world.ask_for_step(strategy, state, spent)
         if step is None:
             success, utility = world.worth(state)
             return Execution(success, cost, utility, steps)
         spent = world.spend(state, step, spent)
         cost += state.cost(step)
         steps += 1
-        state = _drawn(world.declared.outcomes(state, step), rng.random())
+        state = _draw_outcome(world.declared.outcomes(state, step), rng.random())
     return Execution(False, cost, 0.0, steps)
 
 
-def _drawn(outcomes: Iterator[tuple[float, Any]], chance: float) -> Any:
+def _draw_outcome(outcomes: Iterator[tuple[float, Any]], chance: float) -> Any:
     found = [*outcomes]
     for share, state in found:
         chance -= share
@@ -271,15 +271,15 @@ def _drawn(outcomes: Iterator[tuple[float, Any]], chance: float) -> Any:
     return found[-1][1]
 
 
-class Seen(View):
-    """A `simulation`, what has happened of the constraints, and what a policy is told of that."""
+class MonitoredView(View):
+    """A `simulation` with the monitors of its constraints, of the validator and for the policy."""
 
     def __init__(self, simulation: Simulation, watches: ConstraintMonitors, kept: Kept) -> None:
         super().__init__(simulation)
         self.watches, self.kept = watches, kept
 
     def objection(self, step: Step) -> Objection | None:
-        """Return why `step` cannot be taken now; None where it can."""
+        """Return why `step` is inapplicable; None where it is applicable."""
         return self.simulation.objection(step)
 
     def holds(self, formula: Formula) -> bool:
@@ -287,24 +287,24 @@ class Seen(View):
         return self.simulation.holds(formula)
 
 
-class WatchedWorld(World):
-    """`problem`, which has constraints, as one acts in it."""
+class ConstrainedWorld(World):
+    """The environment of a problem with constraints."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         first: Simulation = self.declared.initial
-        self.declared = _Watching(self.declared, Seen(first, ConstraintMonitors(first), Kept.of(problem)))
+        self.declared = _Watching(self.declared, MonitoredView(first, ConstraintMonitors(first), Kept.of(problem)))
 
-    def key(self, state: Seen, spent: Spent) -> tuple[object, ...]:
-        """Return what tells states apart."""
+    def key(self, state: MonitoredView, spent: Spent) -> tuple[object, ...]:
+        """Return a key by which states are compared."""
         return state.facts, frozenset(state.history), spent, state.watches.key, state.kept.facts
 
-    def said(self, strategy: Any, state: Seen, spent: Spent, **more: Any) -> Step | None:
-        """Return the step that `strategy` takes where it is told the state, and how far constraints are kept."""
-        return super().said(strategy, state, spent, kept=state.kept.facts, **more)
+    def next_step_of(self, strategy: Any, state: MonitoredView, spent: Spent, **more: Any) -> Step | None:
+        """Call `strategy` with the state and the facts of the monitors."""
+        return super().next_step_of(strategy, state, spent, kept=state.kept.facts, **more)
 
-    def worth(self, state: Seen) -> tuple[bool, float]:
-        """Return whether `state` is a goal that was reached within the constraints, and what ending there is worth."""
+    def worth(self, state: MonitoredView) -> tuple[bool, float]:
+        """Return whether the goal and the constraints hold in `state`, and the utility of ending there."""
         watches, goal = state.watches, self.problem.goal
         if watches.broken or any(watches.unmet) or not state.holds(goal.hard):
             return False, 0.0
@@ -314,13 +314,13 @@ class WatchedWorld(World):
 
 
 class _Watching:
-    """The outcomes of steps, with what they make of the constraints."""
+    """The outcomes of steps, with the monitors of the constraints."""
 
-    def __init__(self, declared: Declared, initial: Seen) -> None:
+    def __init__(self, declared: Declared, initial: MonitoredView) -> None:
         self._declared, self.initial = declared, initial
 
-    def outcomes(self, state: Seen, step: Step) -> Iterator[tuple[float, Seen]]:
-        """Yield `(probability, next state)` for all that may come of `step`, which can be taken in `state`."""
+    def outcomes(self, state: MonitoredView, step: Step) -> Iterator[tuple[float, MonitoredView]]:
+        """Yield each outcome of `step`, applicable in `state`, as a probability and the next state."""
         for share, after, changes in self._declared.ways(state.simulation, step):
             if changes is None:
                 yield share, state
@@ -328,4 +328,4 @@ class _Watching:
             watches = state.watches.copy()
             watches.look(state.simulation, step)
             watches.look(after)
-            yield share, Seen(after, watches, state.kept.after(state.facts, step))
+            yield share, MonitoredView(after, watches, state.kept.after(state.facts, step))

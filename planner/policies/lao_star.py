@@ -1,9 +1,9 @@
 """Exact solution of Markov decision processes: all states at once, or by LAO* (Hansen and Zilberstein, 2001).
 
-`everything` expands every state and solves the process once: the obvious way. `promising` expands only states that the
-best policy reaches if unexpanded states turn out as well as may be hoped for, until the policy reaches none of these.
-Between two exact solutions, guesses of the values are brought up to date along the way. They lead to the nodes that
-matter and prove nothing: in cycles, they may never converge.
+`search_all_states` expands every state and solves the process once. `search_promising_states` expands only states that
+the optimal policy reaches, with optimistic values for unexpanded states, until the policy reaches none of these.
+Between two exact solutions, LAO* updates approximate values depth first: they select states to expand and prove
+nothing, as they may never converge in cycles.
 """
 
 from __future__ import annotations
@@ -12,74 +12,74 @@ from collections.abc import Callable
 
 from planner.lightweight import Final, dataclass
 from planner.policies.markov_decision_process import Graph, Option
-from planner.policies.policy_iteration import Solution, best_policy
+from planner.policies.policy_iteration import Solution, find_best_policy
 
 Value = tuple[float, ...]
-"""What there is to pay, the more important first: rewards lost, then the cost."""
+"""Negated rewards, the more important first, and then the cost: smaller is better."""
 
 DIGITS: Final = 9
-"""To so many digits, rewards are compared."""
+"""Decimal digits to which rewards are rounded before they are compared."""
 
 
 class Guess:
-    """What each node of a graph may be worth at best, for all that is known."""
+    """Approximate optimistic values of the nodes of a graph."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.values: list[Value] = []
 
     def correct(self, solution: Solution) -> None:
-        """Take over the values of a solution of all that was known."""
+        """Set the values to those of an exact solution."""
         *rewards, costs = solution.values
         self.values = list(zip(*[[round(-each, DIGITS) for each in values] for values in rewards], costs, strict=True))
 
-    def deepened(self, check: Callable[[], None]) -> int:
-        """Follow the best options depth first, look into what was not looked into, and return how many nodes that was.
+    def deepen(self, check: Callable[[], None]) -> int:
+        """Follow the best options depth first, expand all unexpanded nodes there, and return their number.
 
-        On the way back, values are brought up to date (improved LAO*: Hansen and Zilberstein, 2001).
+        Values are updated in postorder (improved LAO*: Hansen and Zilberstein, 2001).
         """
         graph, done = self.graph, 0
         met = {0}
-        path = [(0, self._after(0))]
+        path = [(0, self._successors(0))]
         while path:
             node, following = path[-1]
             if not following:
                 path.pop()
-                self._best(node)
+                self._best_option(node)
                 continue
             after = following.pop()
             if after in met:
                 continue
             met.add(after)
             if graph.inside[after]:
-                path.append((after, self._after(after)))
+                path.append((after, self._successors(after)))
             else:
                 check()
-                self.look(after)
+                self.expand(after)
                 done += 1
         return done
 
-    def look(self, node: int) -> None:
-        """Look into `node`."""
+    def expand(self, node: int) -> None:
+        """Expand `node`, with optimistic values for new nodes."""
         graph = self.graph
         graph.expand(node)
         for new in range(len(self.values), len(graph)):
             first = graph.options[new][0]
             self.values.append((*[round(-each, DIGITS) for each in first.worth], first.cost))
-        self._best(node)
+        self._best_option(node)
 
-    def _after(self, node: int) -> list[int]:
-        return [after for _, after in self._best(node).branches]
+    def _successors(self, node: int) -> list[int]:
+        return [after for _, after in self._best_option(node).branches]
 
-    def _best(self, node: int) -> Option:
-        """Return the best option of `node`, and note what it makes of the node's value."""
+    def _best_option(self, node: int) -> Option:
+        """Return the best option of `node`, and update the value of the node."""
         best, value = min(
-            [(option, self._worth(option, node)) for option in self.graph.options[node]], key=lambda found: found[1]
+            [(option, self._value_of(option, node)) for option in self.graph.options[node]], key=lambda found: found[1]
         )
         self.values[node] = max(value, self.values[node])
         return best
 
-    def _worth(self, option: Option, node: int) -> Value:
+    def _value_of(self, option: Option, node: int) -> Value:
         if not option.branches:
             return (*[round(-each, DIGITS) for each in option.worth], option.cost)
         values, size = self.values, self.graph.aim.rewards + 1
@@ -94,9 +94,9 @@ class Guess:
 
 
 GROWTH: Final = 0.3
-"""By this part of its nodes a graph grows at least before it is solved again."""
+"""Fraction of its nodes by which a graph grows before it is solved again."""
 LEAST: Final = 20
-"""And by about so many nodes."""
+"""Nodes by which it grows in addition."""
 
 ALL: Final = float("inf")
 
@@ -105,33 +105,27 @@ Check = Callable[[], None]
 
 @dataclass(slots=True)
 class Bounds:
-    """What is proved about the initial state: no policy has more of a reward, nor, if it has as much, less cost.
-
-    `simulations` were made for it, or `plans` looked for, where that is the search; of
-    the runs that were `tried` in which one plans again wherever one has to, so many reached the goal.
-    """
+    """The bounds that a search has proved for the initial state, and its statistics."""
 
     values: tuple[float, ...]
+    """Upper bounds of the rewards, and a lower bound of the cost of policies that have these rewards."""
     proved: bool = False
+    """Whether an optimal policy has these values."""
     simulations: int = 0
     plans: int = 0
+    """Plans that were searched for."""
     tried: tuple[int, int] = (0, 0)
+    """Sampled runs with replanning, and how many of them reached the goal."""
     solution: Solution | None = None
-    """The latest solution of what was known, with what might be hoped for elsewhere."""
+    """The latest solution of the expanded graph, with optimistic values elsewhere."""
 
 
 Search = Callable[[Graph, Bounds, Check], Solution | None]
-"""What looks into a graph, tells what is proved, and returns the best policy; it calls the check often.
-
-None where it has done its share, and there is more to do.
-"""
+"""A search expands a graph, sets the bounds, and returns an optimal policy, or None when its turn has ended."""
 
 
-def everything(graph: Graph, bounds: Bounds, check: Check, most: float = ALL) -> Solution | None:
-    """Look into all nodes of `graph` and return the best policy; `bounds` is told what is proved.
-
-    None where there are more than `most` nodes.
-    """
+def search_all_states(graph: Graph, bounds: Bounds, check: Check, most: float = ALL) -> Solution | None:
+    """Expand all nodes of `graph`, set `bounds`, and return the optimal policy; None for more than `most` nodes."""
     number = 0
     while number < len(graph):
         if len(graph) > most:
@@ -140,18 +134,18 @@ def everything(graph: Graph, bounds: Bounds, check: Check, most: float = ALL) ->
         if not graph.inside[number]:
             graph.expand(number)
         number += 1
-    return _noted(graph, bounds, check)
+    return _solve_graph(graph, bounds, check)
 
 
-def promising(graph: Graph, bounds: Bounds, check: Check, most: float = ALL) -> Solution | None:
-    """Return the best policy as `everything` does, looking only into nodes where it may lead.
+def search_promising_states(graph: Graph, bounds: Bounds, check: Check, most: float = ALL) -> Solution | None:
+    """Find the optimal policy by LAO*; return None when `most` nodes are expanded: another call continues.
 
-    None where more than `most` nodes would have to be looked into; it can be called again with more.
+    `bounds` is set to what is proved.
     """
     guess = Guess(graph)
     while True:
-        solution = _noted(graph, bounds, check)
-        unknown = [node for node in reached(solution) if not graph.inside[node]]
+        solution = _solve_graph(graph, bounds, check)
+        unknown = [node for node in find_reachable(solution) if not graph.inside[node]]
         bounds.proved = not unknown
         if not unknown:
             return solution
@@ -160,22 +154,22 @@ def promising(graph: Graph, bounds: Bounds, check: Check, most: float = ALL) -> 
         guess.correct(solution)
         for node in unknown:
             check()
-            guess.look(node)
+            guess.expand(node)
         left = len(graph) * GROWTH + LEAST
-        while left > 0 and (done := guess.deepened(check)):
+        while left > 0 and (done := guess.deepen(check)):
             left -= done
 
 
-def _noted(graph: Graph, bounds: Bounds, check: Check) -> Solution:
-    solution = best_policy(graph.options, graph.aim.rewards, check)
+def _solve_graph(graph: Graph, bounds: Bounds, check: Check) -> Solution:
+    solution = find_best_policy(graph.options, graph.aim.rewards, check)
     bounds.values = tuple([values[0] for values in solution.values])
     bounds.proved = all(graph.inside)
     bounds.solution = solution
     return solution
 
 
-def reached(solution: Solution) -> list[int]:
-    """Return the nodes that the policy may reach from the initial one, breadth first."""
+def find_reachable(solution: Solution) -> list[int]:
+    """Return the nodes that the policy may reach from the initial node, in breadth-first order."""
     found = {0: None}
     queue = [0]
     for node in queue:

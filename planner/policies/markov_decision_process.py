@@ -1,12 +1,12 @@
-"""The Markov decision process of a problem with uncertain outcomes: nodes, options, and what may come of them.
+"""The Markov decision process of a problem with uncertain outcomes (Bellman, 1957), and its explicit graph.
 
-States are those of a ground task whose actions are the single outcomes, so the relaxation of this task relaxes the
-process. A node is a state with what is left of the budgets. An *end* is an option that leads nowhere: to stop, or to
-hope for the best in a node that no search has expanded.
+The states are those of a ground task whose actions are single outcomes (the all-outcomes determinisation), so that
+heuristics for this task give bounds for the process. A node is a state with the rest of each budget. An *end* is an
+option without successors: to stop, or the optimistic end of an unexpanded node, whose value is a bound.
 
-Constraints: how far they are kept is part of the state. A broken hard constraint leaves no options and no goal; a soft
-one is a wish. A step that fails, as its risk says, has not happened. Soft goals: each wish becomes an action that
-requires it and provides a fact of the goal, so that grounding keeps what the wish needs.
+Monitors of constraints are part of the state. A broken hard constraint leaves no options and no goal; a soft one counts
+as a wish. A step that fails, by its risk, has not happened. Each soft goal becomes an action that requires it and
+provides a fact of the goal, so that grounding keeps the facts that the soft goal needs.
 """
 
 from __future__ import annotations
@@ -39,15 +39,12 @@ if TYPE_CHECKING:
     from planner.policies.decision import Aim
 
 Left = tuple[int, ...]
-"""What is left of each budget, in its own units."""
+"""The rest of each budget, in its own units."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """The budgets: their `names`, that on the cost first, `resolutions`, what is in them (`full`).
-
-    `amounts` are what each action takes from each.
-    """
+    """The budgets, that on the cost first: their names, resolutions and amounts, and the amounts that actions use."""
 
     names: tuple[str, ...] = ()
     resolutions: tuple[int, ...] = ()
@@ -69,12 +66,12 @@ class Purse:
         )
 
     def after(self, action: int, left: Left) -> Left | None:
-        """Return what is left after `action`; None where it takes too much."""
+        """Return the rest of the budgets after `action`; None where it exceeds one."""
         rest = tuple([have - want for have, want in zip(left, self.amounts[action], strict=True)])
         return None if any(each < 0 for each in rest) else rest
 
     def left_of(self, spent: Mapping[str, Number]) -> Left:
-        """Return what is left when so much was spent of each; what is not named was not touched."""
+        """Return the rest of the budgets after so much was `spent` of each that is named."""
         return tuple(
             [
                 full - int(Decimal(spent.get(name, 0)) * resolution)
@@ -82,8 +79,8 @@ class Purse:
             ]
         )
 
-    def shown(self, left: Left) -> dict[str, Number]:
-        """Return what is left in the problem's terms."""
+    def as_amounts(self, left: Left) -> dict[str, Number]:
+        """Convert the rest of the budgets to the units of the problem."""
         triples = zip(self.names, self.resolutions, left, strict=True)
         return {name: exact(Decimal(units) / resolution) for name, resolution, units in triples}
 
@@ -92,13 +89,13 @@ EMPTY: Final = Purse()
 
 
 def with_marks(problem: Problem, names: Mapping[str, str]) -> Problem:
-    """Return `problem` in plain ADL without constraints: facts mark how far they are kept, and the goal asks for that.
+    """Compile the constraints of `problem` into monitors, goals and soft goals, in plain ADL.
 
-    Actions in `names` go by another name where constraints speak of steps.
+    Where constraints speak of steps, the actions in `names` go by the names given there.
     """
     if not problem.constraints:
         return problem
-    marked = _marked(problem, names)
+    marked = _compile_monitors(problem, names)
     own = len(problem.goal.soft)
     settled = [*zip(problem.constraints, marked.goal.soft[own:], strict=True)]
     hard = [wish.condition for each, wish in settled if each.utility is None]
@@ -113,8 +110,8 @@ def with_marks(problem: Problem, names: Mapping[str, str]) -> Problem:
     return replace(marked, domain=replace(marked.domain, actions=actions), goal=goal)
 
 
-def _marked(problem: Problem, names: Mapping[str, str]) -> Problem:
-    """Return `problem` with all its constraints as soft goals, after its own."""
+def _compile_monitors(problem: Problem, names: Mapping[str, str]) -> Problem:
+    """Compile all constraints of `problem` into soft goals, after its own ones."""
     soft = tuple([replace(each, utility=each.utility or 1) for each in problem.constraints])
     compiled: Problem = compile_constraints(replace(problem, constraints=soft), names=names, plainly=True).problem
     return compiled
@@ -122,9 +119,9 @@ def _marked(problem: Problem, names: Mapping[str, str]) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How far the constraints of a problem are kept after some steps: `facts` that a policy looks at.
+    """The state of the monitors of constraints after some steps: `facts` that a policy looks at.
 
-    In the `watcher`, steps do nothing but change these.
+    The `watcher` simulates steps that have no effects but those on monitors.
     """
 
     facts: frozenset[Atom]
@@ -132,14 +129,14 @@ class Kept:
 
     @classmethod
     def of(cls, problem: Problem) -> Kept:
-        """Return how it is in the initial state of `problem`."""
-        marked = _marked(replace(problem, unknown=(), likely={}), {})
-        actions = {name: _watching(action) for name, action in marked.domain.actions.items()}
+        """Return the monitors in the initial state of `problem`."""
+        marked = _compile_monitors(replace(problem, unknown=(), likely={}), {})
+        actions = {name: _keep_monitor_effects(action) for name, action in marked.domain.actions.items()}
         watcher = Simulation(replace(marked, domain=replace(marked.domain, actions=actions)))
         return cls(frozenset(filter(is_monitor, watcher.facts)), watcher)
 
     def after(self, facts: Iterable[Atom], step: Step) -> Kept:
-        """Return how it is after `step`, of which something came, was taken where exactly `facts` held."""
+        """Return the monitors after `step`, which did not fail, in the state of exactly `facts`."""
         state = self.watcher.copy()
         held, now = state.facts, self.facts.union(facts)
         state.world.update(held - now, now - held)
@@ -147,8 +144,8 @@ class Kept:
         return Kept(frozenset(filter(is_monitor, state.facts)), self.watcher)
 
 
-def _watching(action: Action) -> Action:
-    """Return `action` with its effects on marks alone."""
+def _keep_monitor_effects(action: Action) -> Action:
+    """Return `action` with no effects but those on monitors."""
     when = [When(each.requires, tuple(filter(is_monitor, each.provides)), ()) for each in action.when]
     provides = tuple(filter(is_monitor, action.provides))
     kept = tuple([each for each in when if each.provides])
@@ -157,23 +154,23 @@ def _watching(action: Action) -> Action:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A soft goal: worth `utility` in states in which all facts of one of the `cases` hold."""
+    """A soft goal: a state has its `utility` if all facts of one of the `cases` hold."""
 
     utility: Number
     cases: tuple[State, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A problem whose actions `judges`, one for each wish and one more, provide the fact `judged`."""
+class JudgedProblem:
+    """A problem with artificial actions `judges`, for each wish and for none, that provide the goal fact `judged`."""
 
     problem: Problem
     judges: tuple[str, ...]
     judged: Atom | None
 
     @classmethod
-    def about(cls, problem: Problem) -> Asked:
-        """Return `problem`, in which grounding keeps what its soft goals speak of."""
+    def of(cls, problem: Problem) -> JudgedProblem:
+        """Add the judges to `problem`, so that grounding keeps the facts of its soft goals."""
         wishes, domain = problem.goal.soft, problem.domain
         if not wishes:
             return cls(problem, (), None)
@@ -192,8 +189,8 @@ class Asked:
         asked = replace(problem, domain=domain, goal=replace(problem.goal, hard=hard, soft=()))
         return cls(asked, tuple(actions), judged)
 
-    def answered(self, task: Task) -> tuple[Task, list[tuple[State, ...]]]:
-        """Return the ground task of `problem` without what was added, and the cases of the wishes."""
+    def strip(self, task: Task) -> tuple[Task, list[tuple[State, ...]]]:
+        """Remove the judges from the ground task; return it with the cases of each wish."""
         cases: dict[str, list[State]] = {name: [] for name in self.judges[1:]}
         for action in task.actions:
             if action.step.action in cases:
@@ -204,7 +201,7 @@ class Asked:
 
 
 NOTHING: Final = -1
-"""In the place of an action's number: nothing changes."""
+"""Stands for an action that changes nothing."""
 
 Branch = tuple[float, int]
 """A probability and the number of an action of the task, or `NOTHING`."""
@@ -213,10 +210,10 @@ Effects = tuple[tuple[int, ...], tuple[int, ...], tuple[ConditionalEffect, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A step that may be taken: what it costs, in units of the task's resolution, and what may come of it.
+    """A step with its cost, in units of the task's resolution, and its outcomes.
 
-    The probabilities of the `branches` are above 0 and sum to 1; no two have the same effects. `precondition` is that
-    of all of them.
+    The probabilities of the `branches` are positive and sum to 1; no two have the same effects. All have the same
+    `precondition`.
     """
 
     step: Step
@@ -226,15 +223,12 @@ class Choice:
 
     @property
     def is_certain(self) -> bool:
-        """Whether it comes out in one way."""
+        """Whether the step has one outcome."""
         return len(self.branches) == 1
 
 
 class Process:
-    """The decision process of `task`, whose actions are single outcomes, under `choices`.
-
-    The goal is the task's; `wishes` are the problem's soft goals, and `purse` its budgets.
-    """
+    """The decision process with the states and the goal of `task`, whose actions are outcomes, and these `choices`."""
 
     def __init__(
         self, task: Task, choices: Sequence[Choice], wishes: tuple[Wish, ...] = (), purse: Purse = EMPTY
@@ -246,17 +240,17 @@ class Process:
         self.space = Space(task)
         self.initial = self.space.initial
         self.unknown: Mapping[Atom, State] = {}
-        """The facts that may be unknown, each with the bit of states that says so."""
+        """The facts that may be unknown, each with the bit of states that marks it as unknown."""
         self.aliases: Mapping[Atom, Atom] = {}
-        """Facts of the task, and those that they stand for where these are known."""
+        """Facts of the task that stand for facts of the problem where these are known."""
         self.ignored: Container[Atom] = frozenset()
-        """Facts of which nothing is to be known."""
+        """Facts that policies do not look at."""
         self.supposed: Mapping[int, tuple[Atom, bool]] = {}
-        """The choices that are taken on an unknown fact, and whether it is to hold."""
+        """The choices that work only if an unknown fact holds, or does not hold."""
 
     @property
     def chooser(self) -> Task:
-        """The task with an action for each choice, which says when there is that choice, not what comes of it."""
+        """The task with one action for each choice, which has the precondition of the choice and no effects."""
         actions = [GroundAction(each.step, each.precondition, (), (), (), each.cost) for each in self.choices]
         return replace(self.task, actions=tuple(actions))
 
@@ -266,15 +260,15 @@ class Process:
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether every choice comes out in one way."""
+        """Whether every choice has one outcome."""
         return all(choice.is_certain for choice in self.choices)
 
     def applicable(self, state: State) -> list[int]:
-        """Return the numbers of the choices that there are in `state`, ascending."""
+        """Return the numbers of the applicable choices in `state`, in ascending order."""
         return sorted(self._applicable(self.space.closed(state)))
 
     def outcomes(self, state: State, choice: int) -> list[tuple[float, State]]:
-        """Return `(probability, next state)` for what may come of `choice`; no state occurs twice."""
+        """Return the distribution of the state after `choice`, as pairs of a probability and a state."""
         found: dict[State, float] = {}
         for probability, action in self.choices[choice].branches:
             after = state if action == NOTHING else self.space.apply(action, state)
@@ -282,7 +276,7 @@ class Process:
         return [(probability, after) for after, probability in found.items()]
 
     def left_after(self, choice: int, left: Left) -> Left | None:
-        """Return what is left of the budgets after `choice`, however it comes out; None where it takes too much."""
+        """Return the rest of the budgets after `choice`, the same for all outcomes; None where it exceeds one."""
         return self.purse.after(self.choices[choice].branches[0][1], left) if left else left
 
     def is_goal(self, state: State) -> bool:
@@ -290,7 +284,7 @@ class Process:
         return self.task.unreachable_goal is None and self.space.is_goal(state)
 
     def utility(self, state: State) -> Number:
-        """Return what the wishes that are fulfilled in `state` are worth together."""
+        """Return the sum of the utilities of the wishes that `state` fulfils."""
         if not self.wishes:
             return 0
         missing = ~self.space.closed(state)
@@ -298,11 +292,11 @@ class Process:
 
 
 def process_of(problem: Problem, limits: Limits) -> Process:
-    """Return the decision process of `problem`: what is reachable and relevant by some outcomes, ground.
+    """Ground the decision process of `problem`: all that some outcomes can reach and the goal needs.
 
-    Where no outcomes whatever lead to the hard goal, its task has nothing but `unreachable_goal`. Raises as `ground`
-    does. Where facts are unknown, states say what is known; raises `UnsupportedError` where they have an effect on more
-    than what can be done.
+    Where no outcomes lead to the hard goal, the task has only `unreachable_goal`. Where facts are unknown, the states
+    are belief states. Raises as `ground` does, and `UnsupportedError` where unknown facts affect more than the
+    applicability of actions.
     """
     if problem.unknown:
         from planner.compilations.contingent.belief_states import sensing_process_of
@@ -312,10 +306,10 @@ def process_of(problem: Problem, limits: Limits) -> Process:
     source = compiled.problem
     if problem.constraints:
         source = with_marks(source, {name: way.action for name, way in compiled.ways.items()})
-    return grounded(source, compiled.ways, problem.domain.actions, limits)
+    return ground_process(source, compiled.ways, problem.domain.actions, limits)
 
 
-def grounded(
+def ground_process(
     problem: Problem,
     ways: Mapping[str, OutcomeOf],
     actions: Mapping[str, Action],
@@ -323,14 +317,14 @@ def grounded(
     *,
     whole: bool = False,
 ) -> Process:
-    """Return the process of `problem`, whose actions are `ways` in which `actions` come out; others are no choices.
+    """Ground the process of `problem`, whose actions are the outcomes (`ways`) of `actions`; others are no choices.
 
-    With `whole`, nothing is left out that is not relevant.
+    With `whole`, keep what is not relevant, too.
     """
     with collector_paused():
-        asked = Asked.about(problem)
+        asked = JudgedProblem.of(problem)
         together = {name: way.action for name, way in ways.items() if actions[way.action].is_uncertain}
-        task, cases = asked.answered(ground_adl(asked.problem, limits, together, whole=whole))
+        task, cases = asked.strip(ground_adl(asked.problem, limits, together, whole=whole))
         wishes = [Wish(soft.utility, each) for soft, each in zip(problem.goal.soft, cases, strict=False)]
         purse = Purse.of(asked.problem, task)
         return Process(task, tuple(_choices(task.actions, ways, actions)), tuple(wishes), purse)
@@ -339,7 +333,7 @@ def grounded(
 def _choices(
     ground: Iterable[GroundAction], ways: Mapping[str, OutcomeOf], actions: Mapping[str, Action]
 ) -> Iterator[Choice]:
-    """Yield the choices: outcomes of one step under one precondition; an outcome that is missing changes nothing."""
+    """Yield the choices: the outcomes of one step under one precondition; a missing outcome changes nothing."""
     found: dict[tuple[str, tuple[str, ...], tuple[int, ...]], dict[int, tuple[int, GroundAction]]] = {}
     for number, action in enumerate(ground):
         way = ways.get(action.step.action)
@@ -355,7 +349,7 @@ def _choices(
 
 
 def _branches(parts: Mapping[int, tuple[int, GroundAction]], odds: Sequence[Decimal]) -> tuple[Branch, ...]:
-    """Return the branches, with those of the same effects made one; none where nothing ever changes."""
+    """Return the branches, merged by effects; none where no outcome changes anything."""
     shares: dict[Effects, tuple[Decimal, int]] = {}
     for outcome, (number, action) in parts.items():
         if odds[outcome]:
@@ -368,17 +362,17 @@ def _branches(parts: Mapping[int, tuple[int, GroundAction]], odds: Sequence[Deci
 
 
 STOP: Final = -1
-"""The choice to end here."""
+"""Stands for the choice to stop."""
 OPEN: Final = -2
-"""In the place of a choice: what may be hoped for in a node that has not been looked into."""
+"""Stands for the optimistic end of an unexpanded node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What can be done in a node: `branches` are `(probability, node)`, each node once; an end has none.
+    """An option of a node.
 
-    `cost` is in units of the task's resolution. `worth` is what an end is worth, one number for each reward that is
-    aimed at, the more important ones first.
+    `branches` are pairs of a probability and a node, each node once; an end has none. `cost` is in units of the task's
+    resolution. `worth` are the rewards of an end, the more important ones first.
     """
 
     choice: int
@@ -388,9 +382,9 @@ class Option:
 
 
 class Graph:
-    """The nodes that were met, numbered from 0, the initial one; `options` has those of a node, `inside` if expanded.
+    """The explicit part of a process: nodes by number, from the initial node 0, with their `options`.
 
-    No option takes more than is left of a budget.
+    `inside` says whether a node is expanded. No option exceeds a budget.
     """
 
     def __init__(self, process: Process, aim: Aim) -> None:
@@ -402,14 +396,14 @@ class Graph:
         self.inside: list[bool] = []
         self._numbers: dict[tuple[State, Left], int] = {}
         self.is_abridged = False
-        """Whether options are missing: then what may be hoped for cannot be told from those that are there."""
+        """Whether options were removed: then the options that are left give no bounds."""
         self.node(process.initial, process.purse.full)
 
     def __len__(self) -> int:
         return len(self.states)
 
     def node(self, state: State, left: Left) -> int:
-        """Return the number of a node, new ones with nothing but hope."""
+        """Return the number of a node; a new node gets only an optimistic end, or the option to stop."""
         number = self._numbers.setdefault((state, left), len(self.states))
         if number == len(self.states):
             self.states.append(state)
@@ -420,11 +414,11 @@ class Graph:
         return number
 
     def expand(self, number: int) -> None:
-        """Look into a node: give it its options."""
+        """Expand a node: add an option for each applicable choice."""
         self.widen(number, self.process.applicable(self.states[number]))
 
     def widen(self, number: int, choices: Iterable[int], *, hopeful: bool = False) -> None:
-        """Give a node options for more `choices`; where it is `hopeful`, others may be better, and hope is left."""
+        """Add options for more `choices`; a `hopeful` node keeps its optimistic end, as other choices are missing."""
         process, state, left = self.process, self.states[number], self.left[number]
         found = [option for option in self.options[number] if option.choice != OPEN] or [self.aim.stop(state)]
         for choice in choices:
@@ -439,13 +433,13 @@ class Graph:
     def abridge(
         self, states: list[State], left: list[Left], options: list[list[Option]], inside: Sequence[bool]
     ) -> None:
-        """Have these nodes instead, the initial one first, with those options alone that a policy needs."""
+        """Replace all nodes by these, the initial one first, which have only the options of a policy."""
         self.states, self.left, self.options, self.inside = states, left, options, [*inside]
         self._numbers = {key: number for number, key in enumerate(zip(states, left, strict=True))}
         self.is_abridged = True
 
     def closed(self) -> list[list[Option]]:
-        """Return the options where nothing is hoped for: nodes that were not looked into are ends."""
+        """Return the options without optimistic ends: a policy stops in unexpanded nodes."""
         return [
             [option for option in options if option.choice != OPEN] if inside else [self.aim.stop(state)]
             for options, inside, state in zip(self.options, self.inside, self.states, strict=True)

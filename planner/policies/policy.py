@@ -1,4 +1,4 @@
-"""Policies: which step to take in which state, as a graph to follow, to write as JSON, and to print."""
+"""Policies: the step to take in each reachable state, as a graph that can be followed, printed and written as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Key = tuple[frozenset[Atom], frozenset[Atom]]
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One thing that may come of a step: how likely it is, what it changes in words, and the node that it leads to."""
+    """One outcome of a step: its probability, its changes in words, and the node that it leads to."""
 
     probability: float
     change: str
@@ -27,12 +27,11 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A state in which a policy knows what to do: `facts` are those of the watched ones that hold.
+    """A state of a policy: `facts` are the watched facts that hold.
 
-    Without a `step` the policy ends here: at the goal where `is_goal`, else because nothing helps any more, or because
-    what may come from here was not looked into. `left` is what is left of the budgets. Of the
-    facts in `unknown`, nobody knows whether they hold; where the step works only if one does, or does not, that is what
-    is `supposed`.
+    Without a `step` the policy ends here: at the goal if `is_goal`, else because the goal cannot be reached any more or
+    because no search has expanded the state. `left` is the rest of each budget. The truth of facts in `unknown` is
+    unknown; `supposed` is the one that the step assumes, and whether it assumes that the fact holds.
     """
 
     facts: frozenset[Atom]
@@ -46,11 +45,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What to do next, in every state that may come about when one does it.
+    """A policy: the next step in each state that it may reach.
 
-    The first of `nodes` is the initial state. `watched` are the facts by which states are told from each other; those
-    named `ran-…` say which actions ran, for those that come after others. `success` is the probability of ending at
-    the goal, `cost` the expected cost until the end, and `utility` the expected utility of the soft goals then.
+    The first of `nodes` is the initial state. `watched` are the facts that distinguish states; those named `ran-…` say
+    which actions ran, for actions that must come after others. `success` is the probability of ending at the goal,
+    `cost` the expected cost until the end, and `utility` the expected utility of the soft goals at the end.
     """
 
     nodes: tuple[Node, ...]
@@ -75,12 +74,11 @@ class Policy:
         unknown: Iterable[Atom] = (),
         kept: Iterable[Atom] = (),
     ) -> Step | None:
-        """Return the step to take in the state in which exactly `facts` hold, those that are derived aside.
+        """Return the step to take in the state in which exactly `facts` hold, derived ones aside.
 
-        `ran` are the actions, as ground atoms, that ran before, where some come after others; `spent` is what was used
-        of each budget so far; `unknown` are the facts of which nobody knows whether they hold; `kept` says how far
-        constraints are kept (`Kept.facts`). None where the policy ends (`node` tells how), and where nobody foresaw
-        this state.
+        `ran` are the actions that ran before, as ground atoms, where some must come after others; `spent` is the amount
+        used of each budget; `unknown` are the facts whose truth is unknown; `kept` are the facts of the monitors of
+        constraints (`Kept.facts`). None where the policy ends (`node` tells how), and in states that it cannot reach.
         """
         node = self.node(facts, ran=ran, spent=spent, unknown=unknown, kept=kept)
         return None if node is None else node.step
@@ -94,9 +92,9 @@ class Policy:
         unknown: Iterable[Atom] = (),
         kept: Iterable[Atom] = (),
     ) -> Node | None:
-        """Return the node for a state, given as to `next_step`; None where nobody foresaw it.
+        """Return the node of a state, given as to `next_step`; None for a state that the policy cannot reach.
 
-        Where less was spent than was foreseen, it is that with the most left that was foreseen.
+        If more is left of the budgets than in any node of this state, return the node with the most left.
         """
         if not self._places:
             for number, node in enumerate(self.nodes):
@@ -115,19 +113,15 @@ class Policy:
         return max(within, key=lambda node: (node.left.get(COST, 0), sum(node.left.values())), default=None)
 
     def __str__(self) -> str:
-
         return policy_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the policy as JSON-ready data, of which `from_dict` makes it again."""
+        """Return the policy as JSON-ready data for `from_dict`."""
         return policy_data(self)
 
     @classmethod
     def from_dict(cls, data: Any, problem: Problem) -> Policy:
-        """Return the policy for `problem` that `to_dict` made `data` of.
-
-        Raises `PlanError` where `data` is none, and where the problem lacks what it names.
-        """
+        """Return the policy for `problem` from the data of `to_dict`; raise `PlanError` for data that do not fit."""
         return policy_from(data, problem)
 
 
@@ -158,7 +152,7 @@ def _node_data(node: Node) -> dict[str, Any]:
 
 
 def policy_from(data: Any, problem: Problem) -> Policy:
-    """Return the policy that `policy_data` made `data` of; raises `PlanError`."""
+    """Return the policy for `problem` from the data of `policy_data`; raise `PlanError` for data that do not fit."""
     match data:
         case {"watched": list() as watched, "nodes": list() as nodes} if nodes:
             found = tuple([_node(item, number, len(nodes), problem) for number, item in enumerate(nodes)])
@@ -238,7 +232,7 @@ def _real(value: Any, where: str) -> float:
 
 
 def policy_text(policy: Policy) -> str:
-    """Return the policy with numbered steps; under each what may come of it, if that is not just the next one."""
+    """Return the policy with numbered steps; under a step its outcomes, unless only the next step can follow."""
     numbers: dict[int, int] = {}
     for place, node in enumerate(policy.nodes):
         if node.step is not None:
@@ -248,7 +242,7 @@ def policy_text(policy: Policy) -> str:
 
 def _lines(policy: Policy, place: int, numbers: dict[int, int]) -> Iterator[str]:
     node = policy.nodes[place]
-    yield f"{numbers[place]}. {node.step}{_supposing(node)}"
+    yield f"{numbers[place]}. {node.step}{_describe_supposition(node)}"
     following = numbers[place] + 1
     if [numbers.get(branch.node) for branch in node.branches] == [following]:
         return
@@ -256,7 +250,7 @@ def _lines(policy: Policy, place: int, numbers: dict[int, int]) -> Iterator[str]
         yield f"     {percent(branch.probability)}: {branch.change} → {_where(policy, place, branch, numbers)}"
 
 
-def _supposing(node: Node) -> str:
+def _describe_supposition(node: Node) -> str:
     if node.supposed is None:
         return ""
     fact, holds = node.supposed
@@ -268,16 +262,16 @@ def _where(policy: Policy, place: int, branch: Branch, numbers: dict[int, int]) 
         return "again"
     if branch.node in numbers:
         return str(numbers[branch.node])
-    return ending(policy.nodes[branch.node])
+    return describe_end(policy.nodes[branch.node])
 
 
-def ending(node: Node) -> str:
-    """Return what it means that a policy ends in `node`."""
+def describe_end(node: Node) -> str:
+    """Describe how a policy ends in `node`."""
     return "the goal" if node.is_goal else "the end, without the goal"
 
 
 def percent(probability: float) -> str:
-    """Return a probability in percent, as precisely as it takes to tell it from none and from certainty."""
+    """Return a probability in percent, with enough digits to distinguish it from 0 and 1."""
     for digits in (3, 6, 9):
         text = f"{100 * probability:.{digits}g}"
         if text not in ("0", "100") or probability in (0.0, 1.0):

@@ -1,4 +1,4 @@
-"""From the solution of a decision process to a policy over facts."""
+"""Extraction of a policy over facts from the solution of a decision process."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from planner.model import Atom, Not, Problem
 from planner.policies.lao_star import Check
 from planner.policies.markov_decision_process import Graph, Option, Process
 from planner.policies.policy import Branch, Node, Policy
-from planner.policies.policy_iteration import best_policy
+from planner.policies.policy_iteration import find_best_policy
 from planner.task.ground_task import State
 
 SHOWN = 6
-"""So many changes of an outcome are named."""
+"""Most changes of an outcome that are named."""
 
 
 def policy_of(graph: Graph, chosen: Sequence[Option | None], problem: Problem, check: Check) -> Policy:
-    """Return the policy that takes the `chosen` option in each node of `graph` that it leads to, and what it is worth.
+    """Return the policy that takes the `chosen` options in `graph`, with its values.
 
-    It ends in nodes for which none was chosen. `check` raises to give up.
+    The policy contains only nodes that it reaches, and ends in nodes without an option. `check` raises at a limit.
     """
     chosen = [*chosen, *[None] * (len(graph) - len(chosen))]
     order = _in_reading_order(chosen)
     number = {node: place for place, node in enumerate(order)}
     names = Names(graph.process, problem)
     nodes = tuple([_node(graph, node, chosen[node], number, names) for node in order])
-    success, cost, utility = _values(graph, [chosen[node] for node in order], order, number, check)
+    success, cost, utility = _evaluate(graph, [chosen[node] for node in order], order, number, check)
     return Policy(nodes, names.watched, problem, success, cost, utility)
 
 
 def _in_reading_order(chosen: Sequence[Option | None]) -> list[int]:
-    """Return the nodes that are reached, the likeliest outcome of a step right after it."""
+    """Return the reachable nodes depth first, the likeliest outcome of each step first."""
     found: dict[int, None] = {}
     stack = [0]
     while stack:
@@ -46,7 +46,7 @@ def _in_reading_order(chosen: Sequence[Option | None]) -> list[int]:
 
 
 class Names:
-    """What the states of a process say about the facts of its problem."""
+    """Translates the states of a process to facts of its problem."""
 
     def __init__(self, process: Process, problem: Problem) -> None:
         self._literals: dict[Atom, tuple[int, bool]] = {}
@@ -69,45 +69,45 @@ class Names:
         """Return the facts that are unknown in `state`."""
         return frozenset([atom for atom, bit in self._unknown.items() if state & bit])
 
-    def change(self, before: State, after: State) -> str:
-        """Return in words what is true after an outcome and was not before."""
+    def describe_change(self, before: State, after: State) -> str:
+        """Describe the facts that an outcome has changed."""
         if before == after:
             return "nothing changes"
         old, new = self.facts(before), self.facts(after)
         ended = (old | (self.unknown(before) - self.unknown(after))) - new
-        words = _words(new - old) + [f"not {atom}" for atom in _words(ended)]
+        words = _sorted_names(new - old) + [f"not {atom}" for atom in _sorted_names(ended)]
         return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
-def _words(facts: Iterable[Atom]) -> list[str]:
-    """Return facts in words, those left out that say how far constraints are kept."""
+def _sorted_names(facts: Iterable[Atom]) -> list[str]:
+    """Return the sorted names of facts, without monitors of constraints."""
     return sorted([str(fact) for fact in facts if not is_monitor(fact)])
 
 
 def _is_seen(atom: Atom, problem: Problem) -> bool:
-    """Return whether `atom` is one of `problem`, or says what ran or is kept, and was not made up for grounding."""
+    """Return whether `atom` is a fact of `problem`, of what ran, or of a monitor, and not an artificial one."""
     return atom.predicate in problem.domain.predicates or atom.predicate.startswith("ran-") or is_monitor(atom)
 
 
 def _node(graph: Graph, node: int, option: Option | None, number: dict[int, int], names: Names) -> Node:
     state, process = graph.states[node], graph.process
     branches: Iterable[tuple[float, int]] = () if option is None else option.branches
+
+    def branch_to(share: float, after: int) -> Branch:
+        return Branch(share, names.describe_change(state, graph.states[after]), number[after])
+
     return Node(
         names.facts(state),
         process.choices[option.choice].step if option is not None and option.branches else None,
-        tuple([Branch(share, names.change(state, graph.states[n]), number[n]) for share, n in _likeliest(branches)]),
+        tuple([branch_to(*branch) for branch in sorted(branches, key=lambda branch: -branch[0])]),
         process.is_goal(state),
-        process.purse.shown(graph.left[node]),
+        process.purse.as_amounts(graph.left[node]),
         names.unknown(state),
         None if option is None or not option.branches else process.supposed.get(option.choice),
     )
 
 
-def _likeliest(branches: Iterable[tuple[float, int]]) -> list[tuple[float, int]]:
-    return sorted(branches, key=lambda branch: -branch[0])
-
-
-def _values(
+def _evaluate(
     graph: Graph, chosen: Sequence[Option | None], order: Sequence[int], number: dict[int, int], check: Check
 ) -> tuple[float, float, float]:
     """Return the probability of success, the expected cost and the expected utility of a policy."""
@@ -121,5 +121,5 @@ def _values(
             reached = process.is_goal(graph.states[node])
             utility = float(process.utility(graph.states[node])) if reached else 0.0
             options.append([Option(-1, 0.0, (), (float(reached), utility))])
-    success, utilities, costs = best_policy(options, 2, check).values
+    success, utilities, costs = find_best_policy(options, 2, check).values
     return min(1.0, success[0] + 0.0), costs[0] / process.task.resolution, utilities[0] + 0.0

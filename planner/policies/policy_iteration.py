@@ -1,11 +1,11 @@
 """Policy iteration over strongly connected components (Howard, 1960; Dai and Goldsmith, 2007).
 
-Equations x = b + A x of absorbing Markov chains are solved without differences such as 1 - 0.999…, which would lose all
-digits: each equation also states the probability of leaving the chain (Grassmann, Taksar and Heyman, 1985).
+The equations x = b + A x of absorbing Markov chains are solved without differences such as 1 - 0.999…, which would lose
+all digits: each equation also states the probability of leaving the chain (Grassmann, Taksar and Heyman, 1985).
 
-End components that cost nothing become one node each (de Alfaro, 1997; Kolobov et al., 2011; Haddad and Monmege, 2014):
-without them, values have one fixed point, and no policy that cycles for ever passes for a good one. One aim follows the
-other, each among the policies that are best so far; the last aim is the cost.
+Each end component without cost is merged into one class (de Alfaro, 1997; Kolobov et al., 2011; Haddad and Monmege,
+2014). In the quotient, the values have only one fixed point, and policies that cycle for ever do not look good. The
+objectives are optimised in turn, each among the policies that are optimal for those before; the last one is the cost.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from planner.lightweight import Final, dataclass
 from planner.policies.markov_decision_process import Option
 
 Row = tuple[float, float, dict[int, float]]
-"""A constant, the probability to leave the chain at once, and those of all that may come next: factors of unknowns."""
+"""A constant, the probability of leaving the chain at once, and the probability of each successor, by its key."""
 
 FEW: Final = 100
-"""Up to so many unknowns, plain Python is faster than importing numpy."""
+"""Unknowns up to which elimination in plain Python is faster than importing numpy."""
 MANY: Final = 3000
-"""Beyond so many unknowns, a dense matrix takes more memory than the problem is worth."""
+"""Unknowns up to which the system is solved as a dense matrix; larger ones are solved by iteration."""
 CLOSE: Final = 1e-14
-"""Iteration stops where a round changes nothing by more than this part of a value."""
+"""Iteration stops when no value changes by more than this fraction of it."""
 ROUNDS: Final = 10_000
-"""After so many rounds, iteration is given up."""
+"""Most rounds of an iteration."""
 SURE: Final = 1e-9
-"""By so much the probability to leave the chain at last may be found to differ from 1; more shows a loss of digits."""
+"""Largest error of the computed probability of leaving the chain, which is 1; a larger one shows a loss of digits."""
 
 
-def solved(rows: Mapping[int, Row]) -> dict[int, float]:
-    """Return the unknowns x by their keys: x = constant + the sum of factor · unknown.
+def solve_linear_system(rows: Mapping[int, Row]) -> dict[int, float]:
+    """Solve x = constant + the sum of factor · unknown for all keys at once.
 
-    From every key, the factors lead at last to one from which the chain can be left.
+    From every key, a key must be reachable from which the chain can be left.
     """
-    direct = {key: _without_loop(key, row) for key, row in rows.items()}
+    direct = {key: _remove_self_loop(key, row) for key, row in rows.items()}
     found = None
     if len(rows) > FEW:
-        found = _dense(direct) if len(rows) <= MANY else _iterated(direct)
-    return _eliminated(direct) if found is None else found
+        found = _solve_dense(direct) if len(rows) <= MANY else _iterate_gauss_seidel(direct)
+    return _eliminate(direct) if found is None else found
 
 
-def _without_loop(key: int, row: Row) -> Row:
-    """Return the equation of `key` without `key` on its right-hand side."""
+def _remove_self_loop(key: int, row: Row) -> Row:
+    """Solve the equation of `key` for the unknown of `key` alone."""
     constant, leaving, factors = row
     others = {other: share for other, share in factors.items() if other != key and share}
     rest = leaving + sum(others.values())
     return constant / rest, leaving / rest, {other: share / rest for other, share in others.items()}
 
 
-def _eliminated(rows: Mapping[int, Row]) -> dict[int, float]:
-    """Gaussian elimination without pivots: unknowns are replaced one by one by what they stand for."""
+def _eliminate(rows: Mapping[int, Row]) -> dict[int, float]:
+    """Solve by Gaussian elimination without pivoting."""
     done: dict[int, Row] = {}
     for key, (fixed, left, given) in rows.items():
         constant, leaving, factors = fixed, left, dict(given)
@@ -65,7 +65,7 @@ def _eliminated(rows: Mapping[int, Row]) -> dict[int, float]:
                 leaving += share * out
                 for after, each in shares.items():
                     factors[after] = factors.get(after, 0.0) + share * each
-        done[key] = _without_loop(key, (constant, leaving, factors))
+        done[key] = _remove_self_loop(key, (constant, leaving, factors))
     values: dict[int, float] = {}
     for key in reversed(list(rows)):
         constant, _, factors = done[key]
@@ -73,8 +73,8 @@ def _eliminated(rows: Mapping[int, Row]) -> dict[int, float]:
     return values
 
 
-def _dense(rows: Mapping[int, Row]) -> dict[int, float] | None:
-    """Solve with a matrix; None where digits were lost."""
+def _solve_dense(rows: Mapping[int, Row]) -> dict[int, float] | None:
+    """Solve with a dense matrix; return None where digits were lost."""
     import numpy as np
 
     place = {key: number for number, key in enumerate(rows)}
@@ -92,8 +92,8 @@ def _dense(rows: Mapping[int, Row]) -> dict[int, float] | None:
     return dict(zip(rows, map(float, found[:, 0]), strict=True))
 
 
-def _iterated(rows: Mapping[int, Row]) -> dict[int, float] | None:
-    """Gauss-Seidel, for large and sparse systems; None where it does not come to rest, or too early."""
+def _iterate_gauss_seidel(rows: Mapping[int, Row]) -> dict[int, float] | None:
+    """Solve large and sparse systems by Gauss-Seidel iteration; return None where it does not converge."""
     values, left = dict.fromkeys(rows, 0.0), dict.fromkeys(rows, 0.0)
     for _ in range(ROUNDS):
         change = 0.0
@@ -108,12 +108,15 @@ def _iterated(rows: Mapping[int, Row]) -> dict[int, float] | None:
 
 
 Options = Sequence[Sequence[Option]]
-"""What can be done in each node."""
+"""The options of each node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """An option of `node` that leaves its class, taken until it does; `price` and `branches` are what that comes to."""
+    """An option of `node` that can leave the class of the node.
+
+    `price` and `branches` are those of taking the option until it leaves the class.
+    """
 
     node: int
     option: Option
@@ -122,10 +125,10 @@ class Exit:
 
 
 class Quotient:
-    """`options` with nodes that are connected for free made one class; `price` says what an option costs.
+    """A decision process whose end components without cost are merged into one class each; `price` is the cost.
 
-    `of` gives the class of each node, `members` the nodes of each class, `inner` the options by which a node of a class
-    of several leads within it, and `exits` all else that can be done in a class. `check` raises to give up.
+    `of` is the class of each node, and `members` the nodes of each class. `inner` are the free options of a node that
+    stay in its class, and `exits` are all other options of a class. `check` raises at a limit.
     """
 
     def __init__(self, options: Options, price: Callable[[Option], float], check: Callable[[], None]) -> None:
@@ -147,7 +150,7 @@ class Quotient:
         self.exits = [self._exits(members, check) for members in self.members]
 
     def is_inner(self, node: int, option: Option) -> bool:
-        """Return whether `option` stays in the class of `node` and costs nothing."""
+        """Return whether `option` is free and stays in the class of `node`."""
         inner = self.inner.get(node)
         return inner is not None and any(option is each for each in inner)
 
@@ -161,7 +164,7 @@ class Quotient:
         ]
 
     def _exit(self, node: int, option: Option) -> Exit | None:
-        """Return an option that is taken until it leaves the class; None where it only pays for staying there."""
+        """Return the exit by `option`; None where it never leaves the class."""
         of, shares = self.of, dict[int, float]()
         for share, after in option.branches:
             shares[of[after]] = shares.get(of[after], 0.0) + share
@@ -175,10 +178,10 @@ class Quotient:
 
 
 def _end_components(options: dict[int, list[Option]], check: Callable[[], None]) -> Iterator[dict[int, list[Option]]]:
-    """Yield the maximal end components: nodes, and their options that never leave them (de Alfaro, 1997)."""
+    """Yield the maximal end components: their nodes, and the options that stay within (de Alfaro, 1997)."""
     waiting = [options]
     while waiting:
-        part = _staying(waiting.pop(), check)
+        part = _remove_leaving(waiting.pop(), check)
         leads = {node: [after for each in here for _, after in each.branches] for node, here in part.items()}
         for nodes in components(leads):
             check()
@@ -193,8 +196,8 @@ def _end_components(options: dict[int, list[Option]], check: Callable[[], None])
                 waiting.append({node: here for node, here in kept.items() if here})
 
 
-def _staying(options: dict[int, list[Option]], check: Callable[[], None]) -> dict[int, list[Option]]:
-    """Return the nodes and options that never need lead out of them, as far as that shows without a look at circles."""
+def _remove_leaving(options: dict[int, list[Option]], check: Callable[[], None]) -> dict[int, list[Option]]:
+    """Remove, again and again, options that may lead outside of `options` and nodes that have no option left."""
     kept = {node: {id(option): option for option in here} for node, here in options.items()}
     users: dict[int, list[tuple[int, Option]]] = defaultdict(list)
     for node, here in options.items():
@@ -213,18 +216,18 @@ def _staying(options: dict[int, list[Option]], check: Callable[[], None]) -> dic
 
 
 BETTER: Final = 1e-11
-"""An exit must be better by this part of a value to be taken instead: less is rounding."""
+"""A policy changes only if the value improves by more than this fraction: less may be a rounding error."""
 ENDLESS: Final = float("inf")
 
 Exits = Sequence[Sequence[Exit]]
-"""What can be done in each class."""
+"""The exits of each class."""
 
 
-def best_exits(exits: Exits, check: Callable[[], None]) -> tuple[list[float], dict[int, Exit]]:
-    """Return for each class the least expected price until an end, and the exits to take for it.
+def find_best_exits(exits: Exits, check: Callable[[], None]) -> tuple[list[float], dict[int, Exit]]:
+    """Find the least expected price of reaching an end from each class, and the exits of an optimal policy.
 
-    Classes from which no policy ends for sure are `ENDLESS` and have no exit. `check` is called between rounds, and
-    raises to give up.
+    The price is `ENDLESS` for classes from which no policy ends with certainty; they have no exit. `check` is called
+    between rounds, and raises at a limit.
     """
     values = [ENDLESS] * len(exits)
     chosen: dict[int, Exit] = {}
@@ -233,40 +236,40 @@ def best_exits(exits: Exits, check: Callable[[], None]) -> tuple[list[float], di
         check()
         if len(component) == 1:
             (number,) = component
-            best = min(exits[number], key=lambda each: worth(each, values), default=None)
-            if best is not None and (value := worth(best, values)) < ENDLESS:
+            best = min(exits[number], key=lambda each: expected_price(each, values), default=None)
+            if best is not None and (value := expected_price(best, values)) < ENDLESS:
                 values[number], chosen[number] = value, best
         else:
-            policy = _proper(component, exits, values)
-            _improve(policy, exits, values, check)
+            policy = _find_proper_policy(component, exits, values)
+            _improve_policy(policy, exits, values, check)
             chosen |= policy
     return values, chosen
 
 
-def worth(exit_: Exit, values: Sequence[float]) -> float:
-    """Return the expected price of `exit_` and all that comes after it."""
+def expected_price(exit_: Exit, values: Sequence[float]) -> float:
+    """Return the price of `exit_` plus the expected value of its successors."""
     total = exit_.price
     for share, after in exit_.branches:
         total += share * values[after]
     return total
 
 
-def _proper(component: Iterable[int], exits: Exits, values: Sequence[float]) -> dict[int, Exit]:
-    """Return a policy that leaves the component, or ends, for sure, for the classes that have one."""
+def _find_proper_policy(component: Iterable[int], exits: Exits, values: Sequence[float]) -> dict[int, Exit]:
+    """Find a proper policy, which leaves the component or ends with certainty, for the classes that have one."""
     inside = set(component)
     while True:
         usable = {
             number: [e for e in exits[number] if all(n in inside or values[n] < ENDLESS for _, n in e.branches)]
             for number in inside
         }
-        policy = _closer(usable)
+        policy = _find_approaching_exits(usable)
         if len(policy) == len(inside):
             return policy
         inside = set(policy)
 
 
-def _closer(usable: dict[int, list[Exit]]) -> dict[int, Exit]:
-    """Return exits that may each come closer to the outside, for the classes from which it can be reached."""
+def _find_approaching_exits(usable: dict[int, list[Exit]]) -> dict[int, Exit]:
+    """Find for each class an exit towards the outside, by backward breadth-first search; leave out other classes."""
     before: dict[int, list[tuple[int, Exit]]] = defaultdict(list)
     found: dict[int, Exit] = {}
     for number, here in usable.items():
@@ -284,86 +287,86 @@ def _closer(usable: dict[int, list[Exit]]) -> dict[int, Exit]:
     return found
 
 
-def _improve(policy: dict[int, Exit], exits: Exits, values: list[float], check: Callable[[], None]) -> None:
-    """Make `policy`, a proper one, the best one, and note its values, both in place."""
+def _improve_policy(policy: dict[int, Exit], exits: Exits, values: list[float], check: Callable[[], None]) -> None:
+    """Improve the proper policy `policy` to an optimal one, and set its `values`, both in place."""
     changed = True
     while changed:
         check()
         changed = False
-        _evaluate(policy, values)
+        _evaluate_policy(policy, values)
         for number, now in policy.items():
-            best = min(exits[number], key=lambda each: worth(each, values))
+            best = min(exits[number], key=lambda each: expected_price(each, values))
             known = values[number]
-            if best is not now and worth(best, values) < known - BETTER * abs(known):
+            if best is not now and expected_price(best, values) < known - BETTER * abs(known):
                 policy[number], changed = best, True
 
 
-def _evaluate(policy: dict[int, Exit], values: list[float]) -> None:
-    """Note what `policy` costs in each of its classes; most of them are in no circle once one knows what to do."""
+def _evaluate_policy(policy: dict[int, Exit], values: list[float]) -> None:
+    """Set the `values` of `policy` by component: under a fixed policy, most components are single classes."""
     leads = {number: [after for _, after in exit_.branches if after in policy] for number, exit_ in policy.items()}
-    for circle in components(leads):
-        inside = set(circle)
+    for component in components(leads):
+        inside = set(component)
         rows = {}
-        for number in circle:
+        for number in component:
             exit_ = policy[number]
             outside = [(share, after) for share, after in exit_.branches if after not in inside]
             fixed = exit_.price + sum([share * values[after] for share, after in outside])
             leaving = sum([share for share, _ in outside]) if exit_.branches else 1.0
             rows[number] = fixed, leaving, {after: share for share, after in exit_.branches if after in inside}
-        for number, value in solved(rows).items():
+        for number, value in solve_linear_system(rows).items():
             values[number] = value
 
 
 TIE: Final = 1e-9
-"""Options whose values differ by less than this part of them are as good as each other."""
+"""Two values are tied if they differ by less than this fraction of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The best values in each node, of each reward and then of the cost, and the option to take for them.
+    """The optimal values of each node, for each reward and then for the cost, and an optimal option.
 
-    No option where none ends for sure.
+    The option is None where none ends with certainty.
     """
 
     values: tuple[tuple[float, ...], ...]
     chosen: tuple[Option | None, ...]
 
 
-def best_policy(options: Options, rewards: int, check: Callable[[], None]) -> Solution:
-    """Return the lexicographically best values and a policy that has them, for every node.
+def find_best_policy(options: Options, rewards: int, check: Callable[[], None]) -> Solution:
+    """Find the lexicographically optimal values, and a policy that has them.
 
-    Every node has an end among its `options`. `check` raises to give up.
+    Every node must have an end among its `options`. `check` raises at a limit.
     """
     values: list[tuple[float, ...]] = []
     for number in range(rewards):
-        quotient = Quotient(options, partial(_lost, number), check)
-        found, _ = best_exits(quotient.exits, check)
+        quotient = Quotient(options, partial(_price_of_reward, number), check)
+        found, _ = find_best_exits(quotient.exits, check)
         values.append(tuple([-found[quotient.of[node]] for node in range(len(options))]))
-        options = _kept(quotient, found)
+        options = _keep_best(quotient, found)
     quotient = Quotient(options, lambda option: option.cost, check)
-    found, exits = best_exits(quotient.exits, check)
+    found, exits = find_best_exits(quotient.exits, check)
     values.append(tuple([found[quotient.of[node]] for node in range(len(options))]))
-    return Solution(tuple(values), _taken(quotient, exits))
+    return Solution(tuple(values), _extract_options(quotient, exits))
 
 
-def _lost(number: int, option: Option) -> float:
-    """Return the reward of an end, as a price."""
+def _price_of_reward(number: int, option: Option) -> float:
+    """Return the negated reward of an end."""
     return -option.worth[number] if option.worth else 0.0
 
 
-def _kept(quotient: Quotient, values: Sequence[float]) -> Options:
-    """Return the options that keep the best value."""
+def _keep_best(quotient: Quotient, values: Sequence[float]) -> Options:
+    """Return the options that are optimal for `values`."""
     kept: list[list[Option]] = [list(quotient.inner.get(node, ())) for node in range(len(quotient.options))]
     for number, exits in enumerate(quotient.exits):
         limit = values[number] + TIE * abs(values[number])
         for each in exits:
-            if worth(each, values) <= limit:
+            if expected_price(each, values) <= limit:
                 kept[each.node].append(each.option)
     return kept
 
 
-def _taken(quotient: Quotient, exits: dict[int, Exit]) -> tuple[Option | None, ...]:
-    """Return the options of a policy that leaves every class through its exit."""
+def _extract_options(quotient: Quotient, exits: dict[int, Exit]) -> tuple[Option | None, ...]:
+    """Return the options of a policy that leaves every class through its chosen exit."""
     chosen: list[Option | None] = [None] * len(quotient.options)
     for number, exit_ in exits.items():
         chosen[exit_.node] = exit_.option

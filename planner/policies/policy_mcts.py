@@ -1,15 +1,15 @@
-"""Monte-Carlo tree search for policies: the explicit part of a process grows where values and curiosity lead.
+"""Monte Carlo tree search for policies, on an explicit graph of the decision process.
 
-A simulation goes down from the initial node: bandits choose the options, chance chooses what comes of them. It ends in
-a node that was not looked into, which then is, and goes on from there as long as the cost that may be hoped for falls.
-The nodes on its way are backed up by dynamic programming: an option is worth what its branches are worth, by their
-probabilities, and a node is worth its best option (DP-UCT and MaxUCT: Keller and Helmert, 2013). Nodes are shared by
-all ways to them. As that lets values wait for each other in circles, all are *swept* now and then
-(`planner.policies.value_iteration`), which also finds out what is settled: simulations end there, and with the initial
-node.
+A simulation descends from the initial node: bandits select the options, and random numbers their outcomes. It expands
+the first unexpanded node, and continues from there while the lower bounds of the cost fall. The nodes of its path are
+backed up by dynamic programming: the value of an option is the expected value of its branches, and the value of a node
+is that of its best option (DP-UCT and MaxUCT: Keller and Helmert, 2013). All paths to a node share it. As this makes
+values depend on each other in cycles, value iteration *sweeps* over all nodes now and then
+(`planner.policies.value_iteration`), and settles nodes: simulations end there, and the search ends when the initial
+node is settled.
 
-Where there are many choices, options are made for some of them at first, and for more the more often a node is visited
-(progressive widening: Coulom, 2007).
+A node with many choices gets options for some of them first, and for more as it is visited more often (progressive
+widening: Coulom, 2007).
 """
 
 from __future__ import annotations
@@ -21,33 +21,35 @@ from planner.lightweight import Final
 from planner.policies.decision import Aim, Hopes, Hoping, average_costs
 from planner.policies.lao_star import Bounds, Check
 from planner.policies.markov_decision_process import Graph, Option
-from planner.policies.policy_iteration import Solution, best_policy
+from planner.policies.policy_iteration import Solution, find_best_policy
 from planner.policies.value_iteration import FEWEST, Sweeps, Worth, are_equal_rewards, is_tied, new_values
 from planner.portfolio.workplace import MOST_TOGETHER
 from planner.search.mcts import RandomNumbers, logarithm
 
 EXPLORATION: Final = 0.3
-"""How much a lack of pulls counts against the spread of values."""
+"""Weight of the exploration term of the bandits, relative to the spread of values."""
 WIDE: Final = 24
-"""So many options a node has at first, and so many times the square root of its visits later."""
+"""Options of a node at first, and times the square root of its visits later."""
 GRAIN: Final = 1 << 30
-"""Chances are drawn in so many steps."""
+"""Random outcomes are drawn from so many integers."""
 FIRST_SWEEP: Final = 16
-"""Simulations before the first sweep; it is done again whenever they are half as many more."""
+"""Simulations before the first sweep; each later sweep follows when there are half as many more."""
 
 
-def simulated(graph: Graph, bounds: Bounds, check: Check, *, simulations: int | None = None, seed: int = 0) -> Solution:
-    """Return the best policy found by so many simulations, None for as many as limits let; `bounds` is told the rest.
+def search_by_simulations(
+    graph: Graph, bounds: Bounds, check: Check, *, simulations: int | None = None, seed: int = 0
+) -> Solution:
+    """Find a policy by so many simulations, or without a number by as many as the limits allow; set `bounds`.
 
-    `check` raises to give up: then `graph` has what was found, too.
+    `check` raises at a limit; then `graph` has the expanded nodes, too.
     """
     from planner.jit import library
-    from planner.policies.mdp_compiled import KernelHopes
+    from planner.policies.policy_mcts_compiled import KernelHopes
 
     if isinstance(graph.aim.hopes, KernelHopes) and library.is_loaded():
-        from planner.policies.policy_mcts_compiled import simulated_by_kernels
+        from planner.policies.policy_mcts_compiled import simulate_by_kernels
 
-        return simulated_by_kernels(graph, bounds, check, simulations, seed)
+        return simulate_by_kernels(graph, bounds, check, simulations, seed)
     search = Mcts(graph, seed)
     sweep = FIRST_SWEEP
     while not search.values.settled[0] and (simulations is None or bounds.simulations < simulations):
@@ -57,24 +59,27 @@ def simulated(graph: Graph, bounds: Bounds, check: Check, *, simulations: int | 
         if bounds.simulations == sweep:
             search.sweeps.sweep(check)
             sweep += sweep // 2
-    return best_known(graph, bounds, check)
+    return solve_known_part(graph, bounds, check)
 
 
-def hopes_for(aim: Aim, check: Check) -> Hoping:
-    """Return hopes by kernels, compiled or as they stand, so that both tiers have the same; others for great costs."""
+def make_hopes(aim: Aim, check: Check) -> Hoping:
+    """Return the lower bounds of the kernels, in machine code or plain Python, so that both tiers have the same.
+
+    For costs that are too large for the kernels, return those of the reference tier.
+    """
     if sum(average_costs(aim.process)) >= MOST_TOGETHER:
         return Hopes(aim.process, check)
     from planner.jit import library
-    from planner.policies.mdp_compiled import KernelHopes, ProcessBoard
+    from planner.policies.policy_mcts_compiled import KernelHopes, ProcessBoard
 
     return KernelHopes(ProcessBoard(aim, library.load_or_plain(), check))
 
 
-def best_known(graph: Graph, bounds: Bounds, check: Check) -> Solution:
-    """Return the best policy that ends where nobody has looked; it is proved where nothing better may be hoped for."""
-    solution = best_policy(graph.closed(), graph.aim.rewards, check)
+def solve_known_part(graph: Graph, bounds: Bounds, check: Check) -> Solution:
+    """Return the best policy that stops in unexpanded nodes, which is optimal if no optimistic value is better."""
+    solution = find_best_policy(graph.closed(), graph.aim.rewards, check)
     if not graph.is_abridged:
-        hoped = best_policy(graph.options, graph.aim.rewards, check)
+        hoped = find_best_policy(graph.options, graph.aim.rewards, check)
         bounds.values = tuple([values[0] for values in hoped.values])
         *rewards, cost = zip([known[0] for known in solution.values], bounds.values, strict=True)
         bounds.proved = all(are_equal_rewards(*pair) for pair in rewards) and is_tied(*cost)
@@ -82,7 +87,7 @@ def best_known(graph: Graph, bounds: Bounds, check: Check) -> Solution:
 
 
 class Mcts:
-    """The search: `values` are those of the nodes of `graph`."""
+    """The state of the search: `values` are those of the nodes of `graph`."""
 
     def __init__(self, graph: Graph, seed: int) -> None:
         self.graph = graph
@@ -91,10 +96,10 @@ class Mcts:
         self._draw = RandomNumbers(seed)
         self._simulation = 0
         self._wide = False
-        """Whether there ever were choices without options: then values may be worse than the truth."""
+        """Whether any node was ever short of options: then values are not optimistic."""
 
     def simulate(self) -> None:
-        """Go down, look into new nodes, back up."""
+        """Descend, expand new nodes, and back up."""
         values = self.values
         self._simulation += 1
         path, node = [], 0
@@ -102,20 +107,20 @@ class Mcts:
             path.append(node)
             values.seen[node] = self._simulation
             values.visits[node] += 1
-            fresh = self._look(node)
+            fresh = self._expand(node)
             option = self._select(node)
             if option is None:
                 break
             values.pulls[node][option.choice] = values.pulls[node].get(option.choice, 0) + 1
-            after = self._drawn(node, option)
+            after = self._draw_successor(node, option)
             if values.seen[after] == self._simulation or (fresh and values.hope[after] >= values.hope[node]):
                 break
             node = after
         for each in reversed(path):
             values.back_up(each, hopeful=not self._wide)
 
-    def _look(self, node: int) -> bool:
-        """Look into `node`, further where it was visited often or nothing else is open; return whether it is new."""
+    def _expand(self, node: int) -> bool:
+        """Expand `node`, or widen it if it was visited often; return whether it is new."""
         graph, values = self.graph, self.values
         if not graph.inside[node]:
             waiting = values.waiting[node]
@@ -130,7 +135,7 @@ class Mcts:
         return False
 
     def _widen(self, node: int) -> None:
-        """Give `node` options for some of the choices that wait."""
+        """Add options for some of the waiting choices of `node`."""
         values, waiting = self.values, self.values.waiting[node]
         self._wide = self._wide or len(waiting) > WIDE
         self.graph.widen(node, waiting[:WIDE], hopeful=len(waiting) > WIDE)
@@ -138,7 +143,7 @@ class Mcts:
         values.grow()
 
     def _select(self, node: int) -> Option | None:
-        """Return the option to take; None where nothing is to be learnt."""
+        """Return the option that the bandit selects; None where all are settled."""
         values = self.values
         while not (options := [each for each in self.graph.options[node] if not values.is_done(node, each)]):
             if not values.waiting[node]:
@@ -148,12 +153,14 @@ class Mcts:
         wide = logarithm(values.visits[node])
         scores = [
             loss - EXPLORATION * sqrt(wide / (1 + pulls.get(option.choice, 0)))
-            for loss, option in zip(losses([values.worth(node, option) for option in options]), options, strict=True)
+            for loss, option in zip(
+                normalize_losses([values.worth(node, option) for option in options]), options, strict=True
+            )
         ]
         return options[scores.index(min(scores))]
 
-    def _drawn(self, node: int, option: Option) -> int:
-        """Return what comes of `option`, by chance, among what is not settled."""
+    def _draw_successor(self, node: int, option: Option) -> int:
+        """Draw a successor of `option` among those that are not settled."""
         settled = self.values.settled
         open_ = [(share, after) for share, after in option.branches if after != node and not settled[after]]
         total = 0.0
@@ -167,10 +174,10 @@ class Mcts:
         return open_[-1][1]
 
 
-def losses(worths: Sequence[Worth]) -> list[float]:
-    """Return for each of some options how much worse than the best it is, from 0 to 2.
+def normalize_losses(worths: Sequence[Worth]) -> list[float]:
+    """Scale the loss of each option against the best one to a number from 0 to 2.
 
-    What is worse in one respect is set against the spread in that, and 1 is added where it is not the last.
+    A loss is divided by the spread of the first value in which the option is worse; 1 is added if this is a reward.
     """
     found = [0.0] * len(worths)
     tied = list(range(len(worths)))

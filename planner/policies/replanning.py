@@ -1,9 +1,9 @@
-"""A policy made of plans: where a step comes out as its plan did not foresee, the search plans again.
+"""Policies from plans in the all-outcomes determinisation, with replanning after unexpected outcomes.
 
-Plans assume lucky outcomes, and pay for that: an outcome of probability p is charged for the 1/p attempts that it takes
-on the average. Regression of the goal through a plan says what each suffix of the plan needs, so the plan serves in all
-states that have this; a new plan is made only where none serves (Muise, McIlraith and Beck, 2012). States that are more
-likely to be met come first: in rounds, all from some probability on.
+A plan chooses the outcome of each step, and the price of an outcome of probability p is that of the 1/p attempts that
+it takes on average. Regression of the goal through a plan gives the facts that each suffix of the plan needs: the next
+step of the suffix is a rule for all states with these facts. A new plan is searched for only in states that no rule
+covers (Muise, McIlraith and Beck, 2012). Rounds expand the states by falling probability of reaching them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from planner.lightweight import Final, replace
 from planner.model import COST
 from planner.policies.lao_star import Bounds, Check
 from planner.policies.markov_decision_process import NOTHING, Graph, Left, Process
-from planner.policies.policy_iteration import Solution, best_policy
+from planner.policies.policy_iteration import Solution, find_best_policy
 from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.workplace import Workplace
 from planner.resources.label_setting import Allowance
@@ -28,15 +28,15 @@ from planner.search.search_run import Steps
 from planner.task.ground_task import INFINITY, ConditionalEffect, GroundAction, State, Task, bits, facts_of
 
 FINE: Final = 1024
-"""Prices are in parts of a unit of the costs; a step that costs nothing has a price of one part."""
+"""Prices are costs times FINE; a free step has price 1."""
 SECONDS: Final = 1.0
-"""One plan is looked for no longer than this;"""
+"""Time limit for one plan, in seconds."""
 PATIENCE: Final = 10
-"""better plans no longer than so many times what the first one took."""
+"""Time limit for improving a plan, as a multiple of the time to find it."""
 
 
-class Lucky:
-    """Plans of a process. By action: `choice_of` is the choice that may come out so, `prices` what that is charged."""
+class LuckyPlans:
+    """Searches for plans of a process; `choice_of` and `prices` give the choice and the price of each action."""
 
     def __init__(self, process: Process, check: Check) -> None:
         self._process, self._check = process, check
@@ -51,33 +51,33 @@ class Lucky:
                     self.prices[action] = ceil((choice.cost * FINE + 1) * self._tries[action])
         self._kept = [action for action, choice in enumerate(self.choice_of) if choice >= 0]
 
-    def plan(self, state: State, left: Left, end: float | None) -> list[int] | None:
-        """Return the actions of a cheap plan from `state`, None where there is none, or none is found in time.
+    def find_plan(self, state: State, left: Left, end: float | None) -> list[int] | None:
+        """Search for a cheap plan from `state`; return None where there is none, or none is found in time.
 
-        It leaves room in the budgets for what unlikely outcomes take on the average, if there is such a plan.
+        If there is such a plan, it keeps the budgets even with the average number of attempts for each outcome.
         """
         if self._process.task.unreachable_goal is not None:
             return None
-        careful = self._found(state, left, end, self.prices, average=True) if left else None
-        return careful or self._found(state, left, end, self.prices, average=False)
+        careful = self._search(state, left, end, self.prices, average=True) if left else None
+        return careful or self._search(state, left, end, self.prices, average=False)
 
-    def others(self, state: State, left: Left, end: float | None) -> list[list[int]]:
-        """Return further plans: one that spares what is scarce, and one that is likely to come out as it is."""
-        models = [self._sure()]
+    def find_other_plans(self, state: State, left: Left, end: float | None) -> list[list[int]]:
+        """Search for other plans: one that is likely to succeed as it is, and one that spares scarce budgets."""
+        models = [self._likely_prices()]
         if left:
-            models.append([price + dear for price, dear in zip(self.prices, self._scarcity(left), strict=True)])
-        found = [self._found(state, left, end, prices, average=False) for prices in models]
+            models.append([price + dear for price, dear in zip(self.prices, self._scarcity_prices(left), strict=True)])
+        found = [self._search(state, left, end, prices, average=False) for prices in models]
         return [plan for plan in found if plan]
 
-    def _sure(self) -> list[int]:
-        """Return prices by which the likeliest plan is the cheapest."""
+    def _likely_prices(self) -> list[int]:
+        """Return prices for which the likeliest plan is the cheapest."""
         return [
             ceil(FINE * FINE * log(tries)) + self.prices[action] if self.choice_of[action] >= 0 else INFINITY
             for action, tries in enumerate(self._tries)
         ]
 
-    def _scarcity(self, left: Left) -> list[int]:
-        """Return what actions take of what is `left`, as prices: all of one budget is as dear as all together."""
+    def _scarcity_prices(self, left: Left) -> list[int]:
+        """Return prices for the use of budgets: all that is `left` of one has the price of all actions together."""
         whole = sum([self.prices[action] for action in self._kept])
         purse = self._process.purse
         return [
@@ -85,7 +85,7 @@ class Lucky:
             for amounts, tries in zip(purse.amounts, self._tries, strict=True)
         ]
 
-    def _found(
+    def _search(
         self, state: State, left: Left, end: float | None, prices: list[int], *, average: bool
     ) -> list[int] | None:
         actions = [replace(self._process.task.actions[action], cost=prices[action]) for action in self._kept]
@@ -107,7 +107,7 @@ class Lucky:
         return None if plan is None else [self._kept[action] for action in plan]
 
     def _within(self, workplace: Workplace, left: Left, *, average: bool) -> Steps:
-        """Search within what is `left` of the budgets, for what steps take, or what they take on the `average`."""
+        """Search within what is `left` of the budgets, for the uses of single attempts or of the `average` number."""
         purse, allowances = self._process.purse, list[Allowance]()
         for place, name in enumerate(purse.names):
             amounts = [purse.amounts[action][place] for action in self._kept]
@@ -120,20 +120,21 @@ class Lucky:
 
 
 class Regression:
-    """Regression through the actions of `task`, in which nothing is derived."""
+    """Regression (Waldinger, 1977) through the actions of `task`, which has no derived facts."""
 
     def __init__(self, task: Task) -> None:
         self._rivals = [0] * len(task.facts)
-        """By fact: the others of its variable, which exclude it."""
+        """By fact: the other values of its variable."""
         for variable in task.variables:
             whole = bits(variable)
             for fact in variable:
                 self._rivals[fact] = whole & ~(1 << fact)
 
     def before(self, action: GroundAction, need: State, state: State) -> State | None:
-        """Return facts of `state` with which `action` leads to `need`, as it does here; None where none will do.
+        """Return facts of `state` for which `action` leads to `need`, as it does in `state`; None where none suffice.
 
-        Conditional effects that take place give what is needed; what excludes those that would do harm is needed, too.
+        These include the conditions of effects that add facts of `need`, and facts that prevent effects that delete
+        some.
         """
         found, missing = bits(action.precondition), need & ~bits(action.adds)
         for effect in action.conditional:
@@ -142,14 +143,14 @@ class Regression:
                 missing &= ~bits(effect.adds)
         for effect in action.conditional:
             if bits(effect.deletes) & missing:
-                witness = self._prevented(effect, state)
+                witness = self._find_witness(effect, state)
                 if witness is None:
                     return None
                 found |= witness
         return found | missing
 
-    def _prevented(self, effect: ConditionalEffect, state: State) -> State | None:
-        """Return a fact of `state` that keeps `effect` from taking place."""
+    def _find_witness(self, effect: ConditionalEffect, state: State) -> State | None:
+        """Return a fact of `state` that makes the condition of `effect` false."""
         for fact in facts_of(bits(effect.condition) & ~state):
             rivals = self._rivals[fact] & state
             if rivals:
@@ -158,66 +159,66 @@ class Regression:
 
 
 LIKELY: Final = 0.01
-"""What is met with this probability is looked into in the first round;"""
+"""Least probability of the states that the first round expands."""
 RARER: Final = 0.4
-"""in each of the next ones, what is met with this part of that."""
+"""Factor of this probability from each round to the next."""
 ROUNDS: Final = 18
 LOOKING: Final = 0.8
-"""This part of the time is for looking; in the rest, runs are tried where not all was looked into:"""
+"""Fraction of the time for rounds; the rest is for sampled runs, if there are unexpanded states."""
 RUNS: Final = 1000
-"""so many at most,"""
+"""Most sampled runs."""
 STEPS: Final = 10_000
-"""none of which takes more steps."""
+"""Most steps of a sampled run."""
 ENRICHING: Final = 0.3
-"""This part of the time that is left is for plans of other kinds."""
+"""Fraction of the remaining time for alternative plans."""
 CHOICES: Final = 4
-"""So many choices a state is given at last."""
+"""Choices of a state in the last rounds; the first rounds have one."""
 MOST: Final = 100_000
-"""So many nodes are looked into."""
+"""Most nodes of the graph."""
 
 Rule = tuple[int, int, State, Left]
-"""The price of all the rest, what to do now, and the facts and means that all of it needs."""
+"""The price of a suffix of a plan, its first choice, and the facts and amounts of budgets that it needs."""
 
 
-def replanned(
+def search_by_plans(
     graph: Graph, bounds: Bounds, check: Check, *, seconds: float | None = None, alone: bool = True
 ) -> Solution | None:
-    """Return the best policy found in so many `seconds`; unless it is `alone`, leave it in `graph`, for others' turn.
+    """Expand `graph` by plans for so many `seconds`; return the best policy, or None if the search is not `alone`.
 
-    Nothing is proved. `check` raises to give up.
+    The search proves nothing. `check` raises at a limit.
     """
     end = None if seconds is None else time.monotonic() + seconds * LOOKING
     rounds = _Rounds(graph, Rules(graph.process, check), check, end)
     for most in range(1, CHOICES + 1):
         for number in range(ROUNDS):
-            rounds.look(LIKELY * RARER**number, most)
+            rounds.expand_likely(LIKELY * RARER**number, most)
         rounds.rules.enrich(None if end is None else time.monotonic() + (end - time.monotonic()) * ENRICHING)
     if not all(graph.inside):
-        bounds.tried = _tried(rounds.rules, None if seconds is None else time.monotonic() + seconds * (1 - LOOKING))
+        bounds.tried = _try_runs(rounds.rules, None if seconds is None else time.monotonic() + seconds * (1 - LOOKING))
     bounds.plans = rounds.rules.plans
-    return None if not alone else best_policy(graph.closed(), graph.aim.rewards, check)
+    return None if not alone else find_best_policy(graph.closed(), graph.aim.rewards, check)
 
 
-def _tried(rules: Rules, end: float | None) -> tuple[int, int]:
-    """Return how many runs were tried in which one plans again wherever one has to, and how many reached the goal."""
+def _try_runs(rules: Rules, end: float | None) -> tuple[int, int]:
+    """Sample runs that follow the rules, with replanning where none applies; return their number and the successes."""
     process, draw, runs, reached = rules.process, Random(0), 0, 0
     while runs < RUNS and (end is None or time.monotonic() < end):
         state, left, steps = process.initial, process.purse.full, 0
         while not process.is_goal(state) and steps < STEPS and (end is None or time.monotonic() < end):
-            choices = rules.choices(state, left, 1, end)
+            choices = rules.suggest_choices(state, left, 1, end)
             rest = process.left_after(choices[0], left) if choices else None
             if rest is None:
                 break
             outcomes = process.outcomes(state, choices[0])
             (state,) = draw.choices([after for _, after in outcomes], [share for share, _ in outcomes])
             left, steps = rest, steps + 1
-        if end is None or time.monotonic() < end:  # else the run was broken off
+        if end is None or time.monotonic() < end:  # else time ended the run
             runs, reached = runs + 1, reached + process.is_goal(state)
     return runs, reached
 
 
 class _Rounds:
-    """Looks into the nodes of `graph` until the `end`: those far from the goal first, as they lead to the others."""
+    """Expands nodes of `graph` until the `end`, those far from the goal first, as they lead to the others."""
 
     def __init__(self, graph: Graph, rules: Rules, check: Check, end: float | None) -> None:
         self.rules = rules
@@ -225,8 +226,8 @@ class _Rounds:
         self._price: dict[int, int] = {}
         self._widened: dict[int, int] = {}
 
-    def look(self, least: float, most: int) -> None:
-        """Look into what is met with a probability of `least` or more, each for so many choices at `most`."""
+    def expand_likely(self, least: float, most: int) -> None:
+        """Expand the nodes that are reached with probability `least` or more, each for at `most` so many choices."""
         graph, mass = self._graph, {0: 1.0}
         queue, done = [(-self._far(0, INFINITY), 0)], set[int]()
         while queue and not self._is_over:
@@ -246,10 +247,10 @@ class _Rounds:
                         mass[after] = mass.get(after, 0.0) + mass[node] * share / leaving
 
     def _widen(self, node: int, most: int) -> None:
-        """Give `node` options for so many choices at `most`, where plans suggest them."""
+        """Add options of `node` for the choices of its rules, so many at `most`."""
         graph = self._graph
         had = [option.choice for option in graph.options[node] if option.branches]
-        choices = self.rules.choices(graph.states[node], graph.left[node], most, self._end)
+        choices = self.rules.suggest_choices(graph.states[node], graph.left[node], most, self._end)
         if not graph.inside[node] or len(choices) > len(had):
             graph.widen(node, [choice for choice in choices if choice not in had])
         self._widened[node] = most
@@ -259,9 +260,9 @@ class _Rounds:
         return len(self._graph) > MOST or (self._end is not None and time.monotonic() > self._end)
 
     def _far(self, node: int, before: int) -> int:
-        """Return the price of the plan that is known for `node`, or as much as `before`."""
+        """Return the price of the cheapest rule of `node`, or `before` where no rule applies."""
         if node not in self._price:
-            found = self.rules.known(self._graph.states[node], self._graph.left[node])
+            found = self.rules.cheapest_rule(self._graph.states[node], self._graph.left[node])
             if found is None:
                 return before
             self._price[node] = found[0]
@@ -269,12 +270,12 @@ class _Rounds:
 
 
 class Rules:
-    """What to do in which states, by plans: where they have what all the rest of a plan needs, its next step."""
+    """Rules from plans: in states with the facts that a suffix of a plan needs, its first step."""
 
     def __init__(self, process: Process, check: Check) -> None:
         self.plans = 0
         self.process = process
-        self._lucky = Lucky(process, check)
+        self._lucky = LuckyPlans(process, check)
         self._rules: list[Rule] = []
         self._exact: dict[State, list[Rule]] = {}
         self._cached: dict[State, list[Rule]] = {}
@@ -282,27 +283,27 @@ class Rules:
         self._hopeless: dict[State, list[Left]] = {}
         self._regression = None if process.task.has_axioms else Regression(process.task)
 
-    def choices(self, state: State, left: Left, most: int, end: float | None) -> list[int]:
-        """Return what to do in `state`, the cheapest first, at `most` so many; none where no plan is found in time."""
-        found = self._suggested(state, left, most)
+    def suggest_choices(self, state: State, left: Left, most: int, end: float | None) -> list[int]:
+        """Return at `most` so many choices for `state`, the cheapest first; plan if no rule applies."""
+        found = self._choices_for(state, left, most)
         if not found and not self._is_hopeless(state, left):
-            self._plan(state, left, end)
-            found = self._suggested(state, left, most)
+            self._add_plan(state, left, end)
+            found = self._choices_for(state, left, most)
         return found
 
-    def _suggested(self, state: State, left: Left, most: int) -> list[int]:
-        serving = [choice for _, choice, _, wants in self._serving(state) if _suffices(left, wants)]
+    def _choices_for(self, state: State, left: Left, most: int) -> list[int]:
+        serving = [choice for _, choice, _, wants in self._rules_for(state) if _suffices(left, wants)]
         return [*dict.fromkeys(serving)][:most]
 
-    def known(self, state: State, left: Left) -> tuple[int, int] | None:
-        """Return the price of the cheapest plan that is known to serve in `state`, and its first choice."""
-        for price, choice, _, wants in self._serving(state):
+    def cheapest_rule(self, state: State, left: Left) -> tuple[int, int] | None:
+        """Return the price and the choice of the cheapest rule that applies in `state`; None if none does."""
+        for price, choice, _, wants in self._rules_for(state):
             if _suffices(left, wants):
                 return price, choice
         return None
 
-    def _serving(self, state: State) -> list[Rule]:
-        """Return what there is to do in `state`, whatever is left, the cheapest first."""
+    def _rules_for(self, state: State) -> list[Rule]:
+        """Return the rules whose facts hold in `state`, whatever is left of the budgets, the cheapest first."""
         if state not in self._cached:
             missing = ~state
             found = [rule for rule in self._rules if not rule[2] & missing]
@@ -312,25 +313,25 @@ class Rules:
     def _is_hopeless(self, state: State, left: Left) -> bool:
         return any(_suffices(more, left) for more in self._hopeless.get(state, ()))
 
-    def _plan(self, state: State, left: Left, end: float | None) -> None:
+    def _add_plan(self, state: State, left: Left, end: float | None) -> None:
         self.plans += 1
-        plan = self._lucky.plan(state, left, end)
+        plan = self._lucky.find_plan(state, left, end)
         if plan:
-            self._learn(plan, state)
+            self._add_rules(plan, state)
             self._alone.append((state, left))
         else:
             self._hopeless.setdefault(state, []).append(left)
 
     def enrich(self, end: float | None) -> None:
-        """Look for plans of other kinds where there is one only."""
+        """Search for alternative plans in states with only one plan."""
         while self._alone and (end is None or time.monotonic() < end):
             state, left = self._alone.pop(0)
-            for plan in self._lucky.others(state, left, end):
+            for plan in self._lucky.find_other_plans(state, left, end):
                 self.plans += 1
-                self._learn(plan, state)
+                self._add_rules(plan, state)
 
-    def _learn(self, plan: list[int], state: State) -> None:
-        """Take in what each step of `plan`, which begins in `state`, and all later ones need."""
+    def _add_rules(self, plan: list[int], state: State) -> None:
+        """Add a rule for each suffix of `plan`, which begins in `state`."""
         process, lucky, states = self.process, self._lucky, [state]
         for action in plan[:-1]:
             states.append(process.space.apply(action, states[-1]))

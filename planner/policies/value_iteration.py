@@ -1,21 +1,23 @@
-"""Value iteration over the expanded part of a Markov decision process, and which nodes are settled by it.
+"""Value iteration (Bellman, 1957) over the expanded part of a Markov decision process.
 
-Rewards are collected at ends only, so values rise from 0 to the least fixed point: cycles are worth nothing. Costs fall
-from more than any policy costs, so that cycles that cost nothing do not pass for ends. Each cost is swept over the
-options that keep the best rewards. A node whose best options lead to no unexpanded node is settled.
+Rewards are collected only at ends, so their values rise from 0 to the least fixed point, in which cycles are worth
+nothing. Costs fall from more than any policy costs, so that free cycles do not look like ends. The cost is iterated
+over the options that are optimal for the rewards. A node whose best options lead to no unexpanded node is *settled*.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from planner.lightweight import Final, dataclass, field
 from planner.policies.lao_star import Check
 from planner.policies.markov_decision_process import OPEN, Graph, Option
 
 TIE: Final = 1e-9
-"""Values that differ by less than this part of them are equal."""
+"""Two values are tied if they differ by less than this fraction of them."""
 
 FEWEST: Final = 2
-"""To stop, and to hope."""
+"""Ends among the options of a node: to stop, and the optimistic one."""
 
 Worth = list[float]
 """The rewards, the more important ones first, and then the cost."""
@@ -23,26 +25,26 @@ Worth = list[float]
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What a search knows of the N nodes of a `graph`."""
+    """The values and statistics of the N nodes of a `graph`."""
 
     graph: Graph
     parts: tuple[list[float], ...]
-    """[rewards + 1][N] What is expected of each reward, and of the cost, at last; at first what may be hoped for."""
+    """[rewards + 1][N] Expected rewards and expected cost; optimistic values at first."""
     hope: list[float] = field(default_factory=list)
-    """[N] What may be hoped for of the cost before a node is looked into."""
+    """[N] Lower bound of the cost, by the heuristic."""
     visits: list[int] = field(default_factory=list)
-    """[N] Simulations that came by."""
+    """[N] Simulations that passed through the node."""
     pulls: list[dict[int, int]] = field(default_factory=list)
-    """[N] How often each choice was taken."""
+    """[N] Number of times that each choice was taken."""
     waiting: list[list[int]] = field(default_factory=list)
-    """[N] Choices of nodes that were looked into for which there is no option yet."""
+    """[N] Choices of expanded nodes that have no option yet."""
     settled: list[bool] = field(default_factory=list)
     """[N] Whether the values are exact."""
     seen: list[int] = field(default_factory=list)
-    """[N] The last simulation that came by."""
+    """[N] Last simulation that passed through the node."""
 
     def grow(self) -> None:
-        """Bring the lists to the length of the graph."""
+        """Add the new nodes of the graph."""
         graph = self.graph
         for node in range(len(self.hope), len(graph)):
             (end,) = graph.options[node]
@@ -56,11 +58,11 @@ class Values:
             self.seen.append(0)
 
     def worth(self, node: int, option: Option) -> Worth:
-        """Return what `option` of `node` is worth."""
+        """Return the expected rewards and cost of `option` of `node`."""
         return [self.part(number, node, option) for number in range(len(self.parts))]
 
     def part(self, number: int, node: int, option: Option) -> float:
-        """Return one part of that; what leads back to the node is done again until it does not."""
+        """Return one of these values; an option that leads back to `node` is repeated until it does not."""
         last = number in (-1, len(self.parts) - 1)
         if not option.branches:
             return option.cost if last else option.worth[number]
@@ -74,9 +76,9 @@ class Values:
         return total / leaving
 
     def back_up(self, node: int, *, hopeful: bool) -> None:
-        """Let `node` be worth its best option; it is settled if all that comes after it is.
+        """Set the values of `node` to those of its best option; the node is settled if all its successors are.
 
-        Where all values are `hopeful`, never worse than the truth, it is also settled if its best option is.
+        Where all values are optimistic (`hopeful`), it is also settled if the successors of its best option are.
         """
         best: Worth = []
         known, all_known = True, True
@@ -90,12 +92,12 @@ class Values:
         self.settled[node] = not self.waiting[node] and (all_known or (known and hopeful))
 
     def usable(self, node: int) -> list[Option]:
-        """Return the options of `node` that estimates go by: hope only where there is nothing else to do."""
+        """Return the options of `node`; leave the optimistic end out where there is an option besides stopping."""
         options = self.graph.options[node]
         return options[:-1] if options[-1].choice == OPEN and len(options) > FEWEST else options
 
     def is_done(self, node: int, option: Option) -> bool:
-        """Return whether there is nothing to learn about `option`: what it leads to is settled."""
+        """Return whether all successors by `option` are settled."""
         settled = self.settled
         return all(settled[after] or after == node for _, after in option.branches)
 
@@ -114,23 +116,23 @@ def is_tied(one: float, other: float) -> bool:
 
 
 def are_equal_rewards(one: float, other: float) -> bool:
-    """Return whether two rewards are equal up to rounding; the least probability of success is more than none."""
+    """Return whether two rewards are equal up to rounding; no positive probability of success equals 0."""
     return abs(one - other) <= TIE * max(abs(one), abs(other))
 
 
 def new_values(graph: Graph) -> Values:
-    """Return the values of `graph`, before any simulation."""
+    """Return the optimistic values of `graph` before any simulation."""
     values = Values(graph, tuple([[] for _ in range(graph.aim.rewards + 1)]))
     values.grow()
     return values
 
 
 CLOSE: Final = 1e-12
-"""A sweep ends when a round changes nothing by more than this part of a value."""
+"""A sweep has converged when no value changes by more than this fraction of it."""
 ROUNDS: Final = 1000
-"""Or after so many rounds; then nothing is settled."""
+"""Rounds after which a sweep ends without convergence: then it settles no node."""
 FAR: Final = 1e7
-"""Costs begin with so many times what the dearest step costs."""
+"""Initial cost of each node, as a multiple of the highest cost of a step."""
 
 
 class Sweeps:
@@ -144,7 +146,7 @@ class Sweeps:
         self._best: list[int] = []
 
     def sweep(self, check: Check) -> None:
-        """Bring all values up to date, and note what is settled."""
+        """Iterate all values to their fixed points, and settle nodes."""
         nodes = self._nodes()
         if self._solve(nodes, check, hopeful=True):
             self._settle(nodes)
@@ -152,12 +154,12 @@ class Sweeps:
             self._solve(self._nodes(), check, hopeful=False)
 
     def _nodes(self) -> list[int]:
-        """Return the nodes that were looked into and are not settled, the latest first."""
+        """Return the expanded nodes that are not settled, the latest first."""
         inside, settled = self._graph.inside, self._values.settled
         return [node for node in reversed(range(len(inside))) if inside[node] and not settled[node]]
 
     def _solve(self, nodes: list[int], check: Check, *, hopeful: bool) -> bool:
-        """Find the values of `nodes`; return whether all of them were found."""
+        """Iterate the values of `nodes`; return whether all have converged."""
         graph, values = self._graph, self._values
         self._kept = [[] for _ in range(len(graph))]
         self._best = [0] * len(graph)
@@ -166,47 +168,36 @@ class Sweeps:
             self._kept[node] = list(range(len(options)))
         found = True
         for number in range(len(values.parts) - 1):
-            found = self._rise(nodes, number, check) and found
+            found = self._iterate(nodes, number, check) and found
             for node in nodes:
-                self._kept[node] = self._keeping(node, number)
+                self._kept[node] = self._optimal_options(node, number)
         for node in nodes:
             self._best[node] = self._kept[node][0]
-        return self._fall(nodes, check) and found
+        return self._iterate(nodes, -1, check) and found
 
-    def _rise(self, nodes: list[int], number: int, check: Check) -> bool:
-        """Let a reward come to rest from below; return whether it does."""
+    def _iterate(self, nodes: list[int], number: int, check: Check) -> bool:
+        """Iterate a reward from below, or the cost (number -1) from above; return whether it has converged."""
         part = self._values.parts[number]
+        update, least = (self._cheapest, 1.0) if number < 0 else (partial(self._highest, number), 0.0)
         for node in nodes:
-            part[node] = 0.0
+            part[node] = self._far if number < 0 else 0.0
         for _ in range(ROUNDS):
             check()
-            rest = True
+            converged = True
             for node in nodes:
-                best = max([self._part(node, place, number) for place in self._kept[node]])
-                rest = rest and abs(best - part[node]) <= CLOSE * abs(best)
-                part[node] = best
-            if rest:
+                value = update(node)
+                converged = converged and abs(value - part[node]) <= CLOSE * max(least, abs(value))
+                part[node] = value
+            if converged:
                 return True
         return False
 
-    def _fall(self, nodes: list[int], check: Check) -> bool:
-        """Let the cost come to rest from above, and note the best options; return whether it does."""
-        part = self._values.parts[-1]
-        for node in nodes:
-            part[node] = self._far
-        for _ in range(ROUNDS):
-            check()
-            rest = True
-            for node in nodes:
-                best = self._cheapest(node)
-                rest = rest and abs(best - part[node]) <= CLOSE * max(1.0, abs(best))
-                part[node] = best
-            if rest:
-                return True
-        return False
+    def _highest(self, number: int, node: int) -> float:
+        """Return the highest value of a reward in `node`."""
+        return max([self._part(node, place, number) for place in self._kept[node]])
 
     def _cheapest(self, node: int) -> float:
-        """Return the least cost of `node`, and note the option: another one than before only where it is better."""
+        """Return the least cost of `node`, and update its best option, which changes only for a better one."""
         best = self._part(node, self._best[node], -1)
         for place in self._kept[node]:
             cost = self._part(node, place, -1)
@@ -214,8 +205,8 @@ class Sweeps:
                 best, self._best[node] = cost, place
         return best
 
-    def _keeping(self, node: int, number: int) -> list[int]:
-        """Return the options of `node` that keep what it has of a reward."""
+    def _optimal_options(self, node: int, number: int) -> list[int]:
+        """Return the options of `node` that are optimal for a reward."""
         value = self._values.parts[number][node]
         return [place for place in self._kept[node] if are_equal_rewards(self._part(node, place, number), value)]
 
@@ -223,7 +214,7 @@ class Sweeps:
         return self._values.part(number, node, self._graph.options[node][place])
 
     def _settle(self, nodes: list[int]) -> None:
-        """Settle the `nodes` whose best options lead to nothing that is only hoped for."""
+        """Settle the `nodes` whose best options lead, at last, to no optimistic end."""
         settled = self._values.settled
         for node in nodes:
             settled[node] = self._graph.options[node][self._best[node]].choice != OPEN

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from operator import add, le
 
-from planner.grounding.action_tables import common_resolution, use_picker
+from planner.grounding.action_tables import common_resolution, make_use_function
 from planner.lightweight import Any, Final, Protocol, dataclass
 from planner.model import COST, Number, Problem
 from planner.plan import exact
@@ -247,7 +247,7 @@ def allowances(problem: Problem, task: Task) -> list[Allowance]:
 
 
 def _make_allowance(name: str, budget: Number, problem: Problem, task: Task) -> Allowance:
-    pickers = {action.name: use_picker(name, action, problem) for action in problem.domain.actions.values()}
+    pickers = {action.name: make_use_function(name, action, problem) for action in problem.domain.actions.values()}
     amounts = [pickers[action.step.action](action.step.arguments) for action in task.actions]
     resolution = common_resolution(set(amounts))
     return Allowance(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from planner.grounding.joins import batches
-from planner.grounding.mutex_groups import Group, cover
+from planner.grounding.mutex_groups import Group, partition_facts
 from planner.lightweight import Final, Protocol, dataclass, replace
 from planner.task.ground_task import GroundAction, State, Task, bits, facts_of
 from planner.task.packed_task_compiled import find_optional_variables, variables_of
@@ -254,7 +254,9 @@ def merge_variables(task: Task, unreachable: Rows) -> Task:
     larger = [group for group in groups if len(group) > 1]
     task = replace(task, mutexes=tuple(dict.fromkeys([*task.mutexes, *larger])))
     facts = [fact for group in task.variables for fact in group]
-    other = replace(task, variables=tuple(cover(sorted(larger, key=lambda group: (-len(group), group)), facts)))
+    other = replace(
+        task, variables=tuple(partition_facts(sorted(larger, key=lambda group: (-len(group), group)), facts))
+    )
     return other if _count_bits(other) < _count_bits(task) else task
 
 

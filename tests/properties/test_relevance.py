@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.random_problems import random_problem
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
-from planner.grounding.ground import ground, plain_task
+from planner.grounding.ground import ground, ground_propositional
 from planner.limits import Limits
 from planner.model import Action, And, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable
 from planner.solve import solve
@@ -81,7 +81,9 @@ def named(task):
 def differently_ground(problem):
     """Return the task as plain actions are ground, and as all others are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(importlib.import_module("planner.grounding.ground"), "plain_task", lambda _problem: None)
+        patch.setattr(
+            importlib.import_module("planner.grounding.ground"), "ground_propositional", lambda _problem: None
+        )
         expected = named(ground(problem, Limits()))
     return named(ground(problem, Limits())), expected
 
@@ -96,7 +98,7 @@ def test_plain_actions_are_ground_as_all_others_are():
 @given(seed=st.integers(0, 10**9))
 def test_plain_actions_lead_to_the_same_optimum(seed):
     problem = plain_problem(seed)
-    assert plain_task(remove_irrelevant_actions(problem)) is not None
+    assert ground_propositional(remove_irrelevant_actions(problem)) is not None
     result = solve(problem)
     assert result.cost == outcome(problem)
 

@@ -14,7 +14,7 @@ from planner.limits import Limits
 from planner.model import COST, TRUE, Goal, SoftGoal
 from planner.policies.decision import Aim, Hopes, Objective
 from planner.policies.evaluation import Declared
-from planner.policies.lao_star import Bounds, everything, promising
+from planner.policies.lao_star import Bounds, search_all_states, search_promising_states
 from planner.policies.markov_decision_process import Graph, process_of
 
 LIMIT = 80
@@ -31,7 +31,7 @@ def solved(problem, objective, solve, *, penalty=None, budget=None):
         problem = replace(problem, budgets={COST: budget})
     process = process_of(problem, Limits())
     units = process.task.resolution
-    hopes = Hopes(process, never) if solve is promising else None
+    hopes = Hopes(process, never) if solve is search_promising_states else None
     aim = Aim(process, objective, None if penalty is None else penalty * units, hopes)
     bounds = Bounds(())
     solve(Graph(process, aim), bounds, never)
@@ -53,8 +53,8 @@ def tasks(seed, **options):
 def test_success(seed):
     problem, options, states = tasks(seed)
     expected = success(options, [state.holds(problem.goal.hard) for state in states])
-    assert solved(problem, Objective.SUCCESS, everything) == pytest.approx(expected, abs=1e-7)
-    assert solved(problem, Objective.SUCCESS, promising) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.SUCCESS, search_all_states) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.SUCCESS, search_promising_states) == pytest.approx(expected, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(300, 360))
@@ -63,16 +63,18 @@ def test_cost_with_a_penalty(seed):
     penalty = 4
     stops = [0.0 if state.holds(problem.goal.hard) else penalty for state in states]
     expected = (least(options, stops)[0],)
-    assert solved(problem, Objective.COST, everything, penalty=penalty) == pytest.approx(expected, abs=1e-7)
-    assert solved(problem, Objective.COST, promising, penalty=penalty) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.COST, search_all_states, penalty=penalty) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.COST, search_promising_states, penalty=penalty) == pytest.approx(
+        expected, abs=1e-7
+    )
 
 
 @pytest.mark.parametrize("seed", range(500, 560))
 def test_success_within_a_budget(seed):
     problem, options, states = tasks(seed, budget=3)
     expected = success(options, [state.holds(problem.goal.hard) for state in states])
-    assert solved(problem, Objective.SUCCESS, everything, budget=3) == pytest.approx(expected, abs=1e-7)
-    assert solved(problem, Objective.SUCCESS, promising, budget=3) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.SUCCESS, search_all_states, budget=3) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.SUCCESS, search_promising_states, budget=3) == pytest.approx(expected, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(700, 760))
@@ -91,5 +93,7 @@ def test_utility_within_a_budget(seed):
     goals = [state.holds(problem.goal.hard) for state in states]
     gains = [sum(wish.utility for wish in wishes if state.holds(wish.condition)) for state in states]
     expected = utility(options, goals, gains)
-    assert solved(problem, Objective.UTILITY, everything, budget=budget) == pytest.approx(expected, abs=1e-7)
-    assert solved(problem, Objective.UTILITY, promising, budget=budget) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.UTILITY, search_all_states, budget=budget) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.UTILITY, search_promising_states, budget=budget) == pytest.approx(
+        expected, abs=1e-7
+    )

@@ -8,9 +8,9 @@ from uncertain_aims import UNCERTAIN, WAYS, aim_of, never
 from benchmarks.random_problems import random_problem
 from planner import Status, decide, evaluate
 from planner.policies import policy_mcts
-from planner.policies.lao_star import Bounds, everything
+from planner.policies.lao_star import Bounds, search_all_states
 from planner.policies.markov_decision_process import Graph
-from planner.policies.policy_mcts import Mcts, losses, simulated
+from planner.policies.policy_mcts import Mcts, normalize_losses, search_by_simulations
 from planner.search.mcts import RandomNumbers
 
 LIMIT = 300
@@ -24,13 +24,13 @@ def exact(aim):
         if len(graph) > LIMIT:
             pytest.skip("too many states")
 
-    everything(graph, bounds, check)
+    search_all_states(graph, bounds, check)
     return bounds.values
 
 
 def found(aim, simulations, seed=1):
     bounds = Bounds(())
-    solution = simulated(Graph(aim.process, aim), bounds, never, simulations=simulations, seed=seed)
+    solution = search_by_simulations(Graph(aim.process, aim), bounds, never, simulations=simulations, seed=seed)
     return tuple([values[0] for values in solution.values]), bounds
 
 
@@ -119,9 +119,9 @@ def test_decisions_say_how_many_simulations_were_made():
 
 
 def test_losses_are_rewards_first():
-    assert losses([[1.0, 3.0], [1.0, 5.0], [1.0, 4.0]]) == [0.0, 1.0, 0.5]
-    assert losses([[1.0, 9.0], [0.5, 1.0], [0.0, 1.0]]) == [0.0, 1.5, 2.0]
-    assert losses([[2.0], [2.0]]) == [0.0, 0.0]
+    assert normalize_losses([[1.0, 3.0], [1.0, 5.0], [1.0, 4.0]]) == [0.0, 1.0, 0.5]
+    assert normalize_losses([[1.0, 9.0], [0.5, 1.0], [0.0, 1.0]]) == [0.0, 1.5, 2.0]
+    assert normalize_losses([[2.0], [2.0]]) == [0.0, 0.0]
 
 
 def test_chances_are_even():

@@ -11,9 +11,9 @@ from benchmarks.random_problems import Features, random_problem
 from planner import Status, decide, evaluate, load
 from planner.grounding.ground import ground
 from planner.limits import Limits
-from planner.policies.lao_star import Bounds, everything
+from planner.policies.lao_star import Bounds, search_all_states
 from planner.policies.markov_decision_process import Graph
-from planner.policies.replanning import Regression, replanned
+from planner.policies.replanning import Regression, search_by_plans
 from planner.search import Space
 from planner.task.ground_task import facts_of
 
@@ -36,8 +36,8 @@ def solved(aim, search):
 @pytest.mark.parametrize("seed", range(40))
 def test_plans_give_no_more_than_the_best_and_something_where_there_is_any(seed, way):
     aim = aim_of(seed, way)
-    best, many = solved(aim, everything)
-    found, few = solved(aim_of(seed, way), replanned)
+    best, many = solved(aim, search_all_states)
+    found, few = solved(aim_of(seed, way), search_by_plans)
     assert few <= many
     if aim.rewards:
         assert found[0] <= best[0] + 1e-9

@@ -9,8 +9,7 @@ import pytest
 from grounding_twin import check_grounding
 
 from planner.errors import InputError
-from planner.grounding.ground import ground
-from planner.grounding.single_valued_items import single_valued
+from planner.grounding.ground import find_single_valued, ground
 from planner.language.pddl import parse_domain, parse_problem
 from planner.limits import LimitReached, Limits
 from planner.model import Action, And, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable, When
@@ -227,11 +226,11 @@ def test_a_product_of_objects_is_not_enumerated():
 
 
 def test_single_values_are_proved_or_not():
-    assert single_valued(CASES["strips"], [Atom("at", ("_", "_")), Atom("at", ("?r", "_"))], Limits()) == {
+    assert find_single_valued(CASES["strips"], [Atom("at", ("_", "_")), Atom("at", ("?r", "_"))], Limits()) == {
         Atom("at", ("_", "_")): True,
         Atom("at", ("?r", "_")): True,
     }
-    assert single_valued(CASES["universal"], [Atom("p", ("_",))], Limits()) == {Atom("p", ("_",)): False}
+    assert find_single_valued(CASES["universal"], [Atom("p", ("_",))], Limits()) == {Atom("p", ("_",)): False}
 
 
 def test_conditional_effects_are_kept_and_when_is_read_in_the_state_before():

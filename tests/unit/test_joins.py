@@ -7,7 +7,16 @@ import random
 
 import pytest
 
-from planner.grounding.joins import Filters, Relation, Source, compile_join, interpret, make_join, projector, run
+from planner.grounding.joins import (
+    Filters,
+    Relation,
+    Source,
+    apply_steps,
+    compile_join,
+    interpret,
+    make_join,
+    projector,
+)
 from planner.model import Atom, Equals, is_variable
 
 NAMES = ["a", "b", "c", "d"]
@@ -81,7 +90,7 @@ def test_a_join_finds_what_trying_everything_finds(seed):
     output = [*bound, "a"]
     expected = sorted(naive_join(start, rows, sources, tests, output))
     assert sorted(compile_join(start, sources, tests, output, never_tick)(rows)) == expected
-    assert sorted(run(interpret(start, sources, tests, output, never_tick), rows)) == expected
+    assert sorted(apply_steps(interpret(start, sources, tests, output, never_tick), rows)) == expected
 
 
 @pytest.mark.parametrize("calls", [1, 3, 300])
@@ -107,7 +116,7 @@ def test_a_join_may_have_more_levels_than_python_has_blocks():
     join = compile_join(["?v0"], sources, Filters(), ["?v60"], never_tick)
     assert list(join([("a",)])) == [("a",)]
     steps = interpret(["?v0"], sources, Filters(), ["?v60"], never_tick)
-    assert list(run(steps * 200, [("a",)])) == [("a",)]
+    assert list(apply_steps(steps * 200, [("a",)])) == [("a",)]
 
 
 @pytest.mark.parametrize(

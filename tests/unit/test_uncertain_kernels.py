@@ -14,11 +14,10 @@ from planner.jit import slots_kernel as slot
 from planner.limits import LimitReached
 from planner.plan import StoppedBy
 from planner.policies import policy_mcts
-from planner.policies.lao_star import Bounds, everything
+from planner.policies.lao_star import Bounds, search_all_states
 from planner.policies.markov_decision_process import Graph
-from planner.policies.mdp_compiled import KernelHopes, ProcessBoard
-from planner.policies.policy_mcts import FIRST_SWEEP, Mcts, simulated
-from planner.policies.policy_mcts_compiled import CompiledTrials
+from planner.policies.policy_mcts import FIRST_SWEEP, Mcts, search_by_simulations
+from planner.policies.policy_mcts_compiled import CompiledTrials, KernelHopes, ProcessBoard
 from planner.policies.policy_mcts_kernel import NO_NODE
 
 
@@ -61,7 +60,7 @@ def test_both_tiers_make_the_same_graphs(seed, way, simulations):
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_they_do_where_there_are_many_choices_and_little_room(seed, way, monkeypatch):
     monkeypatch.setattr(policy_mcts, "WIDE", 1)
-    monkeypatch.setattr("planner.policies.mdp_compiled.WIDE", 1)
+    monkeypatch.setattr("planner.policies.policy_mcts_compiled.WIDE", 1)
     twin = reference(board_of(seed, way).aim, 60)
     assert_same(compiled(board_of(seed, way), 60, room=1, work=50), twin)
 
@@ -84,7 +83,7 @@ def exact(aim):
         if len(graph) > 200:
             pytest.skip("too many states")
 
-    everything(graph, bounds, check)
+    search_all_states(graph, bounds, check)
     return bounds.values
 
 
@@ -94,7 +93,7 @@ def test_policies_of_kernels_are_worth_what_is_said(seed, way, monkeypatch):
     monkeypatch.setattr(library, "_loaded", {"planner": PLAIN})
     for simulations in (4, 400):
         board, bounds = board_of(seed, way), Bounds(())
-        solution = simulated(Graph(board.aim.process, board.aim), bounds, never, simulations=simulations)
+        solution = search_by_simulations(Graph(board.aim.process, board.aim), bounds, never, simulations=simulations)
         values, best = [each[0] for each in solution.values], exact(board.aim)
         if bounds.proved:
             assert values == pytest.approx(best, abs=1e-7)
@@ -121,19 +120,19 @@ def test_limits_leave_a_policy_of_what_is_known(seed, way, calls, monkeypatch):
 
     graph = Graph(board.aim.process, board.aim)
     with contextlib.suppress(LimitReached):
-        simulated(graph, bounds, check)
-    known, best = policy_mcts.best_known(graph, bounds, never).values[0][0], exact(board.aim)
+        search_by_simulations(graph, bounds, check)
+    known, best = policy_mcts.solve_known_part(graph, bounds, never).values[0][0], exact(board.aim)
     assert known <= best[0] + 1e-9 if len(best) > 1 else known >= best[0] - 1e-9
 
 
 def test_hopes_of_kernels_are_those_of_the_reference_where_these_are_unique(monkeypatch):
     monkeypatch.setattr("planner.policies.decision.GUIDE", "hmax")
-    monkeypatch.setattr("planner.policies.mdp_compiled.guide", lambda _: "hmax")
+    monkeypatch.setattr("planner.policies.policy_mcts_compiled.guide", lambda _: "hmax")
     for seed in range(20):
         aim = aim_of(seed, "budget")
         if aim.hopes is not None:
             hopes, graph = KernelHopes(ProcessBoard(aim, PLAIN)), Graph(aim.process, aim)
-            everything(graph, Bounds(()), never)
+            search_all_states(graph, Bounds(()), never)
             for state in graph.states[:50]:
                 assert hopes.expected(state) == aim.hopes.expected(state)
                 assert hopes.luckiest(state) == aim.hopes.luckiest(state)

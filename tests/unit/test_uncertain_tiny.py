@@ -41,7 +41,7 @@ def steps(length: int, forward: Fraction) -> Fraction:
 )
 def test_equations_of_chains_that_are_hardly_left_are_exact(length: int, forward: Fraction, order: int) -> None:
     rows = dict(sorted(chain(length, forward).items(), reverse=order < 0))
-    assert policy_iteration.solved(rows)[0] == pytest.approx(float(steps(length, forward)), rel=1e-12)
+    assert policy_iteration.solve_linear_system(rows)[0] == pytest.approx(float(steps(length, forward)), rel=1e-12)
 
 
 @pytest.mark.parametrize(("few", "many"), [(0, 100), (0, 0)])
@@ -51,7 +51,9 @@ def test_other_solvers_give_up_where_digits_are_lost(
 ) -> None:
     monkeypatch.setattr(policy_iteration, "FEW", few)
     monkeypatch.setattr(policy_iteration, "MANY", many)
-    assert policy_iteration.solved(chain(6, forward))[0] == pytest.approx(float(steps(6, forward)), rel=1e-9)
+    assert policy_iteration.solve_linear_system(chain(6, forward))[0] == pytest.approx(
+        float(steps(6, forward)), rel=1e-9
+    )
 
 
 def declared(probability: Decimal, *, again: bool) -> Domain:

@@ -35,7 +35,7 @@ from planner.model.formulas import substitute
 from planner.model.unknown_facts import HiddenVariable, find_hidden_variables, fix_unknown_facts
 from planner.plan import Step, exact_sum
 from planner.policies.evaluation import Declared, Spent, Strategy, View, World
-from planner.policies.markov_decision_process import Choice, Process, grounded, process_of
+from planner.policies.markov_decision_process import Choice, Process, ground_process, process_of
 from planner.semantics.incomplete_knowledge import KnowledgeModel
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.task.ground_task import State, Task, facts_of
@@ -294,7 +294,7 @@ def sensing_process_of(problem: Problem, limits: Limits) -> Process:
         return process_of(fix_unknown_facts(problem, ()), limits)
     _refuse_dependent_effects(asked)
     made = add_suppositions(asked, asked.knowing(), None)
-    ground = grounded(made.problem, compiled.ways, kept.domain.actions, limits, whole=True)
+    ground = ground_process(made.problem, compiled.ways, kept.domain.actions, limits, whole=True)
     cases = [facts_of(case) for wish in ground.wishes for case in wish.cases]
     read = {*ground.task.goal, *chain(*[each.precondition for each in ground.choices], *cases)}
     belief = Belief(ground.task, asked.variables, asked.words, read)
@@ -371,9 +371,9 @@ class HiddenWorld(World):
         """Return what distinguishes states."""
         return state.facts, frozenset(state.history), spent, frozenset(state.unknown)
 
-    def asked(self, strategy: Strategy, state: Insight, spent: Spent) -> Step | None:
+    def ask_for_step(self, strategy: Strategy, state: Insight, spent: Spent) -> Step | None:
         """Return the step that `strategy` takes. Raises `PlanError` where it is certainly not applicable."""
-        step = self.said(strategy, state, spent, unknown=frozenset(state.unknown))
+        step = self.next_step_of(strategy, state, spent, unknown=frozenset(state.unknown))
         if step is None or self._holds(self.required(step), state, surely=False):
             return step
         raise PlanError(f"{step} cannot be taken, however the unknown facts are")

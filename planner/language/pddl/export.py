@@ -125,9 +125,9 @@ class Export:
 
     def _cost(self, name: str, arguments: tuple[str, ...]) -> Number:
         if name not in self._costs:
-            from planner.grounding.action_tables import cost_picker
+            from planner.grounding.action_tables import make_cost_function
 
-            self._costs[name] = cost_picker(self.source.domain.actions[name], self.source)
+            self._costs[name] = make_cost_function(self.source.domain.actions[name], self.source)
         return self._costs[name](arguments)
 
 
@@ -203,11 +203,11 @@ def _lifted_strips(problem: Problem, limits: Limits) -> Problem | None:
     patterns = collect_delete_patterns(problem)
     if not patterns:
         return to_strips(problem)
-    from planner.grounding.single_valued_items import single_valued
+    from planner.grounding.ground import find_single_valued
 
     limit = _PROOF_SECONDS if limits.remaining is None else min(_PROOF_SECONDS, limits.remaining)
     try:
-        proved = single_valued(problem, patterns, Limits(limit, limits.memory_limit, limits.cancel))
+        proved = find_single_valued(problem, patterns, Limits(limit, limits.memory_limit, limits.cancel))
     except LimitReached:
         return to_strips(problem)
     return to_strips(problem, [pattern for pattern, single in proved.items() if single])
