@@ -38,8 +38,6 @@ from planner.model.formulas import (
 from planner.model.problem import Problem
 
 Literal = int
-Clause = tuple[tuple[Literal, ...], ...]
-"""A disjunction of conjunctions of literals."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Markov decision processes as arrays: nodes, their options, and what may come of these.
+"""Markov decision processes as arrays: nodes, their options, and the outcomes of these.
 
-A node is a state with what is left of the budgets. States are estimated once, whatever is left.
+A node is a state with the rest of each budget. Each state is evaluated once, whatever is left of the budgets.
 """
 
 from __future__ import annotations
@@ -11,115 +11,122 @@ from planner.heuristics.lmcut_kernel import Guess, estimate_state
 from planner.heuristics.relaxation_kernel import Exploration, Relaxed
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Reals, Words, kernel
-from planner.search.open_lists_kernel import drawn
+from planner.search.open_lists_kernel import shuffle
 from planner.task.packed_states_kernel import Conditions, Space, Tree, apply, find_applicable, holds
 from planner.task.state_registry_kernel import Registry, number_of
 
 PENALTY: Final = 0
-"""Places in `Aims.number`: what giving up costs, below 0 where success comes first."""
+"""Places in `Aims.number`: the cost of giving up, below 0 where success comes first."""
 GAIN: Final = 1
-"""The utility of all wishes together."""
+"""The sum of the utilities of all wishes."""
 FINE: Final = 2
-"""Estimated expected costs are in this part of a unit."""
+"""Factor of estimated costs, which are integers."""
 UNIT: Final = 3
-"""Utilities are in this part of one."""
+"""Factor of utilities, which are integers."""
 
 
 class Choices(NamedTuple):
-    """What may be chosen: choice c costs `cost[c]`, and takes `amount[c * budgets + b]` from budget b.
-
-    Its branches are a list: action `action[j]` with probability `share[j]`, or nothing (`NOTHING`) changes.
-    """
+    """The C choices, with J branches and B budgets."""
 
     cost: Reals
+    """[C]"""
     start: Index
+    """[C + 1] First branch of each choice."""
     action: Index
+    """[J] Action of a branch, or `NOTHING` where nothing changes."""
     share: Reals
+    """[J] Probability of a branch."""
     amount: Words
+    """[C * B] Use of each budget."""
 
 
 class Aims(NamedTuple):
-    """What is aimed at: wish w is worth `utility[w]` where a case of its list holds; `number` has some numbers."""
+    """The objective, with W wishes: a state has the utility of a wish if one of its cases holds."""
 
     start: Index
+    """[W + 1] First case of each wish."""
     case: Conditions
     utility: Words
+    """[W]"""
     number: Reals
+    """[4] See `PENALTY`, `GAIN`, `FINE` and `UNIT`."""
 
 
 class Prices(NamedTuple):
-    """What the operators of the relaxation cost on average, until something changes, and with luck."""
+    """The costs of the O operators of the relaxation."""
 
     average: Words
+    """[O] Expected cost of repeating the operator until something changes."""
     lucky: Words
+    """[O] Cost of a single attempt."""
 
 
 class Met(NamedTuple):
-    """The S states that were met, beside their registry."""
+    """The S states of the registry."""
 
     expected: Words
-    """[S] What the goal costs on average, at least; `INFINITE` where nothing leads to it."""
+    """[S] Lower bound of the expected cost of the goal, or `INFINITE`."""
     luckiest: Words
-    """[S] What it costs with luck, at least."""
+    """[S] Lower bound of the cost with the luckiest outcomes."""
     reached: Index
-    """[S] 1 where the goal holds."""
+    """[S] 1 if the goal holds."""
     gain: Reals
-    """[S] The utility of the wishes that are fulfilled where the goal holds."""
+    """[S] Utility of the fulfilled wishes if the goal holds."""
 
 
 class Outlook(NamedTuple):
-    """What is known of the N nodes, beside their registry: rows of the number of a state, and of what is left."""
+    """The values of the N nodes; their registry has rows of a state number and the rest of each budget."""
 
     value: Reals
-    """[N * parts] What is expected of each reward, and of the cost, at last; at first what may be hoped for."""
+    """[N * parts] Expected rewards and expected cost; optimistic values at first."""
     hope: Reals
-    """[N * parts] What may be hoped for before a node is looked into."""
+    """[N * parts] Optimistic values, before the node is expanded."""
     stop: Reals
-    """[N * parts] What it is worth to end here."""
+    """[N * parts] Values of stopping in the node."""
     visits: Words
-    """[N] Simulations that came by."""
+    """[N] Simulations that passed through the node."""
     seen: Words
-    """[N] The last simulation that came by."""
+    """[N] Last simulation that passed through the node."""
     inside: Index
-    """[N] 1 if it was looked into, or need not be."""
+    """[N] 1 if the node is expanded or need not be."""
     settled: Index
-    """[N] 1 if its values are exact."""
+    """[N] 1 if the values are exact."""
     first: Index
-    """[N] Its first option."""
+    """[N] First option of the node."""
     total: Index
-    """[N] Choices that there are."""
+    """[N] Number of applicable choices."""
     made: Index
-    """[N] Choices of which options were made, if they are any."""
+    """[N] Number of choices that were tried as options."""
     many: Index
-    """[N] Options that there are."""
+    """[N] Number of options."""
     best: Index
-    """[N] The place of the best option: 0 is to stop, then come the options, and then hope."""
+    """[N] Place of the best option: 0 is to stop, then come the options, and then the optimistic end."""
 
 
 class Options(NamedTuple):
-    """Options by number, and their branches."""
+    """The O options and their B branches."""
 
     choice: Index
-    """[O] What is chosen; behind the options of a node, the choices that wait."""
+    """[O] Choice of the option; behind the options of a node, its waiting choices."""
     cost: Reals
     """[O]"""
     pulls: Words
-    """[O] How often it was taken."""
+    """[O] Number of times that the option was taken."""
     start: Index
-    """[O] The first branch."""
+    """[O] First branch."""
     end: Index
-    """[O] The end of the branches."""
+    """[O] End of the branches."""
     share: Reals
-    """[B] How likely it comes out like this."""
+    """[B] Probability of the branch."""
     node: Index
-    """[B] What it comes to."""
+    """[B] Successor node."""
 
 
 @kernel
 def has_room(
     number: Words, registry: Registry, met: Met, rows: Registry, outlook: Outlook, options: Options, choices: int
 ) -> bool:
-    """Return whether a node can be looked into, whatever comes of it."""
+    """Return whether all arrays have room for the expansion of a node."""
     new = number[slot.WIDE] * number[slot.MOST_BRANCHES] + 2
     return (
         number[slot.STATES] + new < len(met.expected)
@@ -132,7 +139,7 @@ def has_room(
 
 
 @kernel
-def estimate(
+def evaluate_state(
     number: Words,
     space: Space,
     state: Words,
@@ -144,7 +151,7 @@ def estimate(
     guess: Guess,
     which: int,
 ) -> None:
-    """Find out what is to be known of a state, whose words are in `state`, among others."""
+    """Evaluate state number `which`: its bounds, and whether and how well it reaches the goal."""
     base = which * len(room.state)
     met.reached[which] = 1 if holds(space.goal, 0, state, base) else 0
     met.gain[which] = 0.0
@@ -176,8 +183,8 @@ def _utility(aims: Aims, state: Words, base: int) -> float:
 
 
 @kernel
-def enter(number: Words, aims: Aims, met: Met, rows: Words, outlook: Outlook, node: int) -> None:
-    """Find out what is to be known of a new node: what it is worth to end in it, and what may be hoped for."""
+def enter_node(number: Words, aims: Aims, met: Met, rows: Words, outlook: Outlook, node: int) -> None:
+    """Initialise a new node: the values of stopping, and its optimistic values."""
     parts, row = number[slot.REWARDS] + 1, node * (1 + number[slot.BUDGETS])
     state, base, last = rows[row] + 0, node * parts, node * parts + parts - 1
     over = met.reached[state] == 1 and (parts < 3 or met.gain[state] >= aims.number[GAIN])
@@ -202,7 +209,7 @@ def enter(number: Words, aims: Aims, met: Met, rows: Words, outlook: Outlook, no
 
 
 @kernel
-def look(
+def expand(
     number: Words,
     tree: Tree,
     state: Words,
@@ -214,7 +221,7 @@ def look(
     stack: Index,
     node: int,
 ) -> None:
-    """Write the choices of `node` to `choice`: in ascending order, or in a random one where there are many."""
+    """Write the applicable choices of `node` to `choice`: in ascending order, or in a random one if there are many."""
     many = find_applicable(tree, state, rows[node * (1 + number[slot.BUDGETS])] * words, found, stack)
     first = number[slot.OPTIONS] + 0
     number[slot.OPTIONS] = first + many
@@ -222,11 +229,7 @@ def look(
     outlook.first[node], outlook.total[node], outlook.inside[node] = first, many, 1
     _sort(found, many)
     if many > number[slot.WIDE]:
-        for last in range(many - 1, 0, -1):
-            place = drawn(number, last + 1)
-            other = found[last] + 0
-            found[last] = found[place]
-            found[place] = other
+        shuffle(number, found, 0, many)
     for place in range(many):
         choice[first + place] = found[place]
 
@@ -246,7 +249,7 @@ def _sort(items: Index, many: int) -> None:
 
 
 @kernel
-def widen(
+def widen_node(
     number: Words,
     space: Space,
     choices: Choices,
@@ -257,13 +260,13 @@ def widen(
     words: int,
     node: int,
 ) -> None:
-    """Give `node` options for some of the choices that wait."""
+    """Add options for some of the waiting choices of `node`."""
     end = min(outlook.made[node] + number[slot.WIDE], outlook.total[node])
     for place in range(outlook.made[node], end):
         choice = options.choice[outlook.first[node] + place] + 0
         if _can_pay(number, choices.amount, rows.state, node, choice):
             option = outlook.first[node] + outlook.many[node]
-            if _branch(number, space, choices, registry, rows, options, words, node, choice, option):
+            if _make_option(number, space, choices, registry, rows, options, words, node, choice, option):
                 outlook.many[node] += 1
     outlook.made[node] = end
     if end < outlook.total[node]:
@@ -280,7 +283,7 @@ def _can_pay(number: Words, amount: Words, rows: Words, node: int, choice: int) 
 
 
 @kernel
-def _branch(
+def _make_option(
     number: Words,
     space: Space,
     choices: Choices,
@@ -292,12 +295,12 @@ def _branch(
     choice: int,
     option: int,
 ) -> bool:
-    """Make `choice` an `option` of `node`; return False where it always comes to nothing."""
+    """Make an `option` of `node` for `choice`; return False if it never changes anything."""
     start = number[slot.BRANCHES] + 0
     end = start
     for index in range(choices.start[choice], choices.start[choice + 1]):
         action = choices.action[index] + 0
-        after = _follow(number, space, choices.amount, registry, rows, words, node, choice, action)
+        after = _find_successor(number, space, choices.amount, registry, rows, words, node, choice, action)
         place = start
         while place < end and options.node[place] != after:
             place += 1
@@ -315,7 +318,7 @@ def _branch(
 
 
 @kernel
-def _follow(
+def _find_successor(
     number: Words,
     space: Space,
     amount: Words,
@@ -326,7 +329,7 @@ def _follow(
     choice: int,
     action: int,
 ) -> int:
-    """Return the node that `choice` leads to from `node` if it comes out as `action`."""
+    """Return the successor of `node` by outcome `action` of `choice`; a new one gets the next number."""
     budgets = number[slot.BUDGETS] + 0
     before, row = node * (1 + budgets), number[slot.NODES] * (1 + budgets)
     state = rows.state[before] + 0

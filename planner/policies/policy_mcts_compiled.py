@@ -224,23 +224,16 @@ class CompiledTrials:
 
     def _call(self) -> int:
         board = self.board
+        nodes = (self.registry, self.met, self.rows, self.outlook, self.options, self._arms, self._bandit)
+        estimates = (board.relaxed, board.prices, board.room, board.guess)
         return board.entries["trials"](
             self._work,
             self.number,
             board.space,
             board.choices,
             board.aims,
-            self.registry,
-            self.met,
-            self.rows,
-            self.outlook,
-            self.options,
-            self._arms,
-            self._bandit,
-            board.relaxed,
-            board.prices,
-            board.room,
-            board.guess,
+            *nodes,
+            *estimates,
             board.found,
             board.stack,
         )

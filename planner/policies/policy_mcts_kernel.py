@@ -1,4 +1,4 @@
-"""Monte-Carlo tree search for policies; the twin is `planner.policies.policy_mcts`, which says how it works."""
+"""Monte Carlo tree search for policies; the twin is `planner.policies.policy_mcts`, which explains it."""
 
 from __future__ import annotations
 
@@ -16,40 +16,43 @@ from planner.policies.mdp_kernel import (
     Options,
     Outlook,
     Prices,
-    enter,
-    estimate,
+    enter_node,
+    evaluate_state,
+    expand,
     has_room,
-    look,
-    widen,
+    widen_node,
 )
 from planner.policies.value_iteration_kernel import back_up, is_done, is_tied, worth
 from planner.search.mcts_kernel import Bandit, curiosity, logarithm
-from planner.search.open_lists_kernel import drawn
+from planner.search.open_lists_kernel import random_below
 from planner.task.packed_states_kernel import Space
 from planner.task.state_registry_kernel import Registry
 
 ROOT: Final = 0
 NO_NODE: Final = -1
 ARRIVED: Final = 0
-"""What is next where the simulation is: to look."""
+"""Stages of a node in a simulation: next it is expanded, unless it is already."""
 WIDENING: Final = 1
-"""To make options."""
+"""Next it gets more options."""
 LOOKED: Final = 2
-"""To take one."""
+"""Next an option is selected."""
 GRAIN: Final = 1 << 30
-"""Chances are drawn in so many steps."""
+"""Random outcomes are drawn from so many integers."""
 
 
 class Arms(NamedTuple):
-    """Room for the options of a node among which one is selected, and for the nodes on the way to it."""
+    """Buffers for the A options of a node of which one is selected, and for the path of the simulation."""
 
     option: Index
+    """[A]"""
     worth: Reals
-    """Their worths, part by part."""
+    """[A * parts] Values of the options."""
     loss: Reals
-    """How much worse they are than the best one."""
+    """[A] Scaled losses against the best option."""
     tied: Index
+    """[A] Options that are equal in the rewards compared so far."""
     path: Index
+    """Nodes of the path."""
 
 
 @entry
@@ -74,21 +77,23 @@ def trials(
     found: Index,
     stack: Index,
 ) -> int:
-    """Simulate for about `work` steps; return `PAUSED`, `EXHAUSTED` (all is settled), `DONE` or `FULL`.
+    """Simulate for about `work` steps; return `PAUSED`, `EXHAUSTED` (the root is settled), `DONE` or `FULL`.
 
-    `number[PENDING]` is where it is, or `NO_NODE` between two simulations. `found` has room for all choices, `stack`
-    for all nodes of the tree. All nodes that there are were entered when it returns: whoever gives up reads them.
+    `number[PENDING]` is the node that the simulation has reached, or `NO_NODE` between two simulations. `found` has
+    room for all choices, `stack` for all nodes of the tree. Whenever the kernel returns, all nodes are initialised, so
+    that a policy can be extracted.
     """
     words = len(room.state)
     number[slot.WORK] = 0
     while number[slot.WORK] < work or number[slot.ENTERED] < number[slot.NODES]:
         node = number[slot.PENDING] + 0
+        # First evaluate new states and initialise new nodes, one a round; then take the next step of the simulation.
         if number[slot.ESTIMATED] < number[slot.STATES]:
             state = number[slot.ESTIMATED] + 0
-            estimate(number, space, registry.state, aims, met, relaxed, prices, room, guess, state)
+            evaluate_state(number, space, registry.state, aims, met, relaxed, prices, room, guess, state)
             number[slot.ESTIMATED] += 1
         elif number[slot.ENTERED] < number[slot.NODES]:
-            enter(number, aims, met, rows.state, outlook, number[slot.ENTERED] + 0)
+            enter_node(number, aims, met, rows.state, outlook, number[slot.ENTERED] + 0)
             number[slot.ENTERED] += 1
         elif not has_room(number, registry, met, rows, outlook, options, len(found)):
             return FULL
@@ -100,11 +105,13 @@ def trials(
             number[slot.SIMULATIONS] += 1
             number[slot.PENDING], number[slot.STAGE], number[slot.DEPTH] = ROOT, ARRIVED, 0
         elif number[slot.STAGE] == ARRIVED:
-            if _arrives(number, outlook, arms.path, node):
-                look(number, space.tree, registry.state, rows.state, outlook, options.choice, words, found, stack, node)
+            if _visit(number, outlook, arms.path, node):
+                expand(
+                    number, space.tree, registry.state, rows.state, outlook, options.choice, words, found, stack, node
+                )
             number[slot.STAGE] = WIDENING if _is_narrow(number, outlook, node) else LOOKED
         elif number[slot.STAGE] == WIDENING:
-            widen(number, space, choices, registry, rows, outlook, options, words, node)
+            widen_node(number, space, choices, registry, rows, outlook, options, words, node)
             number[slot.STAGE] = LOOKED
         elif not _select(number, outlook, options, arms, bandit, node):
             for depth in range(number[slot.DEPTH] - 1, -1, -1):
@@ -114,8 +121,8 @@ def trials(
 
 
 @kernel
-def _arrives(number: Words, outlook: Outlook, path: Index, node: int) -> bool:
-    """Note that the simulation comes by; return whether nobody has looked into `node`."""
+def _visit(number: Words, outlook: Outlook, path: Index, node: int) -> bool:
+    """Append `node` to the path of the simulation; return whether it is unexpanded."""
     path[number[slot.DEPTH]] = node
     number[slot.DEPTH] += 1
     outlook.seen[node] = number[slot.SIMULATIONS]
@@ -126,14 +133,14 @@ def _arrives(number: Words, outlook: Outlook, path: Index, node: int) -> bool:
 
 @kernel
 def _is_narrow(number: Words, outlook: Outlook, node: int) -> bool:
-    """Return whether `node` is to have more options."""
+    """Return whether `node` gets more options (progressive widening)."""
     most = number[slot.WIDE] * int(sqrt(float(outlook.visits[node])))
     return outlook.made[node] < outlook.total[node] and (number[slot.FRESH] != 0 or outlook.many[node] < most)
 
 
 @kernel
 def _select(number: Words, outlook: Outlook, options: Options, arms: Arms, bandit: Bandit, node: int) -> bool:
-    """Take an option, and let chance say what comes of it; return whether there is something to be learnt."""
+    """Select an option and sample its outcome; return whether the simulation goes on."""
     parts, many = number[slot.REWARDS] + 1, 0
     for option in range(outlook.first[node], outlook.first[node] + outlook.many[node]):
         if not is_done(outlook.settled, options, node, option):
@@ -145,19 +152,19 @@ def _select(number: Words, outlook: Outlook, options: Options, arms: Arms, bandi
     if not many:
         number[slot.STAGE] = WIDENING
         return outlook.made[node] < outlook.total[node]
-    _weigh(parts, arms, many)
+    _scale_losses(parts, arms, many)
     wide, chosen, least = logarithm(bandit, outlook.visits[node]), 0, 0.0
     for arm in range(many):
         score = arms.loss[arm] - curiosity(bandit, wide, 1 + options.pulls[arms.option[arm]])
         if not arm or score < least:
             chosen, least = arm, score
     options.pulls[arms.option[chosen]] += 1
-    return _go_on(number, outlook, options, node, arms.option[chosen] + 0)
+    return _sample_outcome(number, outlook, options, node, arms.option[chosen] + 0)
 
 
 @kernel
-def _weigh(parts: int, arms: Arms, many: int) -> None:
-    """Find out how much worse than the best each of so many arms is, from 0 to 2."""
+def _scale_losses(parts: int, arms: Arms, many: int) -> None:
+    """Scale the losses of the first `many` arms against the best one to numbers from 0 to 2."""
     tied = many
     for arm in range(many):
         arms.tied[arm], arms.loss[arm] = arm, 0.0
@@ -187,13 +194,13 @@ def _weigh(parts: int, arms: Arms, many: int) -> None:
 
 
 @kernel
-def _go_on(number: Words, outlook: Outlook, options: Options, node: int, option: int) -> bool:
-    """Let chance choose what comes of `option`, among what is not settled; return whether to go on there."""
+def _sample_outcome(number: Words, outlook: Outlook, options: Options, node: int, option: int) -> bool:
+    """Sample an unsettled outcome of `option`, make it pending, and return whether the simulation goes on there."""
     total = 0.0
     for branch in range(options.start[option], options.end[option]):
         if options.node[branch] != node and not outlook.settled[options.node[branch]]:
             total += options.share[branch]
-    chance, after = float(drawn(number, GRAIN)) / float(GRAIN) * total, node
+    chance, after = float(random_below(number, GRAIN)) / float(GRAIN) * total, node
     for branch in range(options.start[option], options.end[option]):
         if options.node[branch] != node and not outlook.settled[options.node[branch]]:
             after = options.node[branch] + 0

@@ -1,4 +1,4 @@
-"""Value iteration by kernels, in rounds that the caller counts; the readable twin is `value_iteration`."""
+"""Value iteration in rounds that the caller counts; the twin is `planner.policies.value_iteration`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from planner.jit.common_kernel import Index, Reals, Words, entry, kernel
 from planner.policies.mdp_kernel import Options, Outlook
 
 TIE: Final = 1e-9
-"""Values that differ by less than this part of them are equal."""
+"""Two values are tied if they differ by less than this fraction of them."""
 
 
 @kernel
@@ -20,7 +20,7 @@ def is_tied(one: float, other: float) -> bool:
 
 @kernel
 def worth(parts: int, value: Reals, options: Options, part: int, node: int, option: int) -> float:
-    """Return one part of what `option` of `node` is worth; what leads back to the node is done again."""
+    """Return one of the values of `option` of `node`, which is repeated while it leads back to the node."""
     total = 0.0
     if part == parts - 1:
         total = options.cost[option] + 0.0
@@ -36,7 +36,7 @@ def worth(parts: int, value: Reals, options: Options, part: int, node: int, opti
 
 @kernel
 def is_done(settled: Index, options: Options, node: int, option: int) -> bool:
-    """Return whether what `option` of `node` leads to is settled."""
+    """Return whether all successors by `option` of `node` are settled."""
     for branch in range(options.start[option], options.end[option]):
         after = options.node[branch]
         if after != node and not settled[after]:
@@ -45,8 +45,8 @@ def is_done(settled: Index, options: Options, node: int, option: int) -> bool:
 
 
 @kernel
-def compared(parts: int, worths: Reals) -> int:
-    """Return 1 if the second of two worths is better than the first, -1 if it is worse: rewards first."""
+def compare_values(parts: int, worths: Reals) -> int:
+    """Return 1 if the second of two lists of values is better than the first, -1 if it is worse, else 0."""
     for part in range(parts - 1):
         if not is_tied(worths[parts + part], worths[part]):
             return 1 if worths[parts + part] > worths[part] else -1
@@ -57,9 +57,10 @@ def compared(parts: int, worths: Reals) -> int:
 
 @kernel
 def back_up(number: Words, outlook: Outlook, options: Options, worths: Reals, node: int) -> None:
-    """Let `node` be worth its best option; it is settled if all that comes after it is.
+    """Set the values of `node` to those of its best option; the node is settled if all its successors are.
 
-    Where no values are worse than the truth, it is also settled if its best option is. `worths` is room for two.
+    Where all values are optimistic, it is also settled if the successors of its best option are. `worths` is a buffer
+    for two lists of values.
     """
     parts, many = number[slot.REWARDS] + 1, outlook.many[node] + 0
     base, waits = node * parts, outlook.made[node] < outlook.total[node]
@@ -75,7 +76,7 @@ def back_up(number: Words, outlook: Outlook, options: Options, worths: Reals, no
             worths[parts + part] = outlook.hope[base + part]
             if place >= 0:
                 worths[parts + part] = worth(parts, outlook.value, options, part, node, option)
-        better = compared(parts, worths)
+        better = compare_values(parts, worths)
         if better > 0 or (better == 0 and done and not known):
             for part in range(parts):
                 worths[part] = worths[parts + part]
@@ -88,47 +89,47 @@ def back_up(number: Words, outlook: Outlook, options: Options, worths: Reals, no
 
 
 HOPEFUL: Final = 0
-"""How values are to be: never worse than the truth."""
+"""Modes of a sweep: with the optimistic ends of all nodes, so that values are bounds."""
 LIKELY: Final = 1
-"""With hope only where there is nothing else to do."""
+"""With optimistic ends only in nodes without options."""
 CLOSED: Final = 2
-"""What is known: without hope."""
+"""Without optimistic ends: the values of policies that stop in unexpanded nodes."""
 
 BEGIN: Final = 0
-"""What is asked of a call: choose the nodes, and keep all their options."""
+"""Tasks of a call: select the nodes, and keep all their options."""
 START: Final = 1
-"""Give one part of the values its first value."""
+"""Set one of the values to its start."""
 ROUND: Final = 2
-"""Bring it up to date once; returns 1 where nothing changes any more."""
+"""Update it once; return 1 if no node has changed."""
 KEEP: Final = 3
-"""Keep only the options that keep it."""
+"""Keep only the options that are optimal for it."""
 SETTLE: Final = 4
-"""Settle the nodes whose best options are no hopes."""
+"""Settle the nodes whose best options are no optimistic ends."""
 DOUBT: Final = 5
-"""Unsettle those whose best options lead to what is not settled; returns 1 where there are none."""
+"""Unsettle nodes whose best options lead to unsettled nodes; return 1 if there are none."""
 CLOSE: Final = 1e-12
-"""A part of the values comes to rest when a round changes nothing by more than this part of a value."""
+"""A value has converged when a round changes it by no more than this fraction."""
 
 
 class Swept(NamedTuple):
-    """Which of the N nodes are swept, and what of them is kept."""
+    """The nodes of a sweep, and their options that are optimal for the values so far (*kept*)."""
 
     node: Index
-    """[N] 1 if it is swept."""
+    """[N] 1 if the node is swept."""
     stop: Index
-    """[N] 1 if to stop is kept."""
+    """[N] 1 if stopping is kept."""
     hope: Index
-    """[N] 1 if hope is kept."""
+    """[N] 1 if the optimistic end is kept."""
     option: Index
-    """[O] 1 if an option is kept."""
+    """[O] 1 if the option is kept."""
     far: Reals
-    """[1] More than any policy costs."""
+    """[1] A cost that is higher than that of any policy."""
 
 
 @entry
 @kernel
 def sweep(asked: int, part: int, mode: int, number: Words, outlook: Outlook, options: Options, swept: Swept) -> int:
-    """Do what is `asked` to all nodes that are swept, the latest first; returns 1 or 0."""
+    """Do the task `asked` for all swept nodes, the latest first; return 1 or 0, as the task says."""
     rest, cost = 1, number[slot.REWARDS] + 0
     for node in range(number[slot.NODES] - 1, -1, -1):
         if asked == BEGIN:
@@ -140,10 +141,10 @@ def sweep(asked: int, part: int, mode: int, number: Words, outlook: Outlook, opt
             if part == 0 or not _is_kept(outlook, swept, node, outlook.best[node]):
                 outlook.best[node] = _first_kept(outlook, swept, node)
         elif asked == ROUND:
-            if _change(part, cost, outlook, options, swept, node):
+            if _update(part, cost, outlook, options, swept, node):
                 rest = 0
         elif asked == KEEP:
-            _keep(part, cost, outlook, options, swept, node)
+            _keep_optimal(part, cost, outlook, options, swept, node)
         elif asked == SETTLE:
             outlook.settled[node] = 1 if outlook.best[node] <= outlook.many[node] else 0
         elif outlook.settled[node] and _is_doubtful(outlook, options, node):
@@ -154,7 +155,7 @@ def sweep(asked: int, part: int, mode: int, number: Words, outlook: Outlook, opt
 
 @kernel
 def _begin(mode: int, cost: int, outlook: Outlook, swept: Swept, node: int) -> None:
-    """Choose `node` if it is to be swept, and keep all its options; where nobody has looked, it may be an end."""
+    """Select `node` if it is expanded and not settled, and keep all its options; reset other nodes in mode CLOSED."""
     swept.node[node] = 1 if outlook.inside[node] and not outlook.settled[node] else 0
     if not outlook.inside[node]:
         if mode == CLOSED:
@@ -197,10 +198,10 @@ def _worth(part: int, cost: int, outlook: Outlook, options: Options, node: int, 
 
 
 @kernel
-def _change(part: int, cost: int, outlook: Outlook, options: Options, swept: Swept, node: int) -> bool:
-    """Bring one part of a value up to date, and note the best option; return whether it was not.
+def _update(part: int, cost: int, outlook: Outlook, options: Options, swept: Swept, node: int) -> bool:
+    """Update one of the values of `node` and its best option; return whether the value has changed.
 
-    It is another one than before only where that is better: so it never goes in circles.
+    The best option changes only for a better one, so that best options never form a cycle without progress.
     """
     best = held = 0.0
     for turn in range(-1, outlook.many[node] + 2):
@@ -223,8 +224,8 @@ def _change(part: int, cost: int, outlook: Outlook, options: Options, swept: Swe
 
 
 @kernel
-def _keep(part: int, cost: int, outlook: Outlook, options: Options, swept: Swept, node: int) -> None:
-    """Keep the options that keep what the node has of a reward."""
+def _keep_optimal(part: int, cost: int, outlook: Outlook, options: Options, swept: Swept, node: int) -> None:
+    """Keep the options that are optimal for a reward."""
     value = outlook.value[node * (cost + 1) + part] + 0.0
     for place in range(outlook.many[node] + 2):
         if _is_kept(outlook, swept, node, place):
@@ -239,7 +240,7 @@ def _keep(part: int, cost: int, outlook: Outlook, options: Options, swept: Swept
 
 @kernel
 def _is_doubtful(outlook: Outlook, options: Options, node: int) -> bool:
-    """Return whether what the best option of `node` leads to is not settled."""
+    """Return whether the best option of `node` leads to an unsettled node."""
     if not outlook.best[node]:
         return False
     option = outlook.first[node] + outlook.best[node] - 1

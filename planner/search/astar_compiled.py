@@ -179,23 +179,13 @@ class CompiledAstar:
         return [memory.registry.state[state * words : (state + 1) * words] for state in waiting]
 
     def _call(self) -> int:
-        memory = self._memory
-        return self._board.entries["astar"](
-            self._kind,
-            self._work,
-            self._number,
-            self._board.space,
-            NONE if self._orbits is None else self._orbits.symmetries,
-            memory.registry,
-            memory.nodes,
-            memory.waiting,
-            self._relaxed,
-            self._room,
-            memory.landmarks,
-            self._tables,
-            self._stubborn,
-            self._board.found,
-            self._board.stack,
+        board, memory = self._board, self._memory
+        symmetries = NONE if self._orbits is None else self._orbits.symmetries
+        states = (memory.registry, memory.nodes, memory.waiting)
+        estimates = (self._relaxed, self._room, memory.landmarks, self._tables)
+        buffers = (self._stubborn, board.found, board.stack)
+        return board.entries["astar"](
+            self._kind, self._work, self._number, board.space, symmetries, *states, *estimates, *buffers
         )
 
     def _plan(self) -> list[int]:

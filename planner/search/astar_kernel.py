@@ -1,4 +1,4 @@
-"""A* over packed states (Hart, Nilsson and Raphael, 1968), lazily estimated; the twin is `planner.search.astar`."""
+"""A* over packed states with lazy evaluation; the twin is `planner.search.astar`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ H_MAX: Final = 1
 SCP: Final = 2
 LM_CUT: Final = 3
 BOTH: Final = 4
-"""By abstractions first, and by LM-cut where that does not put a state off."""
+"""Abstractions first, and LM-cut for states that these do not defer."""
 SPARE: Final = 64
-"""Landmarks for which there must be room before a state is estimated."""
+"""Landmarks for which there must be room before a state is evaluated."""
 
 
 @entry
@@ -46,15 +46,16 @@ def astar(
 ) -> int:
     """Search with the estimate `kind` for about `work` steps; return how that ended.
 
-    It may go on after each ending: `PAUSED`, `EXHAUSTED`, `FOUND`, `FULL` or `PASSED`. After `FOUND`,
-    `number[GOAL_STATE]` is reached by the cheapest plan. `found` has room for all actions, `stack` for all nodes of the
-    tree.
+    The search may continue after each ending: `PAUSED`, `EXHAUSTED`, `FOUND`, `FULL` or `PASSED` (f is above
+    `number[UNTIL]`). After `FOUND`, `number[GOAL_STATE]` is reached by the cheapest plan. `found` has room for all
+    actions, `stack` for all nodes of the tree.
     """
     words = len(room.state)
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
         if not _has_room(kind, number, registry, nodes, waiting, landmarks, len(found)):
             return FULL
+        # The last round has evaluated a state: now that there is room for its f, insert it again.
         if number[slot.PENDING] >= 0:
             state = number[slot.PENDING] + 0
             number[slot.PENDING] = -1
@@ -67,8 +68,10 @@ def astar(
             return PASSED
         if nodes.stage[state] == CLOSED:
             continue
+        # A state waits under an inherited bound, then perhaps under a lookup in abstractions, and then under its
+        # evaluation; it is expanded when it is the best one at this last stage.
         if nodes.stage[state] in (WAITING, LOOKED_UP) and kind != BLIND:
-            _estimate(kind, number, space, registry, nodes, relaxed, room, landmarks, tables, state)
+            _evaluate(kind, number, space, registry, nodes, relaxed, room, landmarks, tables, state)
         elif holds(space.goal, 0, registry.state, state * words):
             number[slot.GOAL_STATE] = state
             return FOUND
@@ -82,7 +85,7 @@ def astar(
 @entry
 @kernel
 def reconsider(nodes: Nodes, count: int, also_evaluated: int) -> int:
-    """Let the first `count` states be estimated again before they are expanded; returns 0."""
+    """Evaluate the first `count` states again before they are expanded; return 0."""
     for state in range(count):
         if nodes.stage[state] == LOOKED_UP or (also_evaluated and nodes.stage[state] == EVALUATED):
             nodes.stage[state] = WAITING
@@ -90,7 +93,7 @@ def reconsider(nodes: Nodes, count: int, also_evaluated: int) -> int:
 
 
 @kernel
-def _estimate(
+def _evaluate(
     kind: int,
     number: Words,
     space: Space,
@@ -102,7 +105,7 @@ def _estimate(
     tables: Tables,
     state: int,
 ) -> None:
-    """Estimate `state`, and let it wait again, unless a plan through it would be too dear."""
+    """Evaluate `state`, and make it pending unless its f reaches the limit."""
     number[slot.EVALUATIONS] += 1
     looked_up = kind == BOTH and nodes.stage[state] == WAITING
     nodes.stage[state] = LOOKED_UP if looked_up else EVALUATED
@@ -134,35 +137,28 @@ def _expand(
     found: Index,
     count: int,
 ) -> None:
-    """Reach the successors of `state` by the first `count` actions of `found`."""
+    """Generate the successors of `state` by the first `count` actions of `found`."""
     number[slot.WORK] += (20 + len(symmetries.start)) * count + 20
     number[slot.EXPANSIONS] += 1
     nodes.stage[state] = CLOSED
     words = len(registry.state) // len(nodes.parent)
     if kind >= LM_CUT:
-        _lose(landmarks, state, 1)
+        _add_lost_landmarks(landmarks, state, 1)
     for index in range(count):
         action = found[index]
         apply(space, action, registry.state, state * words, number[slot.STATES] * words, words)
         moved = canonicalize(symmetries, registry.state, number[slot.STATES] * words)
         child = number_of(registry, number[slot.STATES], words)
+        # The child inherits a bound: pathmax, and with LM-cut the landmarks of the parent that the action is not in.
         bound = nodes.bound[state] - space.actions.cost[action]
         if kind >= LM_CUT:
             bound = max(bound, landmarks.kept[state] - landmarks.lost[action])
         if child == number[slot.STATES] and is_useless(space, registry.state, child * words):
             bound = INFINITE
-        _reached(
-            number,
-            nodes,
-            waiting,
-            state,
-            action + MOVED * moved,
-            child,
-            nodes.cost[state] + space.actions.cost[action],
-            bound,
-        )
+        cost = nodes.cost[state] + space.actions.cost[action]
+        _reach(number, nodes, waiting, state, action + MOVED * moved, child, cost, bound)
     if kind >= LM_CUT:
-        _lose(landmarks, state, -1)
+        _add_lost_landmarks(landmarks, state, -1)
 
 
 @kernel
@@ -175,7 +171,7 @@ def _has_room(
     landmarks: Landmarks,
     most: int,
 ) -> bool:
-    """Return whether the next state can be estimated and expanded, with `most` successors, whatever comes of it."""
+    """Return whether all arrays have room for the evaluation and expansion of a state with `most` successors."""
     pending, reach = number[slot.PENDING], number[slot.MAX_COST] + 1
     h, f = 0, number[slot.HIGHEST_F]
     if pending >= 0:
@@ -199,10 +195,10 @@ def _has_room(
 
 
 @kernel
-def _reached(
+def _reach(
     number: Words, nodes: Nodes, waiting: Open, parent: int, action: int, child: int, cost: int, bound: int
 ) -> None:
-    """Note that `child` is reached from `parent` by `action` at `cost`, and let it wait if that is news."""
+    """Update the path to `child` if `cost` is lower than before, and insert the child into the open list."""
     if child == number[slot.STATES]:
         number[slot.STATES] += 1
         number[slot.GENERATED] += 1
@@ -222,8 +218,8 @@ def _reached(
 
 
 @kernel
-def _lose(landmarks: Landmarks, state: int, sign: int) -> None:
-    """Add to `lost[a]`, or take away again, what the landmarks of `state` with action a are worth."""
+def _add_lost_landmarks(landmarks: Landmarks, state: int, sign: int) -> None:
+    """Add the values of the landmarks of `state` to `lost[a]` of their actions a, or with `sign` -1 subtract them."""
     first = landmarks.of[state]
     for index in range(first, first + landmarks.many[state]):
         landmark = landmarks.reference[index]

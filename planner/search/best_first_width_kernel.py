@@ -1,10 +1,7 @@
-"""Best-first width search by kernels (BFWS(f5): Lipovetzky and Geffner, 2017).
+"""Best-first width search over packed states; the twin is `planner.search.best_first_width`.
 
-States are of one kind if they have as many open landmarks, and have made as many facts of the last relaxed plan true; a
-relaxed plan is made where fewer landmarks are open than before. More novel states come first, then those with fewer
-open landmarks, then the older ones. A state is novel if it has a fact, or a pair of facts, that no state of its kind
-had (Lipovetzky and Geffner, 2012). One table of bits by hash notes what was seen (approximate novelty: Singh et al.,
-2021): now and then something new counts as known.
+It differs from the twin in two ways: it counts open landmarks instead of open goals, and it notes seen facts and pairs
+in a hash table of bits (approximate novelty: Singh et al., 2021), so that now and then something new counts as known.
 """
 
 from __future__ import annotations
@@ -22,35 +19,35 @@ from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Registry, n
 
 
 @kernel
-def novelty(seen: Index, coding: Coding, kind: int, state: Words, parent: int, child: int) -> int:
-    """Return 1 for a new fact, 2 for a new pair of facts, 3 for neither, and note what the state at `child` has.
+def measure_novelty(seen: Index, coding: Coding, kind: int, state: Words, parent: int, child: int) -> int:
+    """Return 1 if the state at `child` has a new fact, 2 if it has a new pair, else 3; then note its facts and pairs.
 
-    States of one `kind` are compared. Only pairs with a fact that the state at `parent` did not have are looked at.
+    Only states of one `kind` are compared. Only pairs with a fact that the state at `parent` lacks are looked at.
     """
     found = 3
     for variable in range(len(coding.word)):
         fact = _value(coding, variable, state, child)
-        if _note(seen, kind, fact, 0):
+        if _note_pair(seen, kind, fact, 0):
             found = 1
         if fact != _value(coding, variable, state, parent):
             for other in range(len(coding.word)):
                 second = _value(coding, other, state, child)
-                if _note(seen, kind, min(fact, second), 1 + max(fact, second)):
+                if _note_pair(seen, kind, min(fact, second), 1 + max(fact, second)):
                     found = min(found, 2)
     return found
 
 
 @kernel
 def _value(coding: Coding, variable: int, state: Words, base: int) -> int:
-    """Return a number for the value of a variable that no other value of any variable has."""
+    """Return the number of the value that a variable has, unique among the values of all variables."""
     return coding.first[variable] + (
         state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
     )
 
 
 @kernel
-def _note(seen: Index, kind: int, first: int, second: int) -> bool:
-    """Note a pair; return whether it is new."""
+def _note_pair(seen: Index, kind: int, first: int, second: int) -> bool:
+    """Note a pair of numbers; return whether it is new."""
     value = (kind * MULTIPLIER + first) & LOW_BITS
     value = ((value ^ (value >> 29)) * MULTIPLIER + second) & LOW_BITS
     value ^= value >> 31
@@ -63,30 +60,34 @@ def _note(seen: Index, kind: int, first: int, second: int) -> bool:
 
 
 NOVEL: Final = 3
-"""Kinds of novelty."""
+"""Values of novelty: 1, 2 and 3."""
 
 
 class Frontier(NamedTuple):
-    """The open list, and what states know of the way to the next milestone.
-
-    Bucket `novelty · most + left` begins with state `first[…]` and ends with `last[…]`; `next` follows a state. State s
-    counts from relaxed plan `origin[s]`, whose facts are a list in `fact`; bit i of `made[s]` says that number i
-    (modulo the bits that there are) was true since then. `left[s]` are its milestones left. `seen` is for novelty.
-    """
+    """The open list of S states in B buckets, and their progress on R relaxed plans."""
 
     first: Index
+    """[B] First state of bucket `novelty · most + left`, or `NOTHING`."""
     last: Index
+    """[B] Last state of the bucket."""
     next: Index
+    """[S] Next state in the same bucket."""
     origin: Index
+    """[S] Relaxed plan on which progress is counted."""
     made: Words
+    """[S] Bit i: fact i of this plan (modulo the bits of a word) was true since the plan was made."""
     left: Index
+    """[S] Open landmarks."""
     plan_start: Index
+    """[R + 1] First fact of each relaxed plan in `fact`."""
     fact: Index
+    """Facts that relaxed plans make true, plan by plan."""
     seen: Index
+    """Bits of the hash table of novelty, 32 in each element."""
 
 
 class Facts(NamedTuple):
-    """Where facts are in packed states: fact f holds where `state[word[f]] & mask[f] == bits[f]`."""
+    """The places of the F facts in packed states: fact f holds if `state[word[f]] & mask[f] == bits[f]`."""
 
     word: Index
     mask: Words
@@ -121,6 +122,7 @@ def width(
     while number[slot.WORK] < work:
         if not _has_room(number, registry, reached, frontier, len(facts.word)):
             return FULL
+        # All successors of the pending state were generated: expand the best state of the open list.
         if number[slot.TRIED] == number[slot.MANY]:
             state = _take(frontier, number)
             if state < 0:
@@ -131,8 +133,9 @@ def width(
             number[slot.EXPANSIONS] += 1
             number[slot.WORK] += 20
             continue
+        # Generate the next successor, so that the work between two pauses stays small.
         state = number[slot.PENDING] + 0
-        child = _follow(number, space, registry, reached, milestones, state, found[number[slot.TRIED]])
+        child = _generate(number, space, registry, reached, milestones, state, found[number[slot.TRIED]])
         number[slot.TRIED] += 1
         number[slot.WORK] += 40
         if child < 0:
@@ -140,7 +143,8 @@ def width(
         if holds(space.goal, 0, registry.state, child * words):
             number[slot.GOAL_STATE] = child
             return FOUND
-        _aim(facts, registry, reached, frontier, milestones, state, child)
+        _count_progress(facts, registry, reached, frontier, milestones, state, child)
+        # Fewer open landmarks than before: count progress on a new relaxed plan.
         if frontier.left[child] < frontier.left[state]:
             plan = number[slot.EVALUATIONS] + 1
             cost = relaxed_plan(
@@ -150,8 +154,8 @@ def width(
             number[slot.WORK] += 2 * len(relaxed.cost)
             if cost == INFINITE:
                 continue
-            _remember(number, frontier, achievers, room, plan, child)
-        _judge(number, space, registry, frontier, words, state, child)
+            _store_relaxed_plan(number, frontier, achievers, room, plan, child)
+        _insert(number, space, registry, frontier, words, state, child)
     return PAUSED
 
 
@@ -167,7 +171,7 @@ def _has_room(number: Words, registry: Registry, reached: Reached, frontier: Fro
 
 @kernel
 def _take(frontier: Frontier, number: Words) -> int:
-    """Take out the first state of the best bucket; -1 where none waits."""
+    """Remove and return the first state of the best bucket; -1 where all are empty."""
     bucket = number[slot.LOWEST] + 0
     while bucket < len(frontier.first) and frontier.first[bucket] == NOTHING:
         bucket += 1
@@ -180,7 +184,7 @@ def _take(frontier: Frontier, number: Words) -> int:
 
 
 @kernel
-def _follow(
+def _generate(
     number: Words,
     space: Space,
     registry: Registry,
@@ -189,7 +193,7 @@ def _follow(
     parent: int,
     action: int,
 ) -> int:
-    """Return the state that `action` leads to, if it is new, or else -1."""
+    """Generate the successor of `parent` by `action`; return its number if it is new, else -1."""
     words = len(registry.state) // len(reached.parent)
     apply(space, action, registry.state, parent * words, number[slot.STATES] * words, words)
     child = number_of(registry, number[slot.STATES], words)
@@ -206,7 +210,7 @@ def _follow(
 
 
 @kernel
-def _aim(
+def _count_progress(
     facts: Facts,
     registry: Registry,
     reached: Reached,
@@ -215,7 +219,7 @@ def _aim(
     parent: int,
     child: int,
 ) -> None:
-    """Find out what is left for `child`, and what it has made true of the relaxed plan of `parent`."""
+    """Count the open landmarks of `child`, and its progress on the relaxed plan of `parent`."""
     many, words = len(reached.accepted) // len(reached.parent), len(registry.state) // len(reached.parent)
     frontier.left[child] = count_open(milestones, reached.accepted, child * many, registry.state, child * words)
     origin = frontier.origin[parent] + 0
@@ -231,10 +235,10 @@ def _aim(
 
 
 @kernel
-def _remember(
+def _store_relaxed_plan(
     number: Words, frontier: Frontier, achievers: Achievers, room: Exploration, plan: int, child: int
 ) -> None:
-    """Let `child` count from the facts that its relaxed plan makes true: keep them as a new list."""
+    """Store the facts that the relaxed plan of `child` makes true, on which its progress counts from now on."""
     end = number[slot.EDGES] + 0
     for fact in range(len(achievers.wanted) - 2):
         if achievers.wanted[fact] == plan and room.looked[fact] != GIVEN:
@@ -248,16 +252,16 @@ def _remember(
 
 
 @kernel
-def _judge(
+def _insert(
     number: Words, space: Space, registry: Registry, frontier: Frontier, words: int, parent: int, child: int
 ) -> None:
-    """Let `child` wait where its novelty and what it has left put it."""
+    """Insert `child` into the bucket of its novelty and its open landmarks."""
     made, ones = frontier.made[child] + 0, 0
     while made:
         made &= made - 1
         ones += 1
     left = frontier.left[child] + 0
-    new = novelty(frontier.seen, space.coding, left * 64 + ones, registry.state, parent * words, child * words)
+    new = measure_novelty(frontier.seen, space.coding, left * 64 + ones, registry.state, parent * words, child * words)
     number[slot.WORK] += 6 * len(space.coding.word)
     bucket = min((new - 1) * (len(frontier.first) // NOVEL) + left, len(frontier.first) - 1)
     append_item(frontier.first, frontier.last, frontier.next, bucket, child)

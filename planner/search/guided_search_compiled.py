@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed
 from planner.heuristics.search_guide_compiled import Guide
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, reals, words, zeros
@@ -18,7 +19,7 @@ from planner.search.best_first_width_kernel import NOVEL, Facts, Frontier
 from planner.search.lazy_best_first import lower_weights
 from planner.search.lazy_best_first_kernel import Reached
 from planner.search.mcts import EXPLORATION, LOGARITHM_OF_2, LOGARITHMS, LOW_BITS
-from planner.search.mcts_kernel import MOST, NO_NODE, ROOT, Bandit, Grown, Known
+from planner.search.mcts_kernel import MOST, NO_NODE, ROOT, Bandit, Evaluated, SearchTree
 from planner.search.open_lists_kernel import QUEUES, Batches, Types, first_slot
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.task_compiled import ensure_length
@@ -30,6 +31,11 @@ BUCKETS: Final = 1 << 13
 """Buckets of each queue of a lazy search."""
 SEEN: Final = 1 << 20
 """Elements of 32 bits in the hash table of novelty: 4 MiB."""
+
+
+def relaxation_records(guide: Guide) -> tuple[Relaxed, Exploration, Achievers, Reachable]:
+    """Return the records by which kernels compute relaxed plans."""
+    return guide.relaxed, guide.board.exploration, guide.achievers, guide.reachable
 
 
 class States:
@@ -114,24 +120,11 @@ class CompiledLazy:
             yield
 
     def _call(self, weight: int, *, reopen: bool) -> int:
-        guide, states = self._guide, self._states
-        return guide.board.entries["lazy"](
-            weight,
-            int(reopen),
-            self._work,
-            self._number,
-            guide.board.space,
-            states.registry,
-            states.reached,
-            self._batches,
-            self._types,
-            guide.relaxed,
-            guide.board.exploration,
-            guide.achievers,
-            guide.reachable,
-            guide.milestones,
-            guide.board.found,
-            guide.board.stack,
+        guide, states, options = self._guide, self._states, (weight, int(reopen), self._work)
+        records = (states.registry, states.reached, self._batches, self._types, *relaxation_records(guide))
+        board = guide.board
+        return board.entries["lazy"](
+            *options, self._number, board.space, *records, guide.milestones, board.found, board.stack
         )
 
     def _allocate(self, seed: int) -> None:
@@ -193,25 +186,15 @@ class CompiledWidth:
         self._states = States(self._guide, room + 2)
         length = room + 2
         buckets = empty_index(NOVEL * (len(guide.milestones.goal) + 1))
-        self._frontier = Frontier(
-            buckets,
-            buckets[:],
-            empty_index(length),
-            index([0]) * length,
-            zeros(length),
-            index([0]) * length,
-            index([0]) * (room + 3),
-            empty_index(room + guide.board.relaxation.size),
-            index([0]) * seen,
-        )
+        none, plan_start, fact = index([0]) * length, index([0]) * (room + 3), guide.board.relaxation.size + room
+        states = (empty_index(length), none, zeros(length), none[:])
+        self._frontier = Frontier(buckets, buckets[:], *states, plan_start, empty_index(fact), index([0]) * seen)
         self._frontier.left[0] = len(guide.milestones.goal) + 1
         self._frontier.first[0] = self._frontier.last[0] = 0
         self._found = empty_index(guide.board.actions + 1)
         places = guide.board.packed.places
         self._facts = Facts(
-            index(word for word, _, _ in places),
-            words(mask for _, mask, _ in places),
-            words(bits for _, _, bits in places),
+            index(each[0] for each in places), words(each[1] for each in places), words(each[2] for each in places)
         )
 
     def steps(self, run: Run) -> Steps:
@@ -230,22 +213,10 @@ class CompiledWidth:
             yield
 
     def _call(self) -> int:
-        guide, states = self._guide, self._states
-        return guide.board.entries["width"](
-            self._work,
-            self._number,
-            guide.board.space,
-            self._facts,
-            states.registry,
-            states.reached,
-            self._frontier,
-            guide.relaxed,
-            guide.board.exploration,
-            guide.achievers,
-            guide.reachable,
-            guide.milestones,
-            self._found,
-            guide.board.stack,
+        guide, states, board = self._guide, self._states, self._guide.board
+        records = (states.registry, states.reached, self._frontier, *relaxation_records(guide))
+        return board.entries["width"](
+            self._work, self._number, board.space, self._facts, *records, guide.milestones, self._found, board.stack
         )
 
     def _grow(self) -> None:
@@ -272,7 +243,7 @@ class CompiledMcts:
         self._accounts = task_compiled.WorkCounter(run, number)
         self._bandit = Bandit(reals(LOGARITHMS), reals([LOGARITHM_OF_2, EXPLORATION]))
         self._registry = task_compiled.new_registry(board.initial, length, board.entries)
-        self._known = Known(zeros(length), index([0]) * (length + 1), empty_index(board.actions + 1))
+        self._known = Evaluated(zeros(length), index([0]) * (length + 1), empty_index(board.actions + 1))
         self.tree = new_tree(length)
 
     def steps(self) -> Steps:
@@ -311,23 +282,9 @@ class CompiledMcts:
             yield
 
     def _call(self, weight: int) -> int:
-        guide = self._guide
-        return guide.board.entries["mcts"](
-            weight,
-            self._work,
-            self._number,
-            guide.board.space,
-            self._registry,
-            self._known,
-            self.tree,
-            self._bandit,
-            guide.relaxed,
-            guide.board.exploration,
-            guide.achievers,
-            guide.reachable,
-            guide.board.found,
-            guide.board.stack,
-        )
+        board = self._guide.board
+        records = (self._registry, self._known, self.tree, self._bandit, *relaxation_records(self._guide))
+        return board.entries["mcts"](weight, self._work, self._number, board.space, *records, board.found, board.stack)
 
     def _grow(self) -> None:
         """Lengthen the arrays that are full."""
@@ -344,10 +301,10 @@ class CompiledMcts:
         ensure_length(number[slot.EDGES] + len(board.found), known.action)
 
 
-def new_tree(length: int) -> Grown:
+def new_tree(length: int) -> SearchTree:
     """Return a tree with room for so many states that contains only the root."""
     none, none_tried, unreached = empty_index(length), index([0]) * length, words([INFINITE]) * length
     values, visits = zeros(length), zeros(length)
-    tree = Grown(none, none[:], unreached, values, visits, none_tried, none_tried[:], none[:], none[:])
+    tree = SearchTree(none, none[:], unreached, values, visits, none_tried, none_tried[:], none[:], none[:])
     tree.cost[ROOT], tree.visits[ROOT] = 0, 1
     return tree

@@ -1,10 +1,9 @@
-"""Best-first search with deferred evaluation, for plans soon (Richter and Westphal, 2010).
+"""Lazy best-first search over packed states; the twin is `planner.search.lazy_best_first`.
 
-A state is estimated when it is expanded; until then it waits as an edge under its parent's estimates. There are two of
-these, each with a queue of all edges and one of those by actions of the relaxed plan, which get many turns more when an
-estimate sinks below all before; a last open list draws types of states. The key of an edge is `weight` · estimate, plus
-the cost so far if `reopen`: then states that are reached more cheaply are opened again, and what is not cheaper than
-the limit is cut off.
+As in LAMA (Richter and Westphal, 2010), a state is evaluated when it is expanded, by the cost of a relaxed plan and the
+number of open landmarks. Each estimate has two queues: all edges, and edges by actions of the relaxed plan, which get
+many more turns when an estimate falls below all before. A last open list draws states by type. The key of an edge is
+`weight` · estimate, plus g with `reopen`: then cheaper paths reopen states, and states that reach the limit are pruned.
 """
 
 from __future__ import annotations
@@ -19,28 +18,33 @@ from planner.search.open_lists_kernel import (
     QUEUES,
     Batches,
     Types,
-    drawn,
     next_batch,
     next_queue,
     next_typed,
     put_batch,
     put_typed,
+    shuffle,
 )
 from planner.task.packed_states_kernel import Space, apply, find_applicable, holds
 from planner.task.state_registry_kernel import Registry, number_of
 
 BOOST: Final = 1000
-"""Turns that preferred actions get when the best estimate improves."""
+"""Turns that the preferred edges gain when the best estimate improves."""
 
 
 class Reached(NamedTuple):
-    """How each state was reached: by how many steps, at which cost, and which milestones were accepted (as bits)."""
+    """The paths to the S states of a registry."""
 
     parent: Index
+    """[S] `NOTHING` for the initial state."""
     action: Index
+    """[S]"""
     depth: Index
+    """[S] Number of steps."""
     cost: Words
+    """[S]"""
     accepted: Words
+    """[S * W] W words with a bit for each accepted landmark."""
 
 
 @entry
@@ -75,23 +79,25 @@ def lazy(
             return FULL
         state = number[slot.PENDING] + 0
         number[slot.PENDING] = -1
+        # Without a pending state, generate the successor of the best edge, which is pending next if it is new.
         if state < 0:
-            batch = _next(batches, types, number)
+            batch = _next_batch(batches, types, number)
             if batch < 0:
                 return EXHAUSTED
-            _follow(reopen, number, space, registry, reached, batches, milestones, batch)
+            _generate(reopen, number, space, registry, reached, batches, milestones, batch)
             number[slot.WORK] += 40
         elif reached.cost[state] >= number[slot.LIMIT]:
             continue
         elif holds(space.goal, 0, registry.state, state * words):
             number[slot.GOAL_STATE] = state
             return FOUND
+        # Deferred evaluation: the pending state is evaluated now, and its edges wait under its estimates.
         else:
-            steps = _estimates(number, space, registry, reached, relaxed, room, achievers, reachable, milestones, state)
+            steps = _evaluate(number, space, registry, reached, relaxed, room, achievers, reachable, milestones, state)
             number[slot.WORK] += 2 * len(relaxed.cost) + 20
             if steps != INFINITE:
                 many = find_applicable(space.tree, registry.state, state * words, found, stack)
-                _open(weight, reopen, number, reached, batches, types, achievers, state, steps, found, many)
+                _insert_edges(weight, reopen, number, reached, batches, types, achievers, state, steps, found, many)
     return PAUSED
 
 
@@ -107,8 +113,8 @@ def _has_room(number: Words, registry: Registry, reached: Reached, batches: Batc
 
 
 @kernel
-def _next(batches: Batches, types: Types, number: Words) -> int:
-    """Return the batch whose turn it is, the next edge of which is used up; -1 where nothing waits."""
+def _next_batch(batches: Batches, types: Types, number: Words) -> int:
+    """Return the batch of the next edge, of the open list whose turn it is; -1 where all are empty."""
     queue = next_queue(batches, number)
     if number[slot.ACTIVE] and (queue < 0 or number[slot.TURNS + QUEUES] < number[slot.TURNS + queue]):
         number[slot.TURNS + QUEUES] += 1
@@ -120,7 +126,7 @@ def _next(batches: Batches, types: Types, number: Words) -> int:
 
 
 @kernel
-def _follow(
+def _generate(
     reopen: int,
     number: Words,
     space: Space,
@@ -130,7 +136,7 @@ def _follow(
     milestones: Milestones,
     batch: int,
 ) -> None:
-    """Go along the edge of `batch` that was used up last; a state that is worth it becomes the pending one."""
+    """Generate the successor by the last edge taken from `batch`; a new or reopened state becomes pending."""
     words = len(registry.state) // len(reached.parent)
     parent, action = batches.state[batch] + 0, batches.edge[batches.at[batch] - 1] + 0
     cost = reached.cost[parent] + space.actions.cost[action]
@@ -156,7 +162,7 @@ def _follow(
 
 
 @kernel
-def _estimates(
+def _evaluate(
     number: Words,
     space: Space,
     registry: Registry,
@@ -168,7 +174,7 @@ def _estimates(
     milestones: Milestones,
     state: int,
 ) -> int:
-    """Return the cost of a relaxed plan, `INFINITE` for a dead end; `LEFT` says how many milestones are left."""
+    """Return the cost of a relaxed plan, or `INFINITE`; set `LEFT` to the number of open landmarks."""
     number[slot.EVALUATIONS] += 1
     base = state * len(room.state)
     value = relaxed_plan(
@@ -190,7 +196,7 @@ def _estimates(
 
 
 @kernel
-def _open(
+def _insert_edges(
     weight: int,
     reopen: int,
     number: Words,
@@ -203,10 +209,10 @@ def _open(
     found: Index,
     many: int,
 ) -> None:
-    """Let the first `many` actions of `found` wait as edges that leave `state`, preferred ones first."""
+    """Insert the first `many` actions of `found` as edges from `state`, preferred ones first."""
     number[slot.EXPANSIONS] += 1
     if number[slot.SEED]:
-        _shuffle(number, found, many)
+        shuffle(number, found, 0, many)
     start, plan = number[slot.EDGES], number[slot.EVALUATIONS]
     preferred, end = start, start + many
     other = end
@@ -218,8 +224,9 @@ def _open(
             other -= 1
             batches.edge[other] = found[index]
     number[slot.EDGES] = end
+    # All queues share one array of edges: the preferred queues see only the first part of the batch.
     before, left = reached.cost[state] * reopen, number[slot.LEFT]
-    _boost(number, steps, left)
+    _boost_preferred(number, steps, left)
     if not number[slot.GRAIN]:
         number[slot.GRAIN] = 1 + 4 * (before + weight * steps) * QUEUES // len(batches.first)
     key = (before + weight * steps) // number[slot.GRAIN]
@@ -234,17 +241,8 @@ def _open(
 
 
 @kernel
-def _shuffle(number: Words, found: Index, many: int) -> None:
-    for last in range(many - 1, 0, -1):
-        place = drawn(number, last + 1)
-        action = found[last] + 0
-        found[last] = found[place]
-        found[place] = action
-
-
-@kernel
-def _boost(number: Words, steps: int, left: int) -> None:
-    """Give the preferred edges turns if an estimate is the best so far."""
+def _boost_preferred(number: Words, steps: int, left: int) -> None:
+    """Give the preferred edges more turns if an estimate is the best so far."""
     if steps < number[slot.BEST] or left < number[slot.BEST + 1]:
         number[slot.TURNS + 1] -= BOOST
         number[slot.TURNS + 3] -= BOOST

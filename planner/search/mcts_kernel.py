@@ -1,4 +1,4 @@
-"""Monte-Carlo tree search over packed states, with the bandits' logarithms and random numbers; the twin is `mcts`."""
+"""Monte Carlo tree search over packed states; the twin is `planner.search.mcts`."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ from planner.jit.common_kernel import (
     entry,
     kernel,
 )
-from planner.search.open_lists_kernel import drawn
+from planner.search.open_lists_kernel import shuffle
 from planner.task.packed_states_kernel import Space, apply, find_applicable, holds
 from planner.task.state_registry_kernel import Registry, number_of
 
 
 class Bandit(NamedTuple):
-    """What choices go by: the `logarithm` of small numbers from 0 on, and `measure`: that of 2, and the exploration."""
+    """The constants of UCB1."""
 
     logarithm: Reals
+    """[L] Logarithms of the numbers below L."""
     measure: Reals
+    """[2] The logarithm of 2, and the weight of exploration."""
 
 
 @kernel
 def logarithm(bandit: Bandit, number: int) -> float:
-    """Return about the natural logarithm of a positive number."""
+    """Return an approximation of the natural logarithm of a positive number."""
     halvings = 0
     while number >= len(bandit.logarithm):
         number >>= 1
@@ -45,50 +47,51 @@ def logarithm(bandit: Bandit, number: int) -> float:
 
 @kernel
 def curiosity(bandit: Bandit, wide: float, pulls: int) -> float:
-    """Return how much is to be taken from the value of an arm, where `wide` is the logarithm of all pulls."""
+    """Return the exploration term of UCB1 for an arm; `wide` is the logarithm of all pulls."""
     return bandit.measure[1] * sqrt(wide / float(pulls))
 
 
 ROOT: Final = 0
 NO_NODE: Final = -1
-"""What functions return for none; in an `Index` it is `NOTHING`."""
+"""The result of functions for no node; in an `Index`, no node is `NOTHING`."""
 UNTRIED: Final = -2
-"""The arm that stands for all actions that were not tried."""
+"""The arm of all untried actions."""
 MOST: Final = 1 << 62
 """More than any value."""
 
 
-class Known(NamedTuple):
-    """What is known of the S states whatever tree they are in: the transposition table, beside the registry."""
+class Evaluated(NamedTuple):
+    """The transposition table: the S states of the registry that were reached in any tree."""
 
     estimate: Words
-    """[S] What it costs to reach the goal, as estimated; `INFINITE` where that is impossible."""
+    """[S] Estimated cost of reaching the goal, or `INFINITE`."""
     first: Index
-    """[S + 1] Where the actions that can be applied begin, in the order in which they are tried."""
+    """[S + 1] First applicable action of each state in `action`."""
     action: Index
+    """Applicable actions, in the order in which they are tried, state by state."""
 
 
-class Grown(NamedTuple):
-    """A tree over the S states; those that are not in it yet cost `INFINITE`."""
+class SearchTree(NamedTuple):
+    """A tree over the S states; the cost of a state outside the tree is `INFINITE`."""
 
     parent: Index
     """[S] `NOTHING` for the root."""
     action: Index
-    """[S] What leads here from the parent."""
+    """[S] Action that leads from the parent to this node."""
     cost: Words
-    """[S] Of the way from the root."""
+    """[S] Cost of the path from the root."""
     value: Words
-    """[S] What the way on to the goal costs, as estimated by now."""
+    """[S] Backed-up estimate of the cost of reaching the goal."""
     visits: Words
-    """[S] Simulations that came by, and one for the node itself."""
+    """[S] Simulations that passed through the node, plus one."""
     tried: Index
-    """[S] How many of the actions were tried."""
+    """[S] Number of actions that were tried."""
     settled: Index
-    """[S] 1 where no plan through here can be better than the best one."""
+    """[S] 1 if no plan through this node can be better than the incumbent."""
     child: Index
-    """[S] The latest child, or `NOTHING`."""
+    """[S] Latest child, or `NOTHING`."""
     sibling: Index
-    """[S] The child of the same parent that came before, or `NOTHING`."""
+    """[S] Next older child of the same parent, or `NOTHING`."""
 
 
 @entry
@@ -99,8 +102,8 @@ def mcts(
     number: Words,
     space: Space,
     registry: Registry,
-    known: Known,
-    tree: Grown,
+    known: Evaluated,
+    tree: SearchTree,
     bandit: Bandit,
     relaxed: Relaxed,
     room: Exploration,
@@ -112,31 +115,34 @@ def mcts(
     """Simulate for about `work` steps; return `PAUSED`, `EXHAUSTED`, `FOUND`, `FULL` or `DONE`.
 
     After `FOUND`, the tree leads to `number[GOAL_STATE]`; after `DONE`, all simulations were made. `number[PENDING]` is
-    where in the tree it is, or `NO_NODE` between two simulations. State 0 must be in the registry, and no goal.
+    the node that a simulation has reached, or `NO_NODE` between two simulations. State 0 must be in the registry and
+    must not be a goal.
     """
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
         if not _has_room(number, registry, known, tree, len(found)):
             return FULL
         if not number[slot.STATES]:
-            _meet(number, space, registry, known, tree, relaxed, room, achievers, reachable, found, stack)
+            _add_state(number, space, registry, known, tree, relaxed, room, achievers, reachable, found, stack)
             continue
         if number[slot.PENDING] == NO_NODE:
             outcome = _begin(number, known, tree)
             if outcome != PAUSED:
                 return outcome
-        node = _descended(weight, number, space, known, tree, bandit)
+        # Descend to a node with untried actions. If all its arms are settled, the simulation ends there.
+        node = _descend(weight, number, space, known, tree, bandit)
         number[slot.PENDING] = node
-        if not _untried(known, tree, node):
+        if not _count_untried(known, tree, node):
             _back_up(weight, number, space, known, tree, node)
             continue
-        child = _tried(weight, number, space, registry, known, tree, relaxed, room, achievers, reachable, found, stack)
+        child = _try(weight, number, space, registry, known, tree, relaxed, room, achievers, reachable, found, stack)
         if child == NO_NODE:
             continue
         if holds(space.goal, 0, registry.state, child * len(room.state)):
             number[slot.GOAL_STATE] = child
             number[slot.PENDING] = NO_NODE
             return FOUND
+        # The rollout goes on from the child while estimates fall.
         if known.estimate[child] < known.estimate[node]:
             number[slot.PENDING] = child
         else:
@@ -145,7 +151,7 @@ def mcts(
 
 
 @kernel
-def _has_room(number: Words, registry: Registry, known: Known, tree: Grown, most: int) -> bool:
+def _has_room(number: Words, registry: Registry, known: Evaluated, tree: SearchTree, most: int) -> bool:
     return (
         number[slot.STATES] + 2 < len(tree.parent)
         and 2 * (number[slot.STATES] + 1) <= len(registry.table)
@@ -154,8 +160,8 @@ def _has_room(number: Words, registry: Registry, known: Known, tree: Grown, most
 
 
 @kernel
-def _begin(number: Words, known: Known, tree: Grown) -> int:
-    """Begin a simulation, unless nothing is left (`EXHAUSTED`) or all were made (`DONE`)."""
+def _begin(number: Words, known: Evaluated, tree: SearchTree) -> int:
+    """Begin a simulation, unless the root is settled (`EXHAUSTED`) or all were made (`DONE`)."""
     if known.estimate[ROOT] == INFINITE or number[slot.LIMIT] <= 0:
         tree.settled[ROOT] = 1
     if tree.settled[ROOT]:
@@ -168,14 +174,14 @@ def _begin(number: Words, known: Known, tree: Grown) -> int:
 
 
 @kernel
-def _untried(known: Known, tree: Grown, node: int) -> int:
-    """Return how many actions of `node` were not tried."""
+def _count_untried(known: Evaluated, tree: SearchTree, node: int) -> int:
+    """Count the untried actions of `node`."""
     return known.first[node + 1] - known.first[node] - tree.tried[node]
 
 
 @kernel
-def _descended(weight: int, number: Words, space: Space, known: Known, tree: Grown, bandit: Bandit) -> int:
-    """Return the node below the pending one where an action is to be tried, or where no arm is left."""
+def _descend(weight: int, number: Words, space: Space, known: Evaluated, tree: SearchTree, bandit: Bandit) -> int:
+    """Descend from the pending node to one whose selected arm is untried, or that has no arm left."""
     node = number[slot.PENDING]
     while True:
         arm = _select(weight, number, space, known, tree, bandit, node)
@@ -185,10 +191,12 @@ def _descended(weight: int, number: Words, space: Space, known: Known, tree: Gro
 
 
 @kernel
-def _select(weight: int, number: Words, space: Space, known: Known, tree: Grown, bandit: Bandit, node: int) -> int:
-    """Return the child to go on with, or `UNTRIED`; `NO_NODE` where no arm is left."""
+def _select(
+    weight: int, number: Words, space: Space, known: Evaluated, tree: SearchTree, bandit: Bandit, node: int
+) -> int:
+    """Return the child to descend to, or `UNTRIED`; `NO_NODE` where no arm is left."""
     least, most, child = MOST, -1, tree.child[node] + 0
-    inherited, many = weight * known.estimate[node], _untried(known, tree, node)
+    inherited, many = weight * known.estimate[node], _count_untried(known, tree, node)
     if many:
         least = most = inherited
     while child != NOTHING:
@@ -216,21 +224,21 @@ def _select(weight: int, number: Words, space: Space, known: Known, tree: Grown,
 
 
 @kernel
-def _is_open(number: Words, tree: Grown, child: int) -> bool:
-    """Return whether `child` is not settled; what costs too much by now is."""
+def _is_open(number: Words, tree: SearchTree, child: int) -> bool:
+    """Return whether `child` is not settled; settle it if its cost has reached the limit."""
     if tree.cost[child] >= number[slot.LIMIT]:
         tree.settled[child] = 1
     return not tree.settled[child]
 
 
 @kernel
-def _tried(
+def _try(
     weight: int,
     number: Words,
     space: Space,
     registry: Registry,
-    known: Known,
-    tree: Grown,
+    known: Evaluated,
+    tree: SearchTree,
     relaxed: Relaxed,
     room: Exploration,
     achievers: Achievers,
@@ -238,7 +246,7 @@ def _tried(
     found: Index,
     stack: Index,
 ) -> int:
-    """Try the next action of the pending node; return what it leads to if that was not reached as cheaply."""
+    """Apply the next untried action of the pending node; return the child, or `NO_NODE` if that is no gain."""
     node, words = number[slot.PENDING] + 0, len(room.state)
     action = known.action[known.first[node] + tree.tried[node]] + 0
     tree.tried[node] += 1
@@ -249,7 +257,7 @@ def _tried(
     apply(space, action, registry.state, node * words, number[slot.STATES] * words, words)
     child = number_of(registry, number[slot.STATES], words)
     if child == number[slot.STATES]:
-        _meet(number, space, registry, known, tree, relaxed, room, achievers, reachable, found, stack)
+        _add_state(number, space, registry, known, tree, relaxed, room, achievers, reachable, found, stack)
     if cost >= tree.cost[child] or known.estimate[child] == INFINITE:
         return NO_NODE
     if tree.cost[child] == INFINITE:
@@ -262,12 +270,12 @@ def _tried(
 
 
 @kernel
-def _meet(
+def _add_state(
     number: Words,
     space: Space,
     registry: Registry,
-    known: Known,
-    tree: Grown,
+    known: Evaluated,
+    tree: SearchTree,
     relaxed: Relaxed,
     room: Exploration,
     achievers: Achievers,
@@ -275,7 +283,7 @@ def _meet(
     found: Index,
     stack: Index,
 ) -> None:
-    """Estimate the new state behind the known ones, and note its actions: preferred ones first, each kind shuffled."""
+    """Add a state to the table: evaluate it, and shuffle its actions, preferred ones first."""
     state, plan = number[slot.STATES] + 0, number[slot.EVALUATIONS] + 1
     base, start, many = state * len(room.state), number[slot.EDGES] + 0, 0
     number[slot.EVALUATIONS] = plan
@@ -293,7 +301,7 @@ def _meet(
             if (achievers.planned[found[index]] == plan) == (preferred == 1):
                 known.action[end] = found[index]
                 end += 1
-        _shuffle(number, known.action, begin, end)
+        shuffle(number, known.action, begin, end)
     number[slot.EDGES] = end
     known.first[state + 1] = end
     number[slot.STATES] = state + 1
@@ -302,17 +310,8 @@ def _meet(
 
 
 @kernel
-def _shuffle(number: Words, items: Index, begin: int, end: int) -> None:
-    for last in range(end - begin - 1, 0, -1):
-        place = begin + drawn(number, last + 1)
-        item = items[begin + last] + 0
-        items[begin + last] = items[place]
-        items[place] = item
-
-
-@kernel
-def _link(tree: Grown, child: int, parent: int) -> None:
-    """Make `child` the latest one of `parent`, and of nobody else."""
+def _link(tree: SearchTree, child: int, parent: int) -> None:
+    """Make `child` the latest child of `parent`, and remove it from the parent that it had before."""
     before = tree.parent[child] + 0
     if before != NOTHING:
         if tree.child[before] == child:
@@ -328,8 +327,8 @@ def _link(tree: Grown, child: int, parent: int) -> None:
 
 
 @kernel
-def _back_up(weight: int, number: Words, space: Space, known: Known, tree: Grown, node: int) -> None:
-    """Bring values up to date, from `node` to the root, and end the simulation."""
+def _back_up(weight: int, number: Words, space: Space, known: Evaluated, tree: SearchTree, node: int) -> None:
+    """Update values and visits from `node` to the root, and end the simulation."""
     number[slot.PENDING] = NO_NODE
     while node != NOTHING:
         tree.visits[node] += 1
@@ -341,7 +340,7 @@ def _back_up(weight: int, number: Words, space: Space, known: Known, tree: Grown
             number[slot.WORK] += 4
         if best < MOST:
             tree.value[node] = best
-        elif _untried(known, tree, node):
+        elif _count_untried(known, tree, node):
             tree.value[node] = weight * known.estimate[node]
         else:
             tree.settled[node] = 1

@@ -1,13 +1,13 @@
-"""Open lists in arrays: buckets for A*, batches of edges for lazy search, and types of states against plateaus.
+"""Open lists in arrays: buckets for A*, queues of edges for lazy search, and a type-based open list.
 
-A*: buckets by f, and for the smallest f by h; the latest entry of a bucket comes first. An entry whose state was
-reached more cheaply or estimated higher is *stale*, and is dropped where it turns up.
+A*: buckets by f, and for the smallest f by h; the latest entry of a bucket comes first. An entry is *stale* if its
+state was since reached more cheaply or got a higher estimate; stale entries are dropped when they are taken.
 
-Lazy search: edges that leave one state wait together, as a *batch*. Several queues take turns; each has buckets of
-batches by key, and in a bucket the earliest batch comes first.
+Lazy search: the edges that leave one state wait together as a *batch*. Several queues take turns; each has buckets of
+batches by key, and the earliest batch of a bucket comes first.
 
-Types: states with the same estimate and depth are of one type (Xie et al., 2014). A type is drawn at random, and
-whoever waited longest in it comes first: where estimates lead into a trap, other types still have their turns.
+Types: states with the same estimate and depth are of one type (Xie et al., 2014). A random type gets the turn, and its
+oldest batch comes first, so that search can leave plateaus and local minima.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Open(NamedTuple):
 
 @kernel
 def put(waiting: Open, number: Words, f: int, h: int, state: int) -> None:
-    """Let `state` wait; there must be a bucket for f and one for h, and room for an entry."""
+    """Insert `state`; there must be a bucket for f and one for h, and room for an entry."""
     entry = number[slot.FREE]
     if entry == NOTHING:
         entry = number[slot.COUNTERS]
@@ -61,7 +61,7 @@ def _link(waiting: Open, number: Words, f: int, h: int, entry: int) -> None:
 
 @kernel
 def take(waiting: Open, number: Words, nodes: Nodes) -> int:
-    """Take out and return the state with the smallest f, and among these the smallest h; -1 if none waits."""
+    """Remove and return a state with the smallest f, and among these the smallest h; -1 if all lists are empty."""
     while number[slot.OPEN]:
         h = number[slot.LOWEST_H]
         while h < len(waiting.by_h) and waiting.by_h[h] == NOTHING:
@@ -81,7 +81,7 @@ def take(waiting: Open, number: Words, nodes: Nodes) -> int:
 
 @kernel
 def _next_f(waiting: Open, number: Words, nodes: Nodes) -> None:
-    """Go on to the next f that has entries, and spread these by h."""
+    """Advance to the next f that has entries, and distribute these by h."""
     bucket = number[slot.CURRENT_F] - number[slot.BASE_F] + 1
     while waiting.by_f[bucket] == NOTHING:
         bucket += 1
@@ -126,7 +126,7 @@ class Batches(NamedTuple):
 
 @kernel
 def new_batch(batches: Batches, number: Words, state: int, at: int, end: int) -> int:
-    """Return the number of a batch of the actions `edge[at:end]` of `state`; there must be room for it."""
+    """Make a batch of the actions `edge[at:end]` of `state`, and return its number; there must be room for it."""
     batch = number[slot.BATCHES] + 0
     number[slot.BATCHES] = batch + 1
     batches.state[batch] = state
@@ -137,7 +137,7 @@ def new_batch(batches: Batches, number: Words, state: int, at: int, end: int) ->
 
 @kernel
 def put_batch(batches: Batches, number: Words, queue: int, key: int, state: int, at: int, end: int) -> None:
-    """Let the actions `edge[at:end]` of `state` wait in a queue, if there are any; there must be room for a batch."""
+    """Insert the actions `edge[at:end]` of `state` into a queue, if there are any; there must be room for a batch."""
     if at == end:
         return
     bucket = min(key, len(batches.first) // QUEUES - 1) * QUEUES + queue
@@ -147,7 +147,7 @@ def put_batch(batches: Batches, number: Words, queue: int, key: int, state: int,
 
 @kernel
 def next_queue(batches: Batches, number: Words) -> int:
-    """Return the queue whose turn it is, of those that are not empty, or -1."""
+    """Return the queue that has had the fewest turns of those that are not empty, or -1."""
     best = -1
     for queue in range(QUEUES):
         bucket = number[slot.LOWEST + queue]
@@ -161,7 +161,7 @@ def next_queue(batches: Batches, number: Words) -> int:
 
 @kernel
 def next_batch(batches: Batches, number: Words, queue: int) -> int:
-    """Return the first batch of a queue that is not empty; its next edge is used up."""
+    """Take an edge from the first batch of a queue that is not empty; return the batch."""
     bucket = number[slot.LOWEST + queue]
     batch = batches.first[bucket] + 0
     batches.at[batch] += 1
@@ -186,7 +186,7 @@ class Types(NamedTuple):
 
 @kernel
 def put_typed(types: Types, batches: Batches, number: Words, key: int, state: int, at: int, end: int) -> None:
-    """Let the actions `edge[at:end]` of `state`, which is of type `key`, wait, if there are any."""
+    """Insert the actions `edge[at:end]` of `state`, which is of type `key`, if there are any."""
     if at == end:
         return
     kind = _type(types, number, key)
@@ -198,14 +198,14 @@ def put_typed(types: Types, batches: Batches, number: Words, key: int, state: in
 
 @kernel
 def first_slot(key: int, mask: int) -> int:
-    """Return where in the table to look for a key first."""
+    """Return the hash of a key: the place in the table to look at first."""
     value = ((key ^ key >> 29) * MULTIPLIER) & LOW_BITS
     return (value ^ value >> 31) & mask
 
 
 @kernel
 def _type(types: Types, number: Words, key: int) -> int:
-    """Return the number of the type with this key, a new one if need be."""
+    """Return the number of the type with this key; a new key gets the next one."""
     mask = len(types.table) - 1
     bucket = first_slot(key, mask)
     while types.table[bucket] != NOTHING:
@@ -221,16 +221,26 @@ def _type(types: Types, number: Words, key: int) -> int:
 
 
 @kernel
-def drawn(number: Words, many: int) -> int:
+def random_below(number: Words, many: int) -> int:
     """Return a random number from 0 to `many` - 1 (a linear congruential generator)."""
     number[slot.RANDOM] = (number[slot.RANDOM] * MULTIPLIER + 1) & LOW_BITS
     return (number[slot.RANDOM] >> 24) % many
 
 
 @kernel
+def shuffle(number: Words, items: Index, begin: int, end: int) -> None:
+    """Put `items[begin:end]` into a random order, in place (Fisher and Yates, 1938)."""
+    for last in range(end - begin - 1, 0, -1):
+        place = begin + random_below(number, last + 1)
+        item = items[begin + last] + 0
+        items[begin + last] = items[place]
+        items[place] = item
+
+
+@kernel
 def next_typed(types: Types, batches: Batches, number: Words) -> int:
-    """Return a batch of a random type, the next edge of which is used up; it goes to the end of its list."""
-    place = drawn(number, number[slot.ACTIVE])
+    """Take an edge from a batch of a random type; return the batch, which moves to the end of its list."""
+    place = random_below(number, number[slot.ACTIVE])
     kind = types.active[place] + 0
     batch = types.first[kind] + 0
     types.first[kind] = batches.next[batch]

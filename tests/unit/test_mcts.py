@@ -17,7 +17,7 @@ from planner.search import mcts_kernel as kernel
 from planner.search.guided_search_compiled import CompiledMcts
 from planner.search.lazy_best_first import lower_weights
 from planner.search.mcts import LOGARITHM_OF_2, LOGARITHMS, NO_NODE, Mcts, RandomNumbers, logarithm, select_arm
-from planner.search.open_lists_kernel import drawn
+from planner.search.open_lists_kernel import random_below
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, State, Task, facts_of
 from planner.task.packed_states_kernel import find_applicable
@@ -106,7 +106,7 @@ def test_both_tiers_draw_the_same_numbers():
     number, draw = zeros(slot.HOW_MANY), RandomNumbers(7)
     number[slot.RANDOM] = 7
     mine = [draw.below(many) for many in range(1, 200)]
-    assert mine == [drawn(number, many) for many in range(1, 200)]
+    assert mine == [random_below(number, many) for many in range(1, 200)]
     assert all(0 <= drawn_number < many for many, drawn_number in enumerate(mine, 1))
 
 

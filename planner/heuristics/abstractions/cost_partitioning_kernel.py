@@ -21,7 +21,7 @@ from planner.heuristics.abstractions.projections_kernel import Moves
 from planner.heuristics.abstractions.refinement_kernel import FIRST, Form, Refinement, may_loop, width_of
 from planner.heuristics.abstractions.refinement_kernel import STATES as BOXES
 from planner.jit.common_kernel import DONE, FULL, INFINITE, NOTHING, Index, Words, entry, kernel
-from planner.search.open_lists_kernel import drawn
+from planner.search.open_lists_kernel import random_below
 from planner.task.packed_states_kernel import Space, apply, find_applicable
 
 
@@ -156,7 +156,7 @@ def walk_randomly(
             if count == most or samples.counts[2] == 2 * most:
                 return 1
             samples.counts[2] += 1
-            samples.counts[1] = 1 + drawn(number, length) + drawn(number, length)
+            samples.counts[1] = 1 + random_below(number, length) + random_below(number, length)
             for word in range(words):
                 samples.state[present + word] = samples.state[word]
         many = find_applicable(space.tree, samples.state, present, found, stack)
@@ -164,7 +164,7 @@ def walk_randomly(
         if not many:
             samples.counts[1] = 0
             continue
-        apply(space, found[drawn(number, many)], samples.state, present, after, words)
+        apply(space, found[random_below(number, many)], samples.state, present, after, words)
         for word in range(words):
             samples.state[present + word] = samples.state[after + word]
         samples.counts[1] -= 1
