@@ -70,7 +70,7 @@ class Board:
         return self.relaxed._replace(cost=relaxation_compiled.price_operators(self.relaxation, costs))
 
     @cached_property
-    def make_exploration(self) -> Exploration:
+    def exploration(self) -> Exploration:
         """The buffers for explorations of the relaxation."""
         return relaxation_compiled.make_exploration(self.relaxation, self._missing[:], self.costs, self.packed)
 

@@ -13,7 +13,7 @@ from planner.task.ground_task import INFINITY
 
 pytest.importorskip("oxidd")
 from planner.search.symbolic.bidirectional import symbolic_search
-from planner.search.symbolic.transition_relations import Coding, relations
+from planner.search.symbolic.transition_relations import Coding, build_relations
 
 seeds = st.integers(0, 10**9)
 ROOM = 1 << 24
@@ -64,7 +64,7 @@ def test_relations_lead_where_actions_do(seed):
     coding = Coding(task, list(range(len(task.variables))), ROOM)
     everywhere = [sum(1 << fact for fact in state) for state in perfect(task)]
     for most in (0, 1 << 20):
-        parts = relations(coding, most)
+        parts = build_relations(coding, most)
         for state in everywhere[:20]:
             here = coding.state([fact for fact in range(len(task.facts)) if state >> fact & 1])
             after = coding.any_of([part.image(here) for part in parts])
@@ -87,8 +87,8 @@ def test_states_are_written_and_read(seed):
     for state in perfect(task):
         number = sum(1 << fact for fact in state)
         only = coding.state(state)
-        assert coding.one_of(only) == number
-        assert only.eval(coding.written(number))
+        assert coding.pick_state(only) == number
+        assert only.eval(coding.encode(number))
         assert not (only & ~coding.valid).satisfiable()
         for fact in range(len(task.facts)):
             assert (only & coding.holds[fact]).satisfiable() == bool(closed(number) >> fact & 1)

@@ -1,9 +1,9 @@
-"""States, sets of states and actions as decision diagrams.
+"""Sets of states and transition relations as decision diagrams.
 
-Each finite-domain variable is a few bits, and each bit has a twin for the state after a step; a bit and its twin are
-neighbours. Variables that actions read and write together stand close together: exchanging pairs makes the sum of
-squared distances small (Kissmann and Edelkamp, 2011). Actions with the same cost share one transition relation as far
-as the diagrams stay small; a relation names only the variables that it changes (Torralba et al., 2017).
+Each finite-domain variable is encoded by bits, and each bit has a twin for the state after a step, next to it in the
+order. Variables that actions read and write together are close in the order: exchanging pairs reduces the sum of
+squared distances (Kissmann and Edelkamp, 2011). Relations of actions with the same cost are merged while the diagrams
+stay small; a relation has only the variables that it changes (Torralba et al., 2017).
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from planner.task.packed_task_compiled import find_optional_variables, variables
 Set = BCDDFunction
 """A set of states, or a relation between states: a diagram with complemented edges."""
 NODE_BYTES: Final = 40
-"""About what a node takes, with its place in the table of all nodes."""
+"""Bytes of a node, with its place in the table of all nodes."""
 RESULT_BYTES: Final = 20
-"""What an entry in the table of results takes."""
+"""Bytes of an entry in the cache of results."""
 NODES_A_RESULT: Final = 2
-"""Nodes that there may be for each entry in that table."""
+"""Nodes for each entry in the cache."""
 MOST_RESULTS: Final = 1 << 24
-"""More entries were no faster: memory that is touched once costs time, too."""
+"""Most entries in the cache: more were no faster, since touching memory costs time, too."""
 NONE: Final = -1
-"""The value of a variable none of whose facts holds."""
+"""The value of a variable of which no fact holds."""
 
 
 class Coding:
-    """How states of `task` are written as bits, with its variables in this `order`, in so many bytes of memory.
+    """The encoding of states of `task` by bits, with its variables in this `order`, in `room` bytes of memory.
 
-    `variable_of` says of each fact which variable it is a value of. `holds[f]` are the states in which fact f holds,
-    derived ones included; `valid` are those that are states at all. `everything` and `nothing` are sets.
+    `variable_of` is the variable of each fact. `holds[f]` are the states in which fact f holds, derived facts included;
+    `valid` are the codes that are states. `everything` and `nothing` are the full and the empty set.
     """
 
     def __init__(self, task: Task, order: list[int], room: int) -> None:
@@ -51,7 +51,7 @@ class Coding:
         nodes = max(room - results * RESULT_BYTES, 0) // NODE_BYTES
         self.task, self.order = task, order
         self.rank = {variable: index for index, variable in enumerate(order)}
-        """The number of each variable in that order."""
+        """The position of each variable in the order."""
         self.variable_of = variables_of(task)
         self.manager = BCDDManager(nodes, results, 1)
         self.everything, self.nothing = self.manager.true(), self.manager.false()
@@ -59,13 +59,13 @@ class Coding:
         self.values = [[*facts, *([NONE] if number in lacking else [])] for number, facts in enumerate(task.variables)]
         """The facts of each variable, and `NONE` where it may have none of them."""
         self.places = self._places()
-        """The bits of each variable, by their numbers; the twin of bit b is b + 1."""
+        """The numbers of the bits of each variable; the twin of bit b is b + 1."""
         self.manager.add_vars(2 * sum(map(len, self.places)))
         self._same: dict[int, Set] = {}
         self.holds = self._facts()
         self._derive()
         self.valid = self.all_of(
-            [self.any_of(self.having(variable, each) for each in self.values[variable]) for variable in order]
+            [self.any_of(self.states_with(variable, each) for each in self.values[variable]) for variable in order]
         )
 
     def _places(self) -> list[list[int]]:
@@ -81,11 +81,11 @@ class Coding:
         holds = [self.nothing] * len(self.task.facts)
         for variable, facts in enumerate(self.task.variables):
             for fact in facts:
-                holds[fact] = self.having(variable, fact)
+                holds[fact] = self.states_with(variable, fact)
         return holds
 
     def _derive(self) -> None:
-        """Say of derived facts in which states they hold, layer by layer, each to its fixed point."""
+        """Compute the states in which derived facts hold, layer by layer, each to its fixed point."""
         holds = self.holds
         for layer in self.task.axioms:
             changed = True
@@ -106,36 +106,36 @@ class Coding:
         """Return the union."""
         return reduce(or_, sets, self.nothing)
 
-    def having(self, variable: int, value: int, twin: int = 0) -> Set:
-        """Return the states in which `variable` has this value (a fact, or `NONE`); with `twin` 1, after a step."""
+    def states_with(self, variable: int, value: int, twin: int = 0) -> Set:
+        """Return the states in which `variable` has this value (a fact, or `NONE`); with `twin` 1, after the step."""
         number, result = self.values[variable].index(value), self.everything
         for index, place in reversed(list(enumerate(self.places[variable]))):
             bit = self.manager.var(place + twin)
             result = (bit if number >> index & 1 else ~bit) & result
         return result
 
-    def same(self, variable: int) -> Set:
-        """Return the pairs of states in which `variable` has one value."""
+    def unchanged(self, variable: int) -> Set:
+        """Return the pairs of states with the same value of `variable`."""
         if variable not in self._same:
             pairs = [self.manager.var(place).equiv(self.manager.var(place + 1)) for place in self.places[variable]]
             self._same[variable] = self.all_of(reversed(pairs))
         return self._same[variable]
 
     def state(self, facts: Iterable[int]) -> Set:
-        """Return the set with one state: that in which exactly these base facts hold."""
+        """Return the set of the one state in which exactly these base facts hold."""
         value = {self.variable_of[fact]: fact for fact in facts}
-        return self.all_of([self.having(variable, value.get(variable, NONE)) for variable in reversed(self.order)])
+        return self.all_of([self.states_with(variable, value.get(variable, NONE)) for variable in reversed(self.order)])
 
-    def written(self, state: State) -> list[tuple[int, bool]]:
-        """Return the bits of a state, given as a number, and what they are."""
+    def encode(self, state: State) -> list[tuple[int, bool]]:
+        """Encode a state: return its bits and their values."""
         found = []
         for variable, values in enumerate(self.values):
             number = next((index for index, fact in enumerate(values) if fact == NONE or state >> fact & 1))
             found += [(place, bool(number >> index & 1)) for index, place in enumerate(self.places[variable])]
         return found
 
-    def one_of(self, states: Set) -> State:
-        """Return one of these states (there is one), as a number."""
+    def pick_state(self, states: Set) -> State:
+        """Return one state of a set that is not empty."""
         cube = states.pick_cube()
         assert cube is not None
         facts = []
@@ -147,18 +147,18 @@ class Coding:
 
 
 ATTEMPTS: Final = 20
-"""Orders to begin with; the first is the one given, the others are random."""
+"""Initial orders that are improved: the given one and random ones."""
 ORDERS: Final = 4
-"""Orders that are given back."""
+"""Orders that are returned."""
 EXCHANGES: Final = 50_000
-"""Pairs that are looked at in each attempt by machine code."""
+"""Exchanges of pairs that machine code tries for each order."""
 FEW_EXCHANGES: Final = 2_000
-"""The same in plain Python."""
+"""The same for plain Python."""
 
 
-def arranged(task: Task, variable_of: list[int], entries: Entries) -> list[list[int]]:
-    """Return the variables of `task` in a few good orders."""
-    pairs = neighbours(task, variable_of)
+def arrange_variables(task: Task, variable_of: list[int], entries: Entries) -> list[list[int]]:
+    """Search for good orders of the variables of `task`, by hill-climbing from several initial orders."""
+    pairs = find_neighbours(task, variable_of)
     near: list[list[int]] = [[] for _ in task.variables]
     for first, second in sorted(pairs):
         near[first].append(second)
@@ -167,12 +167,12 @@ def arranged(task: Task, variable_of: list[int], entries: Entries) -> list[list[
     random, given = Random(0), list(range(len(near)))
     found = {}
     for attempt in range(ATTEMPTS):
-        cost, order = _improved(random.sample(given, len(given)) if attempt else given, lists, attempt, entries)
+        cost, order = _improve_order(random.sample(given, len(given)) if attempt else given, lists, attempt, entries)
         found[tuple(order)] = cost
     return [list(order) for order in sorted(found, key=found.__getitem__)[:ORDERS]]
 
 
-def _improved(order: list[int], near: Lists, seed: int, entries: Entries) -> tuple[int, list[int]]:
+def _improve_order(order: list[int], near: Lists, seed: int, entries: Entries) -> tuple[int, list[int]]:
     if len(order) < 2:
         return 0, order
     better, place = words(order), words(order)
@@ -182,8 +182,8 @@ def _improved(order: list[int], near: Lists, seed: int, entries: Entries) -> tup
     return entries["arrange_items"](exchanges, seed, near, better, place), list(better)
 
 
-def neighbours(task: Task, variable_of: list[int]) -> set[tuple[int, int]]:
-    """Return the pairs of variables that an action reads and writes, or writes both, the smaller first."""
+def find_neighbours(task: Task, variable_of: list[int]) -> set[tuple[int, int]]:
+    """Find the pairs of variables of which an action reads one and writes the other, or writes both."""
     pairs: set[tuple[int, int]] = set()
     depends = find_base_facts(task)
     for action in task.actions:
@@ -198,24 +198,24 @@ def neighbours(task: Task, variable_of: list[int]) -> set[tuple[int, int]]:
 
 
 def written_by(action: GroundAction) -> set[int]:
-    """Return the facts that `action` may make true or false."""
+    """Return the facts that `action` may add or delete."""
     return {*action.adds, *action.deletes}.union(*[(*each.adds, *each.deletes) for each in action.conditional])
 
 
 def read_by(action: GroundAction) -> set[int]:
-    """Return the facts that `action` looks at."""
+    """Return the facts in the conditions of `action`."""
     return {*action.precondition}.union(*[each.condition for each in action.conditional])
 
 
 MOST_NODES: Final = 100_000
-"""Nodes up to which relations are put together."""
+"""Largest merged relation, in nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Steps of one `cost`: `pairs` of states before and after, in what the variables `changed` are.
+    """A transition relation of steps with the same `cost`: `pairs` of states, over the variables `changed`.
 
-    `before` and `after` are the bits of these and their twins, to be quantified.
+    `before` and `after` are the cubes of the bits of these variables and of their twins, for quantification.
     """
 
     cost: int
@@ -227,20 +227,20 @@ class Relation:
     to_after: BCDDSubstitution
 
     def image(self, states: Set) -> Set:
-        """Return the states after a step from one of `states`."""
+        """Return the successors of `states`."""
         return states.apply_exists(BooleanOperator.AND, self.pairs, self.before).substitute(self.to_before)
 
     def preimage(self, states: Set) -> Set:
-        """Return the states from which a step leads to one of `states`."""
+        """Return the predecessors of `states`."""
         return states.substitute(self.to_after).apply_exists(BooleanOperator.AND, self.pairs, self.after)
 
 
 Part = tuple[Set, frozenset[int]]
-"""Pairs of states, and the variables in which they differ or may."""
+"""Pairs of states, and the variables that may differ."""
 
 
-def relations(coding: Coding, most: int = MOST_NODES) -> list[Relation]:
-    """Return relations that are all actions together, those that cost least first."""
+def build_relations(coding: Coding, most: int = MOST_NODES) -> list[Relation]:
+    """Build the transition relations of all actions, those of least cost first."""
     by_cost: dict[int, list[Part]] = {}
     for action in coding.task.actions:
         changed = frozenset(coding.variable_of[fact] for fact in written_by(action))
@@ -248,12 +248,12 @@ def relations(coding: Coding, most: int = MOST_NODES) -> list[Relation]:
     found = []
     for cost in sorted(by_cost):
         parts = sorted(by_cost[cost], key=lambda part: sorted(coding.rank[variable] for variable in part[1]))
-        found += [_relation(coding, cost, *part) for part in _together(coding, parts, most)]
+        found += [_make_relation(coding, cost, *part) for part in _merge(coding, parts, most)]
     return found
 
 
 def _pairs(coding: Coding, action: GroundAction) -> Set:
-    """Return the states before and after `action`."""
+    """Return the pairs of states before and after `action`."""
     everything, holds = coding.everything, coding.holds
     adds: dict[int, dict[int, Set]] = {}
     deletes: dict[int, Set] = {}
@@ -273,23 +273,24 @@ def _pairs(coding: Coding, action: GroundAction) -> Set:
 
 
 def _change(coding: Coding, when: Set, variable: int, adds: dict[int, Set], deleted: Set) -> Set:
-    """Return what one variable is before and after an action that is applied `when`: adding wins."""
+    """Return the pairs of values of one variable under an action that is applied in the states `when`."""
     added = coding.any_of(adds.values())
     lost = deleted & ~added
     kept = ~(added | lost)
-    change = coding.any_of([where & coding.having(variable, fact, 1) for fact, where in adds.items()])
+    # Adding wins over deleting; a variable that is neither set nor deleted keeps its value.
+    change = coding.any_of([where & coding.states_with(variable, fact, 1) for fact, where in adds.items()])
     if (when & lost).satisfiable():
-        change |= lost & coding.having(variable, NONE, 1)
-    return change | kept & coding.same(variable) if (when & kept).satisfiable() else change
+        change |= lost & coding.states_with(variable, NONE, 1)
+    return change | kept & coding.unchanged(variable) if (when & kept).satisfiable() else change
 
 
-def _together(coding: Coding, parts: list[Part], most: int) -> list[Part]:
-    """Unite neighbours again and again, until all that is left would be larger than `most` nodes."""
+def _merge(coding: Coding, parts: list[Part], most: int) -> list[Part]:
+    """Merge neighbouring parts again and again while the results have at most `most` nodes."""
     done: list[Part] = []
     while len(parts) > 1:
         united: list[Part] = []
         for index in range(0, len(parts) - 1, 2):
-            both = _united(coding, parts[index], parts[index + 1])
+            both = _unite(coding, parts[index], parts[index + 1])
             if both[0].node_count() <= most:
                 united.append(both)
             else:
@@ -298,16 +299,16 @@ def _together(coding: Coding, parts: list[Part], most: int) -> list[Part]:
     return done + parts
 
 
-def _united(coding: Coding, one: Part, other: Part) -> Part:
+def _unite(coding: Coding, one: Part, other: Part) -> Part:
     (pairs, changed), (more, also) = one, other
     for variable in also - changed:
-        pairs &= coding.same(variable)
+        pairs &= coding.unchanged(variable)
     for variable in changed - also:
-        more &= coding.same(variable)
+        more &= coding.unchanged(variable)
     return pairs | more, changed | also
 
 
-def _relation(coding: Coding, cost: int, pairs: Set, changed: frozenset[int]) -> Relation:
+def _make_relation(coding: Coding, cost: int, pairs: Set, changed: frozenset[int]) -> Relation:
     var = coding.manager.var
     places = sorted([place for variable in changed for place in coding.places[variable]], reverse=True)
     return Relation(
