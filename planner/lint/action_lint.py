@@ -1,8 +1,8 @@
-"""Lint of single actions: what is odd without a look at objects or other actions.
+"""Lint single actions, without objects or other actions.
 
-`modifies at(robot, _)` reads as "the robot has one place, and it changes". Lint proves or reports that. Mutex groups
-leave one argument open at most, so with more open arguments the lack of a proof is a note. An argument of a type that
-can never stand where it stands, such as one of two in the wrong order, is reported.
+`modifies at(robot, _)` means "the robot has one place, and it changes". Lint proves this by mutex groups, or reports
+it. Mutex groups have one open argument at most, so the lack of a proof for more open arguments is a note only. Lint
+also reports arguments whose types cannot stand where they stand, such as two arguments in the wrong order.
 """
 
 from __future__ import annotations
@@ -35,45 +35,37 @@ from planner.model.problem import Problem
 
 
 def check_action(action: Action, domain: DomainModel) -> Iterator[Finding]:
-    """Yield what is odd about `action` on its own."""
-    yield from _unused_parameters(action)
-    yield from _unused_creations(action)
-    yield from _contradictions(action)
-    yield from _effects(action)
-    yield from _known_effects(action, domain)
-    yield from _outcomes(action)
+    """Yield the findings about `action` alone."""
+    yield from _check_parameters(action)
+    yield from _check_creations(action)
+    yield from _check_conditions(action)
+    yield from _check_effects(action)
+    yield from _check_known_effects(action, domain)
+    yield from _check_outcomes(action)
 
 
-def _unused_parameters(action: Action) -> Iterator[Finding]:
+def _check_parameters(action: Action) -> Iterator[Finding]:
     if any(isinstance(term, CostFunction) for term in _amounts(action)):
         return
-    used = _terms(action)
+    used = _terms_in(action)
     for parameter in action.parameters:
         if parameter.name not in used:
-            yield Finding(
-                Level.WARNING,
-                "unused-parameter",
-                f"action {action.name}",
-                f"the parameter '{parameter.name.removeprefix('?')}' is used in no condition, effect or cost",
-                "it only multiplies the ground actions: leave it out",
-            )
+            message = f"the parameter '{parameter.name.removeprefix('?')}' is used in no condition, effect or cost"
+            hint = "it only multiplies the ground actions: leave it out"
+            yield Finding(Level.WARNING, "unused-parameter", f"action {action.name}", message, hint)
 
 
-def _unused_creations(action: Action) -> Iterator[Finding]:
-    used = _terms(action)
+def _check_creations(action: Action) -> Iterator[Finding]:
+    used = _terms_in(action)
     for name in action.creates:
         if name not in used:
-            yield Finding(
-                Level.WARNING,
-                "unused-creation",
-                f"action {action.name}",
-                f"it creates '{name.removeprefix('?')}', of which no effect says anything",
-                "provide a fact of it: no condition and no goal can find it otherwise",
-            )
+            message = f"it creates '{name.removeprefix('?')}', of which no effect says anything"
+            hint = "provide a fact of it: no condition and no goal can find it otherwise"
+            yield Finding(Level.WARNING, "unused-creation", f"action {action.name}", message, hint)
 
 
-def _terms(action: Action) -> set[str]:
-    """Return every term that the action's conditions, effects, cost, order and data mention."""
+def _terms_in(action: Action) -> set[str]:
+    """Return every term in the conditions, effects, costs, `after` and data of the action."""
     effects = [*action.effects, *(When(provides=outcome.provides) for outcome in action.outcomes)]
     atoms = [
         *(atom for effect in effects for atom in (*positive_atoms(effect.provides), *negated_atoms(effect.provides))),
@@ -94,7 +86,7 @@ def _amounts(action: Action) -> Iterator[CostTerm]:
         yield from terms
 
 
-def _contradictions(action: Action) -> Iterator[Finding]:
+def _check_conditions(action: Action) -> Iterator[Finding]:
     place = f"action {action.name}"
     clash = find_contradiction(action.requires)
     if clash is not None:
@@ -109,13 +101,13 @@ def _contradictions(action: Action) -> Iterator[Finding]:
 
 
 def find_contradiction(condition: Formula) -> str | None:
-    """Return why no state satisfies `condition`, as far as that can be seen from its text; None when one may."""
-    clashes = [_clash(conjunction) for conjunction in split_disjuncts(condition)]
+    """Find why no state satisfies `condition`, as far as equalities and literals tell; None when one may."""
+    clashes = [_find_clash(conjunction) for conjunction in split_disjuncts(condition)]
     return None if None in clashes else clashes[0] if clashes else "it is false"
 
 
-def _clash(conjunction: Conjunction) -> str | None:
-    same = _representatives(conjunction.equal)
+def _find_clash(conjunction: Conjunction) -> str | None:
+    same = _union_equal(conjunction.equal)
     binding = {term: _find(same, term) for term in same}
     for equality in conjunction.equal:
         left, right = _find(same, equality.left), _find(same, equality.right)
@@ -131,8 +123,8 @@ def _clash(conjunction: Conjunction) -> str | None:
     return None
 
 
-def _representatives(equalities: tuple[Equals, ...]) -> dict[str, str]:
-    """Return, for each term that is equated, the next on the way to the one that stands for it: objects win."""
+def _union_equal(equalities: tuple[Equals, ...]) -> dict[str, str]:
+    """Union the equated terms: map each to its parent, with objects as representatives."""
     parents: dict[str, str] = {}
     for equality in equalities:
         left, right = _find(parents, equality.left), _find(parents, equality.right)
@@ -149,7 +141,7 @@ def _find(parents: dict[str, str], term: str) -> str:
     return term
 
 
-def _effects(action: Action) -> Iterator[Finding]:
+def _check_effects(action: Action) -> Iterator[Finding]:
     place = f"action {action.name}"
     if not action.effects and not action.outcomes and not action.senses:
         yield Finding(Level.WARNING, "no-effect", place, "it provides and modifies nothing")
@@ -159,8 +151,8 @@ def _effects(action: Action) -> Iterator[Finding]:
             yield Finding(Level.WARNING, "provides-and-ends", place, message)
 
 
-def _known_effects(action: Action, domain: DomainModel) -> Iterator[Finding]:
-    """Report effects that only repeat what the action requires, unless something in it would end that."""
+def _check_known_effects(action: Action, domain: DomainModel) -> Iterator[Finding]:
+    """Yield effects that the action requires already, unless it also writes them otherwise."""
     required = set(conjoined_atoms(action.requires))
     written = {pattern.predicate for pattern in action.modifies} | {
         atom.predicate for atom in negated_atoms(action.provides)
@@ -173,8 +165,8 @@ def _known_effects(action: Action, domain: DomainModel) -> Iterator[Finding]:
             yield Finding(Level.NOTE, "known-effect", f"action {action.name}", message)
 
 
-def _outcomes(action: Action) -> Iterator[Finding]:
-    """Report outcomes that are alike, and that none is what the action says it provides."""
+def _check_outcomes(action: Action) -> Iterator[Finding]:
+    """Yield outcomes with equal effects, and the lack of one with the declared effects."""
     effects = [(frozenset(each.provides), frozenset(each.modifies)) for each in action.outcomes]
     place = f"action {action.name}"
     for at, effect in enumerate(effects):
@@ -188,7 +180,7 @@ def _outcomes(action: Action) -> Iterator[Finding]:
 
 
 def check_single_values(problem: Problem, limits: Limits) -> Iterator[Finding]:
-    """Yield the open patterns of `modifies` whose items may have several values at once; raises `LimitReached`."""
+    """Yield the open patterns of `modifies` whose items may have several values; raises `LimitReached`."""
     places = _open_patterns(problem.domain)
     if not places:
         return
@@ -236,43 +228,45 @@ Kinds = Mapping[str, tuple[str, ...]]
 
 
 def check_arguments(domain: DomainModel) -> Iterator[Finding]:
-    """Yield the atoms in actions and derived predicates of which some argument can never have the type it must have."""
+    """Yield the atoms in actions and axioms with an argument whose type cannot stand there."""
     types = Types.of(domain.types)
     constants = {each.name: each.types for each in domain.constants}
     for action in domain.actions.values():
-        own = constants | _kinds(action.step_parameters)
+        own = constants | _types_by_name(action.step_parameters)
         atoms = [*_atoms(action.requires, own), *[(item, own) for item in action.modifies]]
         for effect in action.effects:
-            inside = own | _kinds(effect.variables)
+            inside = own | _types_by_name(effect.variables)
             atoms += _atoms(effect.requires, inside)
             atoms += [(fact, inside) for fact in (*positive_atoms(effect.provides), *negated_atoms(effect.provides))]
         for outcome in action.outcomes:
             atoms += [(fact, own) for fact in (*positive_atoms(outcome.provides), *negated_atoms(outcome.provides))]
-        yield from _misplaced(atoms, f"action {domain.versions.get(action.name, action.name)}", domain, types)
+        yield from _check_atoms(atoms, f"action {domain.versions.get(action.name, action.name)}", domain, types)
     for axiom in domain.axioms:
-        own = constants | _kinds(axiom.parameters)
+        own = constants | _types_by_name(axiom.parameters)
         atoms = [(axiom.head, own), *_atoms(axiom.condition, own)]
-        yield from _misplaced(atoms, f"derived {axiom.predicate}", domain, types)
+        yield from _check_atoms(atoms, f"derived {axiom.predicate}", domain, types)
 
 
-def _kinds(variables: Iterable[Variable]) -> dict[str, tuple[str, ...]]:
+def _types_by_name(variables: Iterable[Variable]) -> dict[str, tuple[str, ...]]:
     return {each.name: each.types for each in variables}
 
 
 def _atoms(formula: Formula, kinds: Kinds) -> Iterator[tuple[Atom, Kinds]]:
-    """Yield the atoms of `formula`, each with the types of what it may name."""
+    """Yield the atoms of `formula`, each with the types of the names in scope."""
     stack = [(formula, kinds)]
     while stack:
         part, known = stack.pop()
         if isinstance(part, Atom):
             yield part, known
         if isinstance(part, Forall | Exists):
-            known = {**known, **_kinds(part.variables)}
+            known = {**known, **_types_by_name(part.variables)}
         stack += [(each, known) for each in children(part)]
 
 
-def _misplaced(atoms: Iterable[tuple[Atom, Kinds]], place: str, domain: DomainModel, types: Types) -> Iterator[Finding]:
-    """Yield the arguments whose types do not overlap with those of the parameters that they stand for, each once."""
+def _check_atoms(
+    atoms: Iterable[tuple[Atom, Kinds]], place: str, domain: DomainModel, types: Types
+) -> Iterator[Finding]:
+    """Yield the arguments whose types do not overlap with those of the parameters, each atom once."""
     told = set[str]()
     for atom, kinds in atoms:
         parameters = domain.predicates[atom.predicate].parameters if atom.predicate in domain.predicates else ()

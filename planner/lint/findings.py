@@ -1,4 +1,4 @@
-"""What lint reports, and lint of the vocabulary: predicates and types that nothing provides, requires or uses."""
+"""Findings of lint, and lint of the vocabulary: predicates and types that nothing provides, requires or uses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Level(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One remark: `rule` is its stable name, `place` the declaration that it is about, `hint` how to mend it."""
+    """One finding: `rule` is its stable name, `place` the declaration that it is about, `hint` how to mend it."""
 
     level: Level
     rule: str
@@ -37,10 +37,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Predicates by use, each with the places that use it so, in the order of declaration.
+    """The declarations that use each predicate, by the kind of use, in the order of declaration.
 
-    `required` are those that some condition needs to be true or false, `needed` those that an action requires as they
-    stand: without such a fact the action can never apply.
+    `required`: a condition mentions the predicate. `needed`: a fact is a conjunct of a precondition, so that without
+    such a fact the action never applies.
     """
 
     required: dict[str, list[str]] = field(default_factory=dict)
@@ -51,28 +51,27 @@ class Usage:
 
 
 def collect_usage(domain: DomainModel) -> Usage:
-    """Return who uses which predicates in `domain`."""
+    """Collect the uses of predicates in `domain`."""
     found = Usage()
     for action in domain.actions.values():
-        place = f"action {action.name}"
-        _note(found.required, place, conditions_of(action))
-        _note(found.needed, place, conjoined_atoms(action.requires))
-        _note(found.provided, place, (atom for effect in action.effects for atom in positive_atoms(effect.provides)))
-        _note(found.provided, place, (atom for outcome in action.outcomes for atom in positive_atoms(outcome.provides)))
-        _note(found.ended, place, (atom for effect in action.effects for atom in negated_atoms(effect.provides)))
-        _note(found.ended, place, (atom for effect in action.effects for atom in effect.modifies))
-        _note(found.sensed, place, action.senses)
+        place, effects = f"action {action.name}", [*action.effects, *action.outcomes]
+        ended = [*[effect.modifies for effect in action.effects], *[negated_atoms(x.provides) for x in action.effects]]
+        _record_uses(found.required, place, conditions_of(action))
+        _record_uses(found.needed, place, conjoined_atoms(action.requires))
+        _record_uses(found.provided, place, (atom for each in effects for atom in positive_atoms(each.provides)))
+        _record_uses(found.ended, place, (atom for atoms in ended for atom in atoms))
+        _record_uses(found.sensed, place, action.senses)
     for axiom in domain.axioms:
-        _note(found.required, f"derived predicate {axiom.predicate}", atoms_in(axiom.condition))
-        _note(found.provided, f"derived predicate {axiom.predicate}", [axiom.head])
+        _record_uses(found.required, f"derived predicate {axiom.predicate}", atoms_in(axiom.condition))
+        _record_uses(found.provided, f"derived predicate {axiom.predicate}", [axiom.head])
     for predicate in domain.predicates.values():
-        _note(found.ended, f"predicate {predicate.name}", [Atom(predicate.name)] if predicate.stale_with else [])
-        _note(found.required, f"predicate {predicate.name}", predicate.stale_with)
+        _record_uses(found.ended, f"predicate {predicate.name}", [Atom(predicate.name)] if predicate.stale_with else [])
+        _record_uses(found.required, f"predicate {predicate.name}", predicate.stale_with)
     return found
 
 
 def conditions_of(action: Action) -> Iterator[Atom]:
-    """Yield all atoms that the action reads: in its conditions, and where its data comes from."""
+    """Yield all atoms that the action reads: in its conditions, and as sources of its data."""
     yield from atoms_in(action.requires)
     for effect in action.effects:
         yield from atoms_in(effect.requires)
@@ -82,69 +81,68 @@ def conditions_of(action: Action) -> Iterator[Atom]:
 
 
 def conjoined_atoms(formula: Formula) -> Iterator[Atom]:
-    """Yield the atoms that must be true for `formula` to hold, as far as a look at its conjuncts tells."""
+    """Yield the atoms among the conjuncts of `formula`."""
     return (part for part in conjuncts(formula) if isinstance(part, Atom))
 
 
 def goal_atoms(goal: Goal) -> Iterator[Atom]:
-    """Yield all atoms that the goal, hard or soft, mentions."""
+    """Yield all atoms in the hard and soft goals."""
     yield from atoms_in(goal.hard)
     for wish in goal.soft:
         yield from atoms_in(wish.condition)
 
 
 def wanted_atoms(problem: Problem) -> Iterator[Atom]:
-    """Yield all atoms that the goal of `problem` mentions, or one of its constraints."""
+    """Yield all atoms that the goal, soft goals or constraints of `problem` mention."""
     yield from goal_atoms(problem.goal)
     for constraint in problem.constraints:
         for condition in constraint.conditions:
             yield from atoms_in(condition)
 
 
-def _note(table: dict[str, list[str]], place: str, atoms: Iterable[Atom]) -> None:
+def _record_uses(table: dict[str, list[str]], place: str, atoms: Iterable[Atom]) -> None:
     for name in dict.fromkeys(atom.predicate for atom in atoms):
         table.setdefault(name, []).append(place)
 
 
 def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
-    """Yield predicates with a missing side; with a problem, its facts and goal count too."""
+    """Yield predicates that nothing provides, or nothing requires; the facts and goal of a problem count, if given."""
     stated = {fact.predicate for fact in (*problem.initial, *problem.unknown)} if problem else set()
     wanted = {atom.predicate for atom in wanted_atoms(problem)} if problem else set()
     for name in domain.predicates:
         required, provided = name in uses.required or name in wanted, name in uses.provided
         if not required and not provided and name in uses.sensed:
-            message = f"{_listed(uses.sensed[name])} senses it, and nothing requires it"
+            message = f"{_abbreviate(uses.sensed[name])} senses it, and nothing requires it"
             yield Finding(Level.NOTE, "never-required", f"predicate {name}", message)
         elif not required and not provided:
             used = "only ended" if name in uses.ended else "used nowhere"
             yield Finding(Level.WARNING, "unused-predicate", f"predicate {name}", f"it is {used} in the domain")
         elif not required:
-            message = f"nothing requires it, though {_listed(uses.provided[name])} provides it"
-            yield Finding(
-                Level.NOTE, "never-required", f"predicate {name}", message, "it may be a goal of some problem"
-            )
+            message = f"nothing requires it, though {_abbreviate(uses.provided[name])} provides it"
+            hint = "it may be a goal of some problem"
+            yield Finding(Level.NOTE, "never-required", f"predicate {name}", message, hint)
         elif not provided and name not in stated and name in uses.needed:
             yield from _never_provided(name, domain, uses, problem)
 
 
 def check_unmentioned(problem: Problem) -> Iterator[Finding]:
-    """Yield the stated facts of whose predicates the domain knows nothing, a predicate once."""
+    """Yield each predicate of stated facts that the domain does not have."""
     names = dict.fromkeys(fact.predicate for fact in problem.unmentioned)
     for name in names:
         facts = [str(fact) for fact in problem.unmentioned if fact.predicate == name]
-        message = f"the domain knows nothing of {_listed(facts)}: nothing rests on it"
+        message = f"the domain knows nothing of {_abbreviate(facts)}: nothing rests on it"
         yield Finding(Level.NOTE, "unmentioned-fact", "initial", message, "leave it out, or declare the predicate")
 
 
 def _never_provided(name: str, domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
-    """Report a required predicate without a provider: with a problem, or where its name looks misspelt.
+    """Yield a required predicate that nothing provides: always with a problem, else where its name looks misspelt.
 
-    A problem need not use all of its domain, so that this alone is no mistake; a name close by makes it one.
+    Alone it is no mistake, since a problem need not use all of its domain; a similar name makes it one.
     """
     arity = len(domain.predicates[name].parameters)
     others = [other for other in domain.predicates if other != name and other not in uses.needed]
     near = did_you_mean(name, [other for other in others if len(domain.predicates[other].parameters) == arity])
-    needed = _listed(uses.needed[name])
+    needed = _abbreviate(uses.needed[name])
     if problem is not None:
         level = Level.NOTE if near is None else Level.WARNING
         message = f"neither an action nor the initial state provides it, so {needed} can never apply"
@@ -176,7 +174,7 @@ def check_undeclared(domain: DomainModel) -> Iterator[Finding]:
         yield Finding(Level.WARNING, "undeclared-object", str(mentions[0].place), message, hint)
 
 
-def _listed(places: list[str]) -> str:
+def _abbreviate(places: list[str]) -> str:
     """Return "action a", or "action a and 3 others"."""
     others = len(places) - 1
     return places[0] if not others else f"{places[0]} and {others} other{'s' if others > 1 else ''}"

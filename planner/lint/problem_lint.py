@@ -1,12 +1,12 @@
-"""Lint a domain or a problem: what looks odd without planning, in one list.
+"""Lint a domain or a problem: report likely mistakes without planning.
 
-With objects, relaxed reachability (every outcome, whatever is unknown) finds actions that can never apply and goals
-that nothing brings about. Constraints, budgets, the deadline and sensing are looked at, too.
+For a problem, relaxed reachability, with every outcome and every value of unknown facts, finds actions that never apply
+and goals that nothing achieves. Constraints, budgets, the deadline and sensing are checked, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from planner.compilations.creation_rounds import add_enough_placeholders
@@ -40,14 +40,14 @@ _SUPPOSE: Final = "@suppose-"
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """The names of the actions that may apply, and the facts that may hold, with deletes ignored."""
+    """The reachable actions, by name, and facts of the delete relaxation."""
 
     normal: NormalProblem
     actions: frozenset[str]
     facts: Database
 
     def holds(self, pattern: Atom) -> bool:
-        """Return whether some fact that `pattern` covers may hold: variables stand for everything."""
+        """Return whether some fact that `pattern` covers is reachable; variables match everything."""
         rows = self.facts.relation(pattern.predicate).rows
         if pattern.is_ground:
             return pattern.args in rows
@@ -55,16 +55,13 @@ class Possible:
         return any(all(wanted in (None, arg) for wanted, arg in zip(template, row, strict=True)) for row in rows)
 
     def has_any(self, predicate: str) -> bool:
-        """Return whether there are facts of `predicate`, or actions may give some."""
+        """Return whether `predicate` has reachable facts."""
         return predicate in self.facts.growing or bool(self.facts.relation(predicate).rows)
 
 
 def relax(problem: Problem, limits: Limits) -> Possible:
-    """Return what may happen in `problem`; raises `LimitReached`.
-
-    Actions may come out in every way, and facts that are unknown may hold, or not.
-    """
-    source = _supposing(problem) if problem.unknown else problem
+    """Compute relaxed reachability in `problem`, with every outcome and all unknown facts; raises `LimitReached`."""
+    source = _provide_unknown_facts(problem) if problem.unknown else problem
     ways: Mapping[str, OutcomeOf] = {}
     if uncertain_actions(problem.domain):
         found = determinize(source)
@@ -78,8 +75,8 @@ def relax(problem: Problem, limits: Limits) -> Possible:
     return Possible(normal, frozenset([ways[name].action if name in ways else name for name in applied]), database)
 
 
-def _supposing(problem: Problem) -> Problem:
-    """Return `problem` with actions that make facts hold which are unknown."""
+def _provide_unknown_facts(problem: Problem) -> Problem:
+    """Add actions to `problem` that provide its unknown facts."""
     suppositions = {}
     for number, pattern in enumerate(problem.unknown):
         kinds = problem.domain.predicates[pattern.predicate].parameters
@@ -92,19 +89,19 @@ def _supposing(problem: Problem) -> Problem:
 
 
 def check_reach(problem: Problem, reach: Possible) -> Iterator[Finding]:
-    """Yield the actions that can never apply in `problem`, and the goal facts that no action can bring about.
+    """Yield the actions that never apply in `problem`, and the goal facts that no action achieves.
 
-    Deletes are ignored, so that all that is reported is certain, and more may be true.
+    Reachability ignores deletes, so that every finding is certain, but some may be missing.
     """
     members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
     for action in problem.domain.actions.values():
         if action.name not in reach.actions and find_contradiction(action.requires) is None:
-            yield from _never_applies(action, members, reach)
-    yield from _goal(problem, reach)
+            yield from _explain_never_applies(action, members, reach)
+    yield from _check_goal(problem, reach)
 
 
-def _never_applies(action: Action, members: dict[str, list[str]], reach: Possible) -> Iterator[Finding]:
-    """Yield why `action` never applies, unless the cause is a predicate without any fact: that is a finding itself."""
+def _explain_never_applies(action: Action, members: dict[str, list[str]], reach: Possible) -> Iterator[Finding]:
+    """Yield why `action` never applies, unless a predicate has no facts at all: that is a finding itself."""
     place = f"action {action.name}"
     empty = [parameter for parameter in action.parameters if not any(members.get(name) for name in parameter.types)]
     missing = [atom for atom in conjoined_atoms(action.requires) if not reach.holds(atom)]
@@ -117,7 +114,7 @@ def _never_applies(action: Action, members: dict[str, list[str]], reach: Possibl
         yield Finding(Level.NOTE, "never-applies", place, message)
 
 
-def _goal(problem: Problem, reach: Possible) -> Iterator[Finding]:
+def _check_goal(problem: Problem, reach: Possible) -> Iterator[Finding]:
     clash = find_contradiction(problem.goal.hard)
     if clash is not None:
         yield Finding(Level.ERROR, "contradicting-goal", "goal", f"it contradicts itself ({clash})")
@@ -129,23 +126,23 @@ def _goal(problem: Problem, reach: Possible) -> Iterator[Finding]:
 
 
 def check_demands(problem: Problem) -> Iterator[Finding]:
-    """Yield what is odd about the budgets, the deadline and the sensing of `problem`."""
-    yield from _budgets(problem)
-    yield from _deadline(problem)
-    yield from _sensing(problem)
+    """Yield the findings about the budgets, the deadline and the sensing of `problem`."""
+    yield from _check_budgets(problem)
+    yield from _check_deadline(problem)
+    yield from _check_sensing(problem)
 
 
 def check_constraints(problem: Problem, reach: Possible) -> Iterator[Finding]:
-    """Yield the constraints of `problem` that no plan keeps, and those that ask for nothing."""
+    """Yield the constraints of `problem` that no plan keeps, and those that every plan keeps."""
     if problem.constraints:
         start = Simulation(for_steps(replace(problem, unknown=()), []))
         unsure = {*problem.domain.derived, *(each.predicate for each in problem.unknown)} if problem.unknown else set()
         for constraint in problem.constraints:
-            yield from _broken(constraint, start, unsure) or _idle(constraint, reach)
+            yield from _find_broken(constraint, start, unsure) or _find_idle(constraint, reach)
 
 
-def _broken(constraint: Constraint, start: Simulation, unsure: set[str]) -> list[Finding]:
-    """Return that the initial state breaks `constraint`, if it does; nothing is said of facts that are `unsure`."""
+def _find_broken(constraint: Constraint, start: Simulation, unsure: set[str]) -> list[Finding]:
+    """Return the finding that the initial state breaks `constraint`, if it does for certain: without `unsure` facts."""
     match constraint.kind:
         case ConstraintKind.ALWAYS:
             condition, bad, what = constraint.what, False, "it does not hold in the initial state"
@@ -157,25 +154,25 @@ def _broken(constraint: Constraint, start: Simulation, unsure: set[str]) -> list
             return []
     if isinstance(condition, Done) or not unsure.isdisjoint(atom.predicate for atom in atoms_in(condition)):
         return []
-    return [_hopeless(constraint, "broken-constraint", what)] if start.holds(condition) is bad else []
+    return [_report_unkept(constraint, "broken-constraint", what)] if start.holds(condition) is bad else []
 
 
-def _idle(constraint: Constraint, reach: Possible) -> Iterator[Finding]:
-    """Yield what `constraint` is on that can never happen."""
+def _find_idle(constraint: Constraint, reach: Possible) -> Iterator[Finding]:
+    """Yield a happening of `constraint` that never happens."""
     kind, what, other = constraint.kind, constraint.what, constraint.other
     if kind is ConstraintKind.ALWAYS:
         return
     impossible = _is_impossible(what, reach)
     if kind is ConstraintKind.SOMETIME:
         if impossible:
-            yield _hopeless(constraint, "unreachable-constraint", "nothing can bring it about")
+            yield _report_unkept(constraint, "unreachable-constraint", "nothing can bring it about")
     elif other is not None and _is_impossible(other, reach):
-        yield _told(Level.NOTE, constraint, "idle-constraint", f"{other} can never be: it asks for nothing")
+        yield _report(Level.NOTE, constraint, "idle-constraint", f"{other} can never be: it asks for nothing")
     elif impossible and kind is ConstraintKind.BEFORE:
         message = f"{what} can never be, so that {other} may not, either"
-        yield _told(Level.WARNING, constraint, "forbidding-constraint", message)
+        yield _report(Level.WARNING, constraint, "forbidding-constraint", message)
     elif impossible:
-        yield _told(Level.NOTE, constraint, "idle-constraint", f"{what} can never be: it asks for nothing")
+        yield _report(Level.NOTE, constraint, "idle-constraint", f"{what} can never be: it asks for nothing")
 
 
 def _is_impossible(happening: Happening, reach: Possible) -> bool:
@@ -186,16 +183,16 @@ def _is_impossible(happening: Happening, reach: Possible) -> bool:
     return any(not reach.holds(atom) for atom in conjoined_atoms(happening))
 
 
-def _hopeless(constraint: Constraint, rule: str, message: str) -> Finding:
-    """Return that no plan keeps `constraint`: that matters less for a wish."""
-    return _told(Level.ERROR if constraint.utility is None else Level.WARNING, constraint, rule, message)
+def _report_unkept(constraint: Constraint, rule: str, message: str) -> Finding:
+    """Make the finding that no plan keeps `constraint`: an error unless it is soft."""
+    return _report(Level.ERROR if constraint.utility is None else Level.WARNING, constraint, rule, message)
 
 
-def _told(level: Level, constraint: Constraint, rule: str, message: str) -> Finding:
+def _report(level: Level, constraint: Constraint, rule: str, message: str) -> Finding:
     return Finding(level, rule, f"constraint '{constraint}'", message)
 
 
-def _budgets(problem: Problem) -> Iterator[Finding]:
+def _check_budgets(problem: Problem) -> Iterator[Finding]:
     used = resources_of(problem.domain)
     if any(name in problem.budgets for name in used):
         for name in used:
@@ -204,7 +201,7 @@ def _budgets(problem: Problem) -> Iterator[Finding]:
                 yield Finding(Level.NOTE, "no-budget", f"resource {name}", message)
 
 
-def _deadline(problem: Problem) -> Iterator[Finding]:
+def _check_deadline(problem: Problem) -> Iterator[Finding]:
     if problem.deadline is None:
         return
     actions = problem.domain.actions.values()
@@ -218,7 +215,7 @@ def _deadline(problem: Problem) -> Iterator[Finding]:
         yield Finding(Level.NOTE, "untimed-action", "deadline", message)
 
 
-def _sensing(problem: Problem) -> Iterator[Finding]:
+def _check_sensing(problem: Problem) -> Iterator[Finding]:
     unknown = {pattern.predicate for pattern in problem.unknown}
     for action in problem.domain.actions.values():
         if action.senses and unknown.isdisjoint(pattern.predicate for pattern in action.senses):
@@ -227,32 +224,18 @@ def _sensing(problem: Problem) -> Iterator[Finding]:
 
 
 def check_domain(domain: DomainModel) -> list[Finding]:
-    """Return what can be said about `domain` without objects, the worst first."""
-    return sort_by_level(
-        [
-            *check_arguments(domain),
-            *_single_actions(domain),
-            *check_predicates(domain, collect_usage(domain), None),
-            *check_types(domain),
-            *check_undeclared(domain),
-        ]
-    )
+    """Lint `domain` without objects; return the findings, the worst first."""
+    return sort_by_level([*_check_declarations(domain, None), *check_undeclared(domain)])
 
 
 def check_problem(problem: Problem, limits: Limits | None = None) -> list[Finding]:
-    """Return what can be said about `problem` and its domain, the worst first.
+    """Lint `problem` and its domain; return the findings, the worst first.
 
     Raises `LimitReached`, and `InputError` for what is no classical problem.
     """
     check_classical(problem, "check_problem", "htn.problem_kind.check(problem, limits) checks it")
-    domain, limits = problem.domain, limits or Limits()
-    found = [
-        *check_arguments(domain),
-        *_single_actions(domain),
-        *check_predicates(domain, collect_usage(domain), problem),
-        *check_types(domain),
-    ]
-    found += [*check_unmentioned(problem), *check_demands(problem)]
+    limits = limits or Limits()
+    found = [*_check_declarations(problem.domain, problem), *check_unmentioned(problem), *check_demands(problem)]
     enough = add_enough_placeholders(problem)
     if enough is not None:
         reach = relax(enough, limits)
@@ -261,11 +244,15 @@ def check_problem(problem: Problem, limits: Limits | None = None) -> list[Findin
     return sort_by_level(found)
 
 
-def _single_actions(domain: DomainModel) -> Iterable[Finding]:
-    return (finding for action in domain.actions.values() for finding in check_action(action, domain))
+def _check_declarations(domain: DomainModel, problem: Problem | None) -> Iterator[Finding]:
+    yield from check_arguments(domain)
+    for action in domain.actions.values():
+        yield from check_action(action, domain)
+    yield from check_predicates(domain, collect_usage(domain), problem)
+    yield from check_types(domain)
 
 
 def sort_by_level(findings: list[Finding]) -> list[Finding]:
-    """Return `findings` by their levels, otherwise in the order in which they are."""
+    """Sort `findings` by their levels, and otherwise keep their order."""
     order = list(Level)
     return sorted(findings, key=lambda finding: order.index(finding.level))
