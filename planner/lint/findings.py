@@ -8,7 +8,7 @@ from enum import Enum
 
 from planner.errors import did_you_mean
 from planner.model import ROOT_TYPE, Action, Atom, DomainModel, Formula, Goal, Problem
-from planner.model.actions import negated_atoms, positive_atoms
+from planner.model.actions import Outcome, When, negated_atoms, positive_atoms
 from planner.model.formulas import atoms_in, conjuncts
 
 
@@ -54,7 +54,8 @@ def collect_usage(domain: DomainModel) -> Usage:
     """Collect the uses of predicates in `domain`."""
     found = Usage()
     for action in domain.actions.values():
-        place, effects = f"action {action.name}", [*action.effects, *action.outcomes]
+        place = f"action {action.name}"
+        effects: list[When | Outcome] = [*action.effects, *action.outcomes]
         ended = [*[effect.modifies for effect in action.effects], *[negated_atoms(x.provides) for x in action.effects]]
         _record_uses(found.required, place, conditions_of(action))
         _record_uses(found.needed, place, conjoined_atoms(action.requires))
