@@ -28,7 +28,7 @@ Show = Callable[[str], None]
 
 def show(heading: Show, good: Show, give: Show) -> bool:
     """Carry out a plan and a sentence, and show what becomes of them; return whether both goals were seen to hold."""
-    from executor.agent.agent_demo import show as show_sentence
+    from executor.agent.agent_demo import show_sentence
 
     carried_out = show_faults(heading, good, give)
     return show_sentence(heading, good, give) and carried_out

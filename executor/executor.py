@@ -26,7 +26,7 @@ from executor.loop.locks_and_rates import Slots, Turns
 from executor.loop.parameters import Fill
 from executor.plans.action_plan import ActionPlan, Goals
 from executor.plans.execution_models import ExecutionModel
-from executor.plans.prepare import Planned, given, reserved, search_plan
+from executor.plans.prepare import Planned, add_alternatives, prepare_given, search_plan
 from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
@@ -149,13 +149,13 @@ class Executor:
         check_id(run)
         check_named(memory=memory, entities=entities)
         fills = (fill or self.fill) is not None
-        made = given(self.world, what, planning, memory or (), entities, model=self.model, fills=fills)
+        made = prepare_given(self.world, what, planning, memory or (), entities, model=self.model, fills=fills)
         if running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
         begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve, client=client)
         if made is not None:
-            begun.take(self._state(made := reserved(made, alternatives)))
+            begun.take(self._state(made := add_alternatives(made, alternatives)))
         if run is not None:
             self._name(run)
         if self.journal is not None:
@@ -186,7 +186,7 @@ class Executor:
         def search() -> tuple[Planned, RunState]:
             options: dict[str, Any] = {"memory": memory, "pricing": run.pricing, "model": self.model}
             found = search_plan(self.world, problem, planning, run.called_off, fills=run.fills, **options)
-            made = reserved(found, alternatives)
+            made = add_alternatives(found, alternatives)
             return made, self._state(made)
 
         try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.faults.fault_setting import Setting
-from benchmarks.faults.reachable_goal import doable, reachable
+from benchmarks.faults.reachable_goal import are_tasks_reachable, is_goal_reachable
 from executor.events.events import StepStatus
 from executor.events.failures import Tried
 from executor.events.run_state import RunState
@@ -73,7 +73,7 @@ class GivenUp:
         unused = [key for key, each in bars.items() if each.spent or each.times >= MOST_TRIES or each.was_in(here)]
         not_where = {key: each.facts for key, each in bars.items() if key not in unused}
         if self.tasks is None:
-            return reachable(
+            return is_goal_reachable(
                 self.simulation,
                 faults,
                 skills=skills,
@@ -83,7 +83,7 @@ class GivenUp:
                 created=self.created,
             )
         tasks = self.tasks
-        return doable(
+        return are_tasks_reachable(
             tasks.problem,
             tasks.plan,
             tasks.done,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SECONDS = 10.0
 
 
-def reachable(
+def is_goal_reachable(
     simulation: Simulation,
     faults: Iterable[Fault] = (),
     *,
@@ -39,15 +39,15 @@ def reachable(
     state in which exactly these facts hold. Where actions create objects, `stated` is the problem as its author stated
     it, and of what was created only the objects in `created` may be used: nobody knows of others.
     """
-    problem = present(simulation) if stated is None else known(present(simulation), stated, created)
-    problem = as_left(problem, broken(faults, skills), unused, not_where or {})
+    problem = problem_now(simulation) if stated is None else restrict_objects(problem_now(simulation), stated, created)
+    problem = without_unusable(problem, broken_patterns(faults, skills), unused, not_where or {})
     result = solve(problem, mode="first", time_limit=seconds)
     if result.has_plan:
         return True
     return False if result.status is Status.UNSOLVABLE else None
 
 
-def doable(
+def are_tasks_reachable(
     tasks: HtnProblem,
     plan: Plan,
     done: Collection[int],
@@ -63,11 +63,11 @@ def doable(
     """Return whether what is left of `tasks` can be done from the present state, so that the goal holds then, too.
 
     `plan`, with its decomposition, is what the tasks came to; the steps at the places `done` of it are done, and those
-    in `failed` are not. All else is as for `reachable`. What was done of a task stays done, or all of it is done anew.
+    in `failed` are not. All else is as for `is_goal_reachable`. What was done of a task stays done, or is done anew.
     """
     from htn.repair.subtree_repair import repair
 
-    now = as_left(present(simulation), broken(faults, skills), unused, not_where or {})
+    now = without_unusable(problem_now(simulation), broken_patterns(faults, skills), unused, not_where or {})
     left = replace(tasks, classical=replace(now, goal=tasks.classical.goal))
     ways = dict.fromkeys([tuple(failed), ()])
     found = [repair(left, plan, done=done, failed=way, time_limit=seconds) for way in ways]
@@ -76,13 +76,13 @@ def doable(
     return False if all(each.status is Status.UNSOLVABLE for each in found) else None
 
 
-def broken(faults: Iterable[Fault], skills: int = 1) -> list[str]:
+def broken_patterns(faults: Iterable[Fault], skills: int = 1) -> list[str]:
     """Return what none of its `skills` handlers can do, for good, as patterns of ground actions."""
     for_good = [fault for fault in faults if fault.is_for_good]
     return [each.at for each in for_good if not each.skill or _others_are_broken(each, for_good, skills)]
 
 
-def as_left(
+def without_unusable(
     problem: Problem, patterns: Iterable[str], unused: Iterable[Atom], not_where: Mapping[Atom, Collection[Atom]]
 ) -> Problem:
     """Return `problem` without the ground actions that are covered, and with others where they may be used only.
@@ -99,20 +99,20 @@ def as_left(
 
     for pattern in (*map(pattern_of, patterns), *unused):
         if pattern is None or is_known(pattern):
-            domain = without(domain, pattern)
+            domain = without_pattern(domain, pattern)
     problem = replace(problem, domain=domain)
     for step, facts in not_where.items():
         if is_known(step):
-            problem = elsewhere(problem, step, facts)
+            problem = forbid_in_state(problem, step, facts)
     return problem
 
 
-def present(simulation: Simulation) -> Problem:
+def problem_now(simulation: Simulation) -> Problem:
     """Return the problem as it stands now: with the present state for its initial one."""
     return replace(simulation.problem, initial=tuple(simulation.world.state), ran=tuple(simulation.history))
 
 
-def known(now: Problem, stated: Problem, created: Collection[str]) -> Problem:
+def restrict_objects(now: Problem, stated: Problem, created: Collection[str]) -> Problem:
     """Return `stated` as it stands `now`, with those of the new objects that are among `created`."""
     objects = (*stated.objects, *(each for each in now.objects if each.name in created and each not in stated.objects))
     names = {each.name for each in (*objects, *stated.domain.constants)}
@@ -121,27 +121,27 @@ def known(now: Problem, stated: Problem, created: Collection[str]) -> Problem:
         objects=objects,
         initial=tuple([fact for fact in now.initial if names.issuperset(fact.args)]),
         unknown=(),
-        ran=tuple([_declared(action, stated.domain) for action in now.ran]),
+        ran=tuple([_without_created(action, stated.domain) for action in now.ran]),
     )
 
 
-def _declared(action: Atom, domain: DomainModel) -> Atom:
+def _without_created(action: Atom, domain: DomainModel) -> Atom:
     return Atom(action.predicate, action.args[: len(domain.actions[action.predicate].parameters)])
 
 
-def elsewhere(problem: Problem, step: Atom, facts: Collection[Atom]) -> Problem:
+def forbid_in_state(problem: Problem, step: Atom, facts: Collection[Atom]) -> Problem:
     """Return `problem` in which the ground action `step` is not possible where exactly `facts` hold."""
     action = problem.domain.actions[step.predicate]
     named = zip(action.parameters, step.args, strict=False)
     others: list[Formula] = [Not(Equals(each.name, value)) for each, value in named]
-    for name in _changing(problem.domain):
+    for name in _changing_predicates(problem.domain):
         pattern = Atom(name, (OPEN,) * len(problem.domain.predicates[name].parameters))
         others += [Not(fact) if fact in facts else fact for fact in instances(problem, pattern)]
     changed = replace(action, requires=And((action.requires, Or(tuple(others)))))
     return replace(problem, domain=replace(problem.domain, actions={**problem.domain.actions, action.name: changed}))
 
 
-def _changing(domain: DomainModel) -> list[str]:
+def _changing_predicates(domain: DomainModel) -> list[str]:
     """Return the predicates whose facts some action changes."""
     written = {
         atom.predicate
@@ -156,7 +156,7 @@ def _others_are_broken(fault: Fault, for_good: list[Fault], skills: int) -> bool
     return len({each.skill for each in for_good if each.skill and each.at == fault.at}) >= skills
 
 
-def without(domain: DomainModel, pattern: Atom | None) -> DomainModel:
+def without_pattern(domain: DomainModel, pattern: Atom | None) -> DomainModel:
     """Return `domain` in which the ground actions that `pattern` covers are never possible; None covers all."""
     actions = dict(domain.actions)
     for name, action in domain.actions.items():

@@ -19,7 +19,7 @@ from benchmarks.commands.options import DomainFilter, NameFilter, tasks_of
 from benchmarks.foreign_plans.foreign_plan_cases import Spoilt
 from benchmarks.patch_comparison import in_order
 from benchmarks.report import markdown
-from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus, repaired
+from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus, repair_plan
 from planner import Step, solve, validate
 from planner.cli.output import give, tell
 from planner.model import Number
@@ -114,7 +114,7 @@ class Measured:
 def measure(case: Spoilt, time_limit: float) -> Measured:
     """Return what repair makes of a plan, and planning from scratch, each in `time_limit`."""
     began = time.process_time()
-    found = repaired(case.problem, case.written, time_limit=time_limit)
+    found = repair_plan(case.problem, case.written, time_limit=time_limit)
     took = time.process_time() - began
     began = time.process_time()
     scratch = solve(case.problem, time_limit=time_limit).plan

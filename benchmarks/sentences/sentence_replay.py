@@ -86,14 +86,14 @@ def replay(chosen: Sequence[Sentence], *, with_texts: bool) -> bool:
 def say(chosen: Sequence[Sentence], settings: Mapping[str, str]) -> bool:
     """Say the sentences to a language model, and tell how it understands them; return whether anything was violated."""
     from benchmarks.sentences.sentence_verdict import heard, heard_table
-    from executor.language_model.event_loop import Apart
+    from executor.language_model.event_loop import ThreadedModel
     from executor.language_model.settings import model_of
 
     model = model_of(settings)
     if model is None:
         raise typer.BadParameter("an endpoint, and no model", param_hint="--language-model")
     found = []
-    with Apart(model) as listening:
+    with ThreadedModel(model) as listening:
         for sentence in chosen:
             found.append(heard(sentence, listening))
             what = "understood" if found[-1].is_understood else f"not understood: {found[-1].ending}"

@@ -11,10 +11,19 @@ from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Seque
 from pathlib import Path
 from typing import Any, Final
 
-from executor.agent.agent_events import AgentEvent, Decided, Finished, Heard, Tell, events_of, nobody, streamed
+from executor.agent.agent_events import (
+    AgentEvent,
+    Decided,
+    Finished,
+    Heard,
+    Tell,
+    events_of,
+    ignore_event,
+    stream_events,
+)
 from executor.agent.agent_options import check_given
-from executor.agent.confirmation import Confirm, confirmed
-from executor.agent.conversations.record import kept
+from executor.agent.confirmation import Confirm, ask_to_confirm
+from executor.agent.conversations.record import load_room
 from executor.agent.conversations.room import Room
 from executor.agent.describe_problem import describe_goal
 from executor.agent.goal_reading.confirmed_readings import Readings
@@ -43,7 +52,7 @@ File = str | Path
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Reuse:
     """The `cache` of plans, the `templates`, and the `readings` that somebody has confirmed."""
 
     cache: PlanCache | None = None
@@ -57,7 +66,7 @@ class Kept:
         templates: Sequence[Template] | File,
         readings: Readings | File | None,
         domain: DomainModel,
-    ) -> Kept:
+    ) -> Reuse:
         """Return what these are, or what is in the files that they name; a file of plans has the readings, too.
 
         Raises `InputError` for files that are something else.
@@ -81,10 +90,10 @@ class Kept:
         return found
 
 
-DONE = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
+DONE_STATUSES = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
 
 
-def lifted(outcome: RunOutcome, name: str = "") -> Template:
+def lift_run(outcome: RunOutcome, name: str = "") -> Template:
     """Return the template that what a run has done, in this order, is an instance of.
 
     Values of data parameters are not kept: they were said for that run. Raises `InputError` where the steps do not lead
@@ -92,7 +101,7 @@ def lifted(outcome: RunOutcome, name: str = "") -> Template:
     """
     state = outcome.state
     latest = dict.fromkeys(reversed(state.finished))
-    done = [state.steps[id_].step for id_ in reversed(latest) if state.steps[id_].status in DONE]
+    done = [state.steps[id_].step for id_ in reversed(latest) if state.steps[id_].status in DONE_STATUSES]
     plan = checked(state.source, [(each.action, each.arguments) for each in done], {})
     if plan is None:
         reason = validate(state.source, done).reason
@@ -150,7 +159,7 @@ class Agent:
             if kind not in now.domain.types:
                 near = did_you_mean(kind, now.domain.types) or f"there are {', '.join(now.domain.types)}"
                 raise InputError(f"there is no type {kind!r} of which sentences could name new objects", hint=near)
-        self._kept = Kept.of(cache, templates, readings, self.world.model)
+        self._kept = Reuse.of(cache, templates, readings, self.world.model)
         planner = Planner(self._kept.cache, self._kept.templates, mode, time_limit)
         self.proposer = Proposer(self.world, model, open_types, waived, planner, self._kept.readings)
         self._confirm = confirm
@@ -174,7 +183,7 @@ class Agent:
         """Return the conversation of this `name`, of a place or a person; the journal keeps it, if there is one."""
         check_given(name=name)
         if name not in self._rooms:
-            self._rooms[name] = Room(self, name, kept(self.executor.journal, name))
+            self._rooms[name] = Room(self, name, load_room(self.executor.journal, name))
         return self._rooms[name]
 
     async def plan(self, request: Any, *, context: Collection[Part] = ()) -> Proposal:
@@ -184,7 +193,7 @@ class Agent:
         `InputError` for a goal that means nothing here, and for a sentence without a model.
         """
         check_given(context=context)
-        return await self.proposed(request, self.problem, context)
+        return await self.propose(request, self.problem, context)
 
     async def candidates(self, request: Any, k: int = 3, **options: Any) -> tuple[Proposal, ...]:
         """Return what `request` comes to with each of its `k` cheapest plans, the cheapest first; nothing is done.
@@ -194,7 +203,7 @@ class Agent:
         may be carried out, with the others as its `alternatives`. Raises as `plan` does.
         """
         proposal = await self.plan(request)
-        return await self.proposer.variants(proposal, k, **options) or (proposal,)
+        return await self.proposer.propose_variants(proposal, k, **options) or (proposal,)
 
     async def repair(self, steps: Any, goal: Any) -> Proposal:
         """Return what becomes of `steps`, a plan that somebody else drew up, for a goal; nothing is done.
@@ -208,7 +217,7 @@ class Agent:
             goal = Proposal(Standing.PLANNED, "", problem, describe_goal(problem))
         if goal.problem is None:
             raise InputError(f"there is no goal to plan for: {goal.standing.value}", hint=goal.question or None)
-        return await self.proposer.of_steps(goal, steps)
+        return await self.proposer.propose_steps(goal, steps)
 
     async def choose(self, proposal: Proposal, number: int) -> Proposal:
         """Return what the request of `proposal` comes to where it means the one of its readings with this `number`.
@@ -221,7 +230,7 @@ class Agent:
         chosen = replace(
             proposal, standing=Standing.NOTHING, readings=(proposal.readings[number],), question="", reason=""
         )
-        return await self.proposer.of_readings(chosen, Meter(self.allowance, proposal.usage))
+        return await self.proposer.propose_readings(chosen, Meter(self.allowance, proposal.usage))
 
     async def achieve(
         self,
@@ -229,13 +238,13 @@ class Agent:
         *,
         memory: Mapping[str, Any] | None = None,
         context: Collection[Part] = (),
-        tell: Tell = nobody,
+        tell: Tell = ignore_event,
     ) -> Achieved:
         """Plan for `request`, have it confirmed where that is needed, and carry it out; `tell` is told what happens."""
         check_named(memory=memory)
         check_given(context=context, tell=tell)
         tell(Heard(str(request)))
-        proposal, may_be_done = await self.settled(await self.plan(request, context=context), tell)
+        proposal, may_be_done = await self.settle(await self.plan(request, context=context), tell)
         if may_be_done:
             achieved = await self.carry_out(proposal, memory=memory, tell=tell)
         else:
@@ -248,7 +257,7 @@ class Agent:
 
         Who stops listening interrupts the run: the steps at work end, and it can be taken up again.
         """
-        return streamed(lambda tell: self.achieve(request, tell=tell, **options), self.runs.interrupt)
+        return stream_events(lambda tell: self.achieve(request, tell=tell, **options), self.runs.interrupt)
 
     async def carry_out(
         self,
@@ -256,7 +265,7 @@ class Agent:
         *,
         memory: Mapping[str, Any] | None = None,
         alternatives: Iterable[Proposal] = (),
-        tell: Tell = nobody,
+        tell: Tell = ignore_event,
     ) -> Achieved:
         """Carry out the plan of `proposal`, which somebody has confirmed; raises `InputError` where it has none.
 
@@ -264,7 +273,7 @@ class Agent:
         need approval then. Where the plan fails, the end of one of the `alternatives` is taken that fits.
         """
         run = self.start(proposal, memory=memory, alternatives=alternatives)
-        return Achieved(proposal, await self.runs.followed(run, tell))
+        return Achieved(proposal, await self.runs.follow(run, tell))
 
     def start(
         self, proposal: Proposal, *, memory: Mapping[str, Any] | None = None, alternatives: Iterable[Proposal] = ()
@@ -276,9 +285,9 @@ class Agent:
             self.remember(proposal, meant=True)
         return self.runs.start(proposal, memory or {}, alternatives)
 
-    async def resume(self, run: str, *, tell: Tell = nobody, **given: Any) -> RunOutcome:
+    async def resume(self, run: str, *, tell: Tell = ignore_event, **given: Any) -> RunOutcome:
         """Take up a run, and return how it ends; `given` is as for `Executor.take_up`."""
-        return await self.runs.followed(self.runs.take_up(run, **given), tell)
+        return await self.runs.follow(self.runs.take_up(run, **given), tell)
 
     def why(self, run: str, step: str | None = None) -> Why:
         """Return who chose what in a run, or for one `step` of it, and why: see `executor.agent.why`.
@@ -292,29 +301,31 @@ class Agent:
 
         Raises `RunError` for one that is not at work here.
         """
-        self.runs.at_work(run).run.interrupt()
+        self.runs.active_run(run).run.interrupt()
 
-    async def change(self, run: str, request: Any, *, context: Collection[Part] = (), tell: Tell = nobody) -> Proposal:
+    async def change(
+        self, run: str, request: Any, *, context: Collection[Part] = (), tell: Tell = ignore_event
+    ) -> Proposal:
         """Have a run at work go on to what `request` asks for, once that is confirmed: its plan is patched.
 
         Returns what the request came to. Where it leads to no plan, or nobody confirms it, the run keeps its goal.
         Raises `RunError` for a run that is not at work here, or that cannot change its goal, and as `plan` does.
         """
         check_given(context=context, tell=tell)
-        self.runs.at_work(run)
-        proposal = await self.proposed(request, self.runs.now(run), context)
-        proposal, may_be_done = await self.settled(proposal, tell)
+        self.runs.active_run(run)
+        proposal = await self.propose(request, self.runs.current_problem(run), context)
+        proposal, may_be_done = await self.settle(proposal, tell)
         if may_be_done:
             self.runs.redirect(run, proposal)
         return proposal
 
-    async def proposed(
+    async def propose(
         self, request: Any, now: Problem, context: Collection[Part] = (), doing: Problem | None = None
     ) -> Proposal:
         """Return what `request` comes to as things stand `now`, perhaps besides what is `doing`; raises as `plan`."""
         if isinstance(request, str):
-            return await self.proposer.of_sentence(request, now, Meter(self.allowance), tuple(context), doing)
-        return await self.proposer.of_goal(self._goal(request, now))
+            return await self.proposer.propose_sentence(request, now, Meter(self.allowance), tuple(context), doing)
+        return await self.proposer.propose_goal(self._goal(request, now))
 
     def _goal(self, request: Any, now: Problem) -> Problem:
         """Return the problem that `request` is, or the one that has it as its goal."""
@@ -329,17 +340,17 @@ class Agent:
             raise error.without_place() from None
         return replace(now, goal=stated.goal)
 
-    async def settled(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:
+    async def settle(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:
         """Return `proposal` as somebody has decided, if it is for somebody, and whether it may be carried out."""
         for event in events_of(proposal):
             tell(event)
         if not proposal.is_for_somebody:
             return proposal, proposal.is_ready
-        said = await confirmed(self._confirm, proposal)
+        said = await ask_to_confirm(self._confirm, proposal)
         tell(Decided(said))
-        return (proposal, False) if said is None else self.decided(proposal, said=said)
+        return (proposal, False) if said is None else self.decide(proposal, said=said)
 
-    def decided(self, proposal: Proposal, *, said: bool) -> tuple[Proposal, bool]:
+    def decide(self, proposal: Proposal, *, said: bool) -> tuple[Proposal, bool]:
         """Return `proposal` after somebody has `said` whether it is meant, and whether it may be carried out."""
         self.remember(proposal, meant=said)
         return (proposal if said else proposal.stopped(Standing.DECLINED)), said
@@ -349,9 +360,9 @@ class Agent:
 
         `achieve`, `carry_out` and `start` do this themselves.
         """
-        self.proposer.confirmed(proposal, meant=meant)
+        self.proposer.remember_decision(proposal, meant=meant)
 
     def lift(self, outcome: RunOutcome, name: str = "") -> Template:
         """Return the template that what was done in a run is an instance of; see `executor.agent.agent`."""
         check_given(outcome=outcome)
-        return lifted(outcome, name)
+        return lift_run(outcome, name)

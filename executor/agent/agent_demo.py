@@ -11,7 +11,7 @@ from typing import Any, Final
 from executor.agent.agent import Agent
 from executor.agent.proposals import Achieved
 from executor.errors import ModelError
-from executor.language_model.event_loop import Apart
+from executor.language_model.event_loop import ThreadedModel
 from executor.language_model.protocol import LanguageModel, Origin, Purpose, Reply, Request
 from executor.language_model.settings import model_of
 from executor.testing import ScriptedModel, SimulatedWorld, run_virtual
@@ -36,11 +36,11 @@ ANSWERS: Final = {
 Show = Callable[[str], None]
 
 
-def show(heading: Show, good: Show, give: Show) -> bool:
+def show_sentence(heading: Show, good: Show, give: Show) -> bool:
     """Have a sentence carried out, and show what becomes of it; return whether the scripted model's goal was seen."""
     heading("7. Asked in words: what a language model says is checked before it counts")
     give(f'"{SENTENCE}"\nA scripted model speaks, wrongly at first:')
-    succeeded = _asked(ScriptedModel(ANSWERS), good, give)
+    succeeded = _achieve_sentence(ScriptedModel(ANSWERS), good, give)
     try:
         model = model_of()
     except ForethoughtError as error:
@@ -50,14 +50,14 @@ def show(heading: Show, good: Show, give: Show) -> bool:
         give("With a model of your own, the same: forethought run assistant --say '…' says how to configure one.")
         return succeeded
     heading("8. The same, by the language model that is configured")
-    with Apart(model) as real:
-        _asked(real, good, give)
+    with ThreadedModel(model) as real:
+        _achieve_sentence(real, good, give)
     return succeeded
 
 
-def _asked(model: LanguageModel, good: Show, give: Show) -> bool:
+def _achieve_sentence(model: LanguageModel, good: Show, give: Show) -> bool:
     simulated = SimulatedWorld(load(DOMAIN, PROBLEM))
-    heard = _Heard(model, give)
+    heard = _ShownModel(model, give)
     agent = Agent(simulated.world, simulated.problem, model=heard, confirm=lambda _: True, approve=lambda _: True)
     achieved = run_virtual(agent.achieve(SENTENCE))
     outcome, proposal = achieved.outcome, achieved.proposal
@@ -66,7 +66,7 @@ def _asked(model: LanguageModel, good: Show, give: Show) -> bool:
         give("\n".join(filter(None, why)))
         return False
     give(f"The goal, as a person confirms it:\n{proposal.words}")
-    give(_carried_out(achieved))
+    give(_describe_steps(achieved))
     if outcome.succeeded:
         good(f"{outcome.status.name}: {outcome.status.value}")
     else:
@@ -74,7 +74,7 @@ def _asked(model: LanguageModel, good: Show, give: Show) -> bool:
     return outcome.succeeded
 
 
-def _carried_out(achieved: Achieved) -> str:
+def _describe_steps(achieved: Achieved) -> str:
     """Return the steps, each with what was filled in."""
     assert achieved.outcome is not None
     lines = []
@@ -84,7 +84,7 @@ def _carried_out(achieved: Achieved) -> str:
     return "\n".join(lines)
 
 
-class _Heard:
+class _ShownModel:
     """Passes on what a model is asked for a goal and says to that, objections too."""
 
     def __init__(self, model: LanguageModel, give: Show) -> None:
@@ -102,9 +102,9 @@ class _Heard:
             self._give(f"  no answer: {error}")
             raise
         if request.purpose is Purpose.GOAL:
-            self._give(f"  the model: {_short(reply.value)}")
+            self._give(f"  the model: {_shorten(reply.value)}")
         return reply
 
 
-def _short(said: Any) -> str:
+def _shorten(said: Any) -> str:
     return str(said["meanings"] if isinstance(said, dict) and "meanings" in said else said)[:300]

@@ -127,7 +127,7 @@ Interrupt = Callable[[str], bool]
 """Interrupts a run, and returns whether it is at work."""
 
 
-def nobody(_: AgentEvent) -> None:
+def ignore_event(_: AgentEvent) -> None:
     """Listen to nothing."""
 
 
@@ -147,7 +147,7 @@ def events_of(proposal: Proposal) -> Iterator[AgentEvent]:
         yield Stopped(proposal.standing, proposal.reason, proposal.missing)
 
 
-async def streamed(work: Work, interrupt: Interrupt) -> AsyncGenerator[AgentEvent]:
+async def stream_events(work: Work, interrupt: Interrupt) -> AsyncGenerator[AgentEvent]:
     """Yield what `work` tells; raise what it raises.
 
     Where somebody stops listening, its runs are interrupted, and their end is waited for; without any, it is broken

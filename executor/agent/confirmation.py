@@ -29,7 +29,7 @@ def only_reads(plan: Plan) -> bool:
     return all("read_only" in actions[step.action].tags for step in plan.steps)
 
 
-async def confirmed(confirm: Confirm, proposal: Proposal) -> bool | None:
+async def ask_to_confirm(confirm: Confirm, proposal: Proposal) -> bool | None:
     """Return what `confirm` says to `proposal`; None where nobody has decided, or where it raises."""
     if confirm is None:
         return None
@@ -42,7 +42,7 @@ async def confirmed(confirm: Confirm, proposal: Proposal) -> bool | None:
 
 
 @dataclass(slots=True, eq=False)
-class Approved:
+class ApproveShown:
     """Approves steps that somebody has seen in a proposal, exactly as they stood there; all else `other` decides.
 
     An action that needs approval by its declaration is for `other`, too.
@@ -54,12 +54,12 @@ class Approved:
 
     async def __call__(self, request: Request) -> Any:
         """Return True for a step that was shown, else what `other` says, and None where there is nobody."""
-        if "needs_approval" not in self.actions[request.action].tags and any(map(partial(_is, request), self.shown)):
+        if "needs_approval" not in self.actions[request.action].tags and any(map(partial(_shows, request), self.shown)):
             return True
         return None if self.other is None else await called(partial(self.other, request), {})
 
 
-def _is(request: Request, step: PlanStep) -> bool:
+def _shows(request: Request, step: PlanStep) -> bool:
     """Return whether `request` is about what `step` shows, with no other values."""
     try:
         values = to_jsonable_python(dict(request.parameters))

@@ -15,7 +15,7 @@ from pydantic.errors import PydanticUserError
 
 from executor.errors import ModelError
 from executor.events.run_state import RunState
-from executor.language_model.checked_answers import ROUNDS, TIMEOUT, answered
+from executor.language_model.checked_answers import ROUNDS, TIMEOUT, ask_checked
 from executor.language_model.protocol import Answer, LanguageModel, Meter, Origin, Part, Purpose, Request, Usage
 from executor.loop.parameters import Fillings, FillRequest
 from executor.tools.json_data import text_of
@@ -50,7 +50,7 @@ class Filled(Answer):
     values: Values
 
 
-def spent_in(state: RunState) -> Usage:
+def usage_of(state: RunState) -> Usage:
     """Return what a run has spent on language models so far."""
     asked = state.spent.asked
     return Usage(int(asked["calls"]), int(asked["tokens"]), money=asked["cost"])
@@ -76,42 +76,44 @@ class Filler:
         What has a default keeps it then, without a question.
         """
         meter = self.meter.share()
-        parts, returned = list(self._parts(request)), list(self._returned(request.state))
+        parts, returned = list(self._known_parts(request)), list(self._returned_parts(request.state))
         careful = "irreversible" in request.action.tags and bool(returned)
         try:
-            found, marked = await self._asked(request, parts if careful else [*parts, *returned], meter), bool(returned)
+            found, marked = await self._ask(request, parts if careful else [*parts, *returned], meter), bool(returned)
             if careful:
-                marked = bool(self._lacking(request, found))
-                found = await self._asked(request, [*parts, *returned], meter) if marked else found
+                marked = bool(self._missing_parameters(request, found))
+                found = await self._ask(request, [*parts, *returned], meter) if marked else found
         except ModelError as error:
-            if not required(request):
-                return self._paid(Fillings({}), meter.spent)
-            return self._paid(Fillings({}, question=_question(request, ""), known=(str(error),)), meter.spent)
-        return self._paid(self._fillings(request, found, marked=marked), meter.spent)
+            if not required_parameters(request):
+                return self._with_usage(Fillings({}), meter.spent)
+            return self._with_usage(
+                Fillings({}, question=_question_about(request, ""), known=(str(error),)), meter.spent
+            )
+        return self._with_usage(self._make_fillings(request, found, marked=marked), meter.spent)
 
-    def _fillings(self, request: FillRequest, found: Filled, *, marked: bool) -> Fillings:
-        if self._lacking(request, found):
-            return Fillings({}, found.thought, question=_question(request, found.question))
+    def _make_fillings(self, request: FillRequest, found: Filled, *, marked: bool) -> Fillings:
+        if self._missing_parameters(request, found):
+            return Fillings({}, found.thought, question=_question_about(request, found.question))
         values = {name: getattr(found.values, name) for name in found.values.model_fields_set}
         return Fillings(values, found.thought, marked)
 
-    async def _asked(self, request: FillRequest, parts: list[Part], meter: Meter) -> Filled:
+    async def _ask(self, request: FillRequest, parts: list[Part], meter: Meter) -> Filled:
         kind = answer_of(request)
         asked = Request(Purpose.FILL, INSTRUCTIONS, tuple(parts), kind)
-        check = _Judge(request)
-        found = await answered(
+        check = _FillChecker(request)
+        found = await ask_checked(
             self.model, asked, kind, check=check, meter=meter, rounds=self.rounds, timeout=self.timeout
         )
         return found.value
 
-    def _lacking(self, request: FillRequest, found: Filled) -> list[str]:
-        return [each.name for each in required(request) if each.name not in found.values.model_fields_set]
+    def _missing_parameters(self, request: FillRequest, found: Filled) -> list[str]:
+        return [each.name for each in required_parameters(request) if each.name not in found.values.model_fields_set]
 
-    def _paid(self, found: Fillings, took: Usage) -> Fillings:
+    def _with_usage(self, found: Fillings, took: Usage) -> Fillings:
         """Return `found` with what asking took."""
         return replace(found, metrics=Metrics(0.0, took.tokens, took.money), calls=took.calls)
 
-    def _parts(self, request: FillRequest) -> Iterator[Part]:
+    def _known_parts(self, request: FillRequest) -> Iterator[Part]:
         """Yield what is said, declared and known otherwise than from tools."""
         state, action = request.state, request.action
         goal = "\n".join(Notation((), ()).formula(state.problem.goal.hard)) or "nothing in particular"
@@ -119,30 +121,30 @@ class Filler:
         what = " ".join(action.description.split())
         yield Part("The step", f"{request.record.step}{f': {what}' if what else ''}")
         same = {name: value for name, value in self.given.items() if text_of(state.memory.get(name)) == text_of(value)}
-        known = [f"{name} = {_short(value)}" for name, value in same.items()]
+        known = [f"{name} = {_shorten(value)}" for name, value in same.items()]
         if known:
             yield Part("What is known", "\n".join(known))
         if self.words:
             yield Part("What the user wants", self.words, Origin.USER)
 
-    def _returned(self, state: RunState) -> Iterator[Part]:
+    def _returned_parts(self, state: RunState) -> Iterator[Part]:
         """Yield what steps returned, and left in working memory."""
         for id_ in state.finished[-MOST_RESULTS:]:
             record = state.steps[id_]
             result = record.result or {}
             told = {name: result[name] for name in ("text", "data") if text_of(result.get(name)) not in NOTHING}
             if told:
-                yield Part(f"Result of {record.step}", _short(told), Origin.TOOL)
+                yield Part(f"Result of {record.step}", _shorten(told), Origin.TOOL)
         for name, value in state.memory.to_dict().items():
             if name not in self.given or text_of(self.given[name]) != text_of(value):
-                yield Part(f"In memory: {name}", _short(value), Origin.TOOL)
+                yield Part(f"In memory: {name}", _shorten(value), Origin.TOOL)
 
 
-class _Judge:
+class _FillChecker:
     """Objects to values that are left out without a question."""
 
     def __init__(self, request: FillRequest) -> None:
-        self._required = [each.name for each in required(request)]
+        self._required = [each.name for each in required_parameters(request)]
 
     def __call__(self, answer: Filled) -> list[str]:
         lacking = [name for name in self._required if name not in answer.values.model_fields_set]
@@ -166,16 +168,16 @@ def answer_of(request: FillRequest) -> type[Filled]:
     return create_model(f"Fill_{request.action.name}", __base__=Filled, values=(values, ...))
 
 
-def required(request: FillRequest) -> list[DataParameter]:
+def required_parameters(request: FillRequest) -> list[DataParameter]:
     """Return the open parameters that have no default."""
     return [each for each in request.parameters if not each.has_default]
 
 
-def _question(request: FillRequest, asked: str) -> str:
-    names = ", ".join(each.name for each in required(request))
+def _question_about(request: FillRequest, asked: str) -> str:
+    names = ", ".join(each.name for each in required_parameters(request))
     return asked or f"What is to be used as {names} of {request.record.step}?"
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = text_of(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"

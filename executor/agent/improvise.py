@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from executor.agent.describe_problem import describe_domain, describe_goal, describe_state
-from executor.agent.plan_search import Missing, missing_in, searched
+from executor.agent.plan_search import Missing, missing_for, solve_in_thread
 from executor.background_searches import search_in_turn
 from executor.errors import ModelError
-from executor.language_model.checked_answers import ROUNDS, TIMEOUT, answered
+from executor.language_model.checked_answers import ROUNDS, TIMEOUT, ask_checked
 from executor.language_model.protocol import Answer, LanguageModel, Meter, Origin, Part, Purpose, Request
 from executor.plans.action_plan import texts_of
 from planner.errors import InputError, did_you_mean, with_article
@@ -93,13 +93,13 @@ class Landmark:
         return str(self.pattern)
 
 
-def landmarks(problem: Problem, parts: Iterable[Serving]) -> tuple[list[Landmark], list[str]]:
+def read_landmarks(problem: Problem, parts: Iterable[Serving]) -> tuple[list[Landmark], list[str]]:
     """Return the landmarks that `parts` mean, and what is wrong with the others, in words."""
     universe, found, wrong = Universe(problem), list[Landmark](), list[str]()
     for part in parts:
         for step in part.steps:
             try:
-                made = _landmark(problem, universe, part.part, step)
+                made = _read_landmark(problem, universe, part.part, step)
             except InputError as error:
                 wrong.append(str(error))
                 continue
@@ -109,7 +109,7 @@ def landmarks(problem: Problem, parts: Iterable[Serving]) -> tuple[list[Landmark
     return found, wrong
 
 
-def through(problem: Problem, found: Sequence[Landmark]) -> Problem:
+def demand_landmarks(problem: Problem, found: Sequence[Landmark]) -> Problem:
     """Return `problem` for plans that go through all landmarks, those for one part in their order."""
     demands = [Constraint(ConstraintKind.SOMETIME, Done(each.pattern)) for each in found]
     demands += [
@@ -120,7 +120,7 @@ def through(problem: Problem, found: Sequence[Landmark]) -> Problem:
     return replace(problem, constraints=(*problem.constraints, *demands))
 
 
-def needed(problem: Problem, landmark: Landmark) -> Formula:
+def condition_before(problem: Problem, landmark: Landmark) -> Formula:
     """Return what has to hold before a step can be done that `landmark` covers."""
     action = problem.domain.actions[landmark.pattern.predicate]
     pairs = list(zip(action.parameters, landmark.pattern.args, strict=False))
@@ -130,7 +130,7 @@ def needed(problem: Problem, landmark: Landmark) -> Formula:
     return Exists(free, condition) if free else condition
 
 
-def placed(found: Iterable[Landmark], steps: Sequence[Step]) -> Iterator[tuple[Landmark, int]]:
+def place_landmarks(found: Iterable[Landmark], steps: Sequence[Step]) -> Iterator[tuple[Landmark, int]]:
     """Yield each landmark with the place of a step that it covers, a place of its own."""
     taken: set[int] = set()
     for each in found:
@@ -141,7 +141,7 @@ def placed(found: Iterable[Landmark], steps: Sequence[Step]) -> Iterator[tuple[L
             yield each, place
 
 
-def _landmark(problem: Problem, universe: Universe, part: str, step: ProposedStep) -> Landmark:
+def _read_landmark(problem: Problem, universe: Universe, part: str, step: ProposedStep) -> Landmark:
     """Return what `step` means; raises `InputError` for what means nothing."""
     action = resolve_action(problem.domain, step.action)
     given = {fold_name(name): name for name in step.arguments}
@@ -150,13 +150,13 @@ def _landmark(problem: Problem, universe: Universe, part: str, step: ProposedSte
         if key not in names:
             raise InputError(f"{action.signature} has no parameter {name!r}")
     args = [
-        _object(universe, action, each, step.arguments[given[key]]) if key in given else OPEN
+        _find_object(universe, action, each, step.arguments[given[key]]) if key in given else OPEN
         for key, each in names.items()
     ]
-    return Landmark(part, Atom(action.name, tuple(args)), _values(action, step.values))
+    return Landmark(part, Atom(action.name, tuple(args)), _check_values(action, step.values))
 
 
-def _object(universe: Universe, action: Action, parameter: Variable, name: str) -> str:
+def _find_object(universe: Universe, action: Action, parameter: Variable, name: str) -> str:
     """Return the object that `name` means, up to case and punctuation; raises `InputError`."""
     if name == ANY:
         return OPEN
@@ -170,7 +170,7 @@ def _object(universe: Universe, action: Action, parameter: Variable, name: str) 
     return found
 
 
-def _values(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
+def _check_values(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return `values` by data parameter; raises `InputError` where one does not fit its type."""
     data = {fold_name(each.name): each for each in action.data if not each.fixed}
     found: dict[str, Any] = {}
@@ -228,7 +228,7 @@ class Improvised:
 
     @property
     def _placed(self) -> list[tuple[Landmark, int]]:
-        return list(placed(self.landmarks, self._steps))
+        return list(place_landmarks(self.landmarks, self._steps))
 
 
 @dataclass(slots=True, eq=False)
@@ -250,11 +250,11 @@ class Improviser:
         context: Sequence[Part] = (),
     ) -> Improvised:
         """Return a plan for `problem` through steps that serve `parts` of `sentence`, as far as such steps are had."""
-        judge = _Judge(problem, tuple(parts), self.time_limit)
-        request = _request(problem, parts, sentence, context)
+        judge = _ProposalChecker(problem, tuple(parts), self.time_limit)
+        request = _make_request(problem, parts, sentence, context)
         thought, reason, serving = "", "", list[Serving]()
         try:
-            found = await answered(
+            found = await ask_checked(
                 self.model, request, Proposed, check=judge, meter=meter, rounds=self.rounds, timeout=self.timeout
             )
             thought, serving = found.value.thought, found.value.parts
@@ -262,32 +262,34 @@ class Improviser:
             judge.found, reason = [], str(error)
         result = judge.result if judge.found else None
         if result is None:
-            result = await searched(problem, time_limit=self.time_limit)
-        return _improvised(judge, result, serving, thought, reason)
+            result = await solve_in_thread(problem, time_limit=self.time_limit)
+        return _make_improvised(judge, result, serving, thought, reason)
 
 
-async def improvised_again(
+async def improvise_again(
     problem: Problem, parts: Sequence[str], said: Proposed, time_limit: float | None
 ) -> Improvised:
     """Return a plan for `problem` through the steps that were `said` once to serve `parts`, without any model."""
-    judge = _Judge(problem, tuple(parts), time_limit)
+    judge = _ProposalChecker(problem, tuple(parts), time_limit)
     wrong = await judge(said)
     result = judge.result if judge.found else None
     if result is None:
-        result = await searched(problem, time_limit=time_limit)
-    return _improvised(judge, result, said.parts, said.thought, "; ".join(wrong))
+        result = await solve_in_thread(problem, time_limit=time_limit)
+    return _make_improvised(judge, result, said.parts, said.thought, "; ".join(wrong))
 
 
-def _improvised(judge: _Judge, result: Result, serving: Sequence[Serving], thought: str, reason: str) -> Improvised:
+def _make_improvised(
+    judge: _ProposalChecker, result: Result, serving: Sequence[Serving], thought: str, reason: str
+) -> Improvised:
     served = {each.part for each in judge.found}
     left = tuple([part for part in judge.parts if part not in served])
     lacking = {each.part: each.lacking for each in serving if each.lacking}
     missing = (*[Missing(lacking[part], (part,)) for part in left if part in lacking], *judge.missing)
-    problem = through(judge.problem, judge.found)
+    problem = demand_landmarks(judge.problem, judge.found)
     return Improvised(problem, result, tuple(judge.found), left, missing, thought, reason, tuple(serving))
 
 
-def _request(problem: Problem, parts: Sequence[str], sentence: str, context: Sequence[Part]) -> Request:
+def _make_request(problem: Problem, parts: Sequence[str], sentence: str, context: Sequence[Part]) -> Request:
     listed = "\n".join(f"- {part}" for part in parts)
     shown = (
         Part("What there is", describe_domain(problem)),
@@ -301,7 +303,7 @@ def _request(problem: Problem, parts: Sequence[str], sentence: str, context: Seq
 
 
 @dataclass(slots=True, eq=False)
-class _Judge:
+class _ProposalChecker:
     """Says what is wrong with proposed steps; keeps the plan through them, or what they lack."""
 
     problem: Problem
@@ -314,19 +316,19 @@ class _Judge:
     async def __call__(self, answer: Proposed) -> list[str]:
         """Return mistakes, or else why no plan goes through the steps."""
         self.found, self.result, self.missing = [], None, ()
-        wrong = [*self._amiss(answer)]
-        found, mistakes = landmarks(self.problem, answer.parts)
+        wrong = [*self._find_mistakes(answer)]
+        found, mistakes = read_landmarks(self.problem, answer.parts)
         if wrong or mistakes:
             return [*wrong, *mistakes]
         if not found:
             return []
-        result = await searched(through(self.problem, found), time_limit=self.time_limit)
+        result = await solve_in_thread(demand_landmarks(self.problem, found), time_limit=self.time_limit)
         if result.has_plan:
             self.found, self.result = found, result
             return []
-        return await search_in_turn(lambda: self._why_not(found, result))
+        return await search_in_turn(lambda: self._explain_failure(found, result))
 
-    def _amiss(self, answer: Proposed) -> list[str]:
+    def _find_mistakes(self, answer: Proposed) -> list[str]:
         told = [each.part for each in answer.parts]
         wrong = [f"{part!r} is none of the parts, word for word" for part in told if part not in self.parts]
         wrong += [f"{part!r} stands there more than once" for part in dict.fromkeys(told) if told.count(part) > 1]
@@ -334,13 +336,13 @@ class _Judge:
         empty = [each.part for each in answer.parts if not (each.steps or each.lacking)]
         return wrong + [f"{part!r}: neither steps, nor what is lacking" for part in empty]
 
-    def _why_not(self, found: Sequence[Landmark], result: Result) -> list[str]:
+    def _explain_failure(self, found: Sequence[Landmark], result: Result) -> list[str]:
         """Return why no plan goes through all of `found`, and note what is missing."""
         said: list[str] = []
         for each in found:
-            goal = replace(self.problem, goal=Goal(needed(self.problem, each)), constraints=(), budgets={})
+            goal = replace(self.problem, goal=Goal(condition_before(self.problem, each)), constraints=(), budgets={})
             parts = find_unreachable_parts(replace(goal, deadline=None), Limits(SECONDS))
-            lacks = tuple(missing_in(parts, self.problem.domain, (str(each), each.part)))
+            lacks = tuple(missing_for(parts, self.problem.domain, (str(each), each.part)))
             self.missing += lacks
             said += [f"{each} can never be done: {'; '.join(map(str, lacks))}"] if parts else []
         return said or [f"no plan goes through these steps: {result.reason or result.status.value}"]

@@ -57,17 +57,19 @@ class Missing:
         }
 
 
-def missing_in(parts: Iterable[Unreachable], domain: DomainModel, needed_by: tuple[str, ...] = ()) -> Iterator[Missing]:
+def missing_for(
+    parts: Iterable[Unreachable], domain: DomainModel, needed_by: tuple[str, ...] = ()
+) -> Iterator[Missing]:
     """Yield what is missing for `parts` of a goal, each once; `needed_by` is who needs that goal."""
     found = dict.fromkeys(each for part in parts for each in part.missing)
     for each in found:
         is_negative, name = each.fact.startswith("not "), each.fact.removeprefix("not ").partition("(")[0]
-        would = [action.signature for action in domain.actions.values() if _gives(action, name, not is_negative)]
+        would = [action.signature for action in domain.actions.values() if _provides(action, name, not is_negative)]
         pattern = f"{'not ' if is_negative else ''}{_pattern(domain, name)}" if name in domain.predicates else ""
         yield Missing(each.fact, (*each.needed_by, *needed_by), tuple(would), pattern, each.cause.value)
 
 
-def _gives(action: Action, predicate: str, positive: bool) -> bool:
+def _provides(action: Action, predicate: str, positive: bool) -> bool:
     """Return whether `action` is declared to make facts of `predicate` true, or false."""
     effects: list[Action | When | Outcome] = [action, *action.when, *action.outcomes]
     literals = [each for effect in effects for each in effect.provides]
@@ -88,7 +90,7 @@ SECONDS: Final = 5.0
 """How long it is looked why there is no plan, at most."""
 
 
-async def searched(problem: Problem, **options: Any) -> Result:
+async def solve_in_thread(problem: Problem, **options: Any) -> Result:
     """Return what `planner.solve` gives; where the caller is cancelled, the search ends, too."""
     return await search_until_cancelled(lambda called_off: solve(problem, cancel=called_off, **options))
 
@@ -119,13 +121,13 @@ class Planner:
             if plan is not None:
                 self.used += 1
                 statistics, reason = Statistics(search=TEMPLATE), f"by the template {template.name!r}"
-                plan = with_wishes(plan, problem, **options)
+                plan = append_wishes(plan, problem, **options)
                 result = Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, None, statistics, reason)
                 return Recalled(result, values=template.values)
         return Recalled(solve(problem, **options)) if self.cache is None else self.cache.recall(problem, **options)
 
 
-def with_wishes(plan: Plan, problem: Problem, **options: Any) -> Plan:
+def append_wishes(plan: Plan, problem: Problem, **options: Any) -> Plan:
     """Return `plan` with the steps after it that are worth more by the wishes of `problem` than they cost.
 
     They are searched for from where the plan leads to; the `options` are those of `planner.solve`. Where there are
@@ -145,15 +147,15 @@ def with_wishes(plan: Plan, problem: Problem, **options: Any) -> Plan:
     return plan if whole is None or whole.charge >= plan.charge else whole
 
 
-async def best(problem: Problem, world: World, k: int, **options: Any) -> CandidateSet:
+async def search_candidates(problem: Problem, world: World, k: int, **options: Any) -> CandidateSet:
     """Return what `planner.topk.top_k.k_best` gives with the actions that `world` has handlers for."""
     found = await search_until_cancelled(
-        lambda called_off: k_best(able(problem, world), k, cancel=called_off, **options)
+        lambda called_off: k_best(restrict_to_handlers(problem, world), k, cancel=called_off, **options)
     )
     return replace(found, plans=tuple([replace(plan, problem=problem) for plan in found.plans]))
 
 
-def able(problem: Problem, world: World) -> Problem:
+def restrict_to_handlers(problem: Problem, world: World) -> Problem:
     """Return `problem` with those actions alone that `world` has handlers for; with all, where it has none at all."""
     lacking = frozenset(world.without_handler() if any(world.skills.values()) else ())
     if not lacking:
@@ -169,12 +171,12 @@ def able(problem: Problem, world: World) -> Problem:
     return seal(replace(problem, domain=replace(domain, actions=actions)))
 
 
-def declared(result: Result, problem: Problem) -> Result:
+def with_problem(result: Result, problem: Problem) -> Result:
     """Return `result`, whose plan was found for a part of `problem`, as one for all of it."""
     return result if result.plan is None else replace(result, plan=replace(result.plan, problem=problem))
 
 
-async def missing(problem: Problem, world: World) -> tuple[Missing, ...]:
+async def find_missing(problem: Problem, world: World) -> tuple[Missing, ...]:
     """Return which capabilities are missing for the goal of `problem`, as far as that is found out in time."""
-    parts = await search_in_turn(lambda: find_unreachable_parts(able(problem, world), Limits(SECONDS)))
-    return tuple(missing_in(parts, problem.domain))
+    parts = await search_in_turn(lambda: find_unreachable_parts(restrict_to_handlers(problem, world), Limits(SECONDS)))
+    return tuple(missing_for(parts, problem.domain))

@@ -15,12 +15,19 @@ from typing import Any
 
 from executor.agent.confirmation import only_reads
 from executor.agent.describe_problem import describe_goal
-from executor.agent.foreign_plans.repair_plan import Repaired, repaired
+from executor.agent.foreign_plans.repair_plan import Repaired, repair_plan
 from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.goal_reading.goal_problem import Meanings
 from executor.agent.goal_reading.read_sentence import Reader, Reading
-from executor.agent.improvise import Improviser, Proposed, improvised_again
-from executor.agent.plan_search import Planner, able, best, declared, missing, missing_in
+from executor.agent.improvise import Improviser, Proposed, improvise_again
+from executor.agent.plan_search import (
+    Planner,
+    find_missing,
+    missing_for,
+    restrict_to_handlers,
+    search_candidates,
+    with_problem,
+)
 from executor.agent.proposals import Proposal, Saved, Standing
 from executor.background_searches import search_until_cancelled
 from executor.errors import ModelError
@@ -34,19 +41,21 @@ from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Plan, Result, Status, StoppedBy
 
 
-async def taken(base: Proposal, steps: Any, world: World, time_limit: float | None, *, waived: bool) -> Proposal:
+async def propose_foreign_plan(
+    base: Proposal, steps: Any, world: World, time_limit: float | None, *, waived: bool
+) -> Proposal:
     """Return what becomes of `steps` as a plan for the goal of `base`.
 
     Steps that were proposed there for what no fact expresses stay in it. Raises `PlanError` for what is no plan at all.
     """
     problem = base.problem
     assert problem is not None
-    there = able(problem, world)
+    there = restrict_to_handlers(problem, world)
     found = await search_until_cancelled(
-        lambda called_off: repaired(there, steps, time_limit=time_limit, cancel=called_off)
+        lambda called_off: repair_plan(there, steps, time_limit=time_limit, cancel=called_off)
     )
     if found.plan is None:
-        return replace(base, standing=Standing.UNPLANNED, result=None, repaired=found, reason=_why_refused(found))
+        return replace(base, standing=Standing.UNPLANNED, result=None, repaired=found, reason=_explain_refusal(found))
     plan = replace(found.plan, problem=problem)
     result = Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, reason=found.status.value)
     improvised = None if base.improvised is None else replace(base.improvised, result=result)
@@ -54,16 +63,16 @@ async def taken(base: Proposal, steps: Any, world: World, time_limit: float | No
     if improvised is None and (waived or (only_reads(plan) and not made.is_doubted)):
         return replace(made, standing=Standing.PLANNED)
     standing = Standing.UNCONFIRMED if improvised is None else Standing.UNVERIFIED
-    return replace(made, standing=standing, question=_question_about(plan, made))
+    return replace(made, standing=standing, question=_ask_about_steps(plan, made))
 
 
-def _why_refused(found: Repaired) -> str:
+def _explain_refusal(found: Repaired) -> str:
     """Return why the plan is refused: where it fails, and why it cannot be mended."""
     fails = "" if found.counterexample is None else found.counterexample.reason
     return "; ".join(filter(None, [fails, found.reason]))
 
 
-def _question_about(plan: Plan, proposal: Proposal) -> str:
+def _ask_about_steps(plan: Plan, proposal: Proposal) -> str:
     doubts = [f"Doubtful: {each}" for each in proposal.open_doubts]
     lines = ["\n".join(["Is this what you want?", proposal.words, *doubts, "In these steps:"])]
     for place, step in enumerate(plan.steps):
@@ -72,7 +81,7 @@ def _question_about(plan: Plan, proposal: Proposal) -> str:
     return "\n".join(lines)
 
 
-def joined(problem: Problem, other: Problem) -> Problem:
+def join_problems(problem: Problem, other: Problem) -> Problem:
     """Return `problem` with what `other` asks for, too: all goals and wishes, all constraints, the tighter limits."""
     objects = {each.name: each for each in (*other.objects, *problem.objects)}
     hard = dict.fromkeys([*conjuncts(other.goal.hard), *conjuncts(problem.goal.hard)])
@@ -106,9 +115,9 @@ class Proposer:
     planner: Planner = field(default_factory=Planner)
     remembered: Readings | None = None
 
-    async def of_steps(self, base: Proposal, steps: Any) -> Proposal:
+    async def propose_steps(self, base: Proposal, steps: Any) -> Proposal:
         """Return what becomes of `steps`, a plan of somebody else's, for the goal of `base`."""
-        return await taken(
+        return await propose_foreign_plan(
             base,
             steps,
             self.world,
@@ -116,11 +125,11 @@ class Proposer:
             waived=self.waived and not (base.is_from_tools or base.is_doubted),
         )
 
-    async def of_goal(self, problem: Problem) -> Proposal:
+    async def propose_goal(self, problem: Problem) -> Proposal:
         """Return what comes of `problem`, whose goal somebody has stated."""
-        return await self._planned(Proposal(Standing.PLANNED, "", problem, describe_goal(problem)))
+        return await self._plan(Proposal(Standing.PLANNED, "", problem, describe_goal(problem)))
 
-    async def of_sentence(
+    async def propose_sentence(
         self, sentence: str, problem: Problem, meter: Meter, context: Sequence[Part] = (), doing: Problem | None = None
     ) -> Proposal:
         """Return what comes of `sentence`, which is about how things stand in `problem`.
@@ -137,7 +146,7 @@ class Proposer:
         except ModelError as error:
             return Proposal(Standing.UNREAD, sentence, reason=str(error), usage=meter.spent)
         if doing is not None:
-            readings = tuple([_besides(each, doing) for each in understood.readings])
+            readings = tuple([_join_ongoing(each, doing) for each in understood.readings])
             understood = replace(understood, readings=readings)
         usage = understood.usage
         saved = Saved(0.0, usage.calls, usage.tokens) if understood.is_remembered else Saved()
@@ -149,9 +158,9 @@ class Proposer:
             understood=understood,
             saved=saved,
         )
-        return await self.of_readings(found, meter, context)
+        return await self.propose_readings(found, meter, context)
 
-    async def again(
+    async def reread(
         self,
         sentence: str,
         problem: Problem,
@@ -169,18 +178,18 @@ class Proposer:
         if self.model is None:
             raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
         reader = Reader(self.model, {*self.open_types, *open_types})
-        understood = reader.again(sentence, problem, said)
+        understood = reader.reread(sentence, problem, said)
         found = Proposal(Standing.NOTHING, sentence, readings=understood.readings, understood=understood)
-        return await self.of_readings(found, meter, served=served)
+        return await self.propose_readings(found, meter, served=served)
 
-    async def renewed(self, proposal: Proposal, now: Problem) -> Proposal:
+    async def renew(self, proposal: Proposal, now: Problem) -> Proposal:
         """Return `proposal` with a plan from how things stand `now`; it may need to be confirmed again."""
         problem = proposal.problem
         if problem is None or frozenset(problem.initial) == frozenset(now.initial):
             return proposal
         objects = {each.name: each for each in (*now.objects, *problem.objects)}
         fresh = replace(proposal, problem=replace(problem, initial=now.initial, objects=tuple(objects.values())))
-        found = await self._planned(fresh)
+        found = await self._plan(fresh)
         if found.plan is None:
             return replace(found, improvised=None, question="")
         if proposal.improvised is None:
@@ -189,9 +198,9 @@ class Proposer:
         improvised = replace(proposal.improvised, problem=found.problem, result=found.result)
         found = replace(found, standing=proposal.standing, improvised=improvised)
         is_same = improvised.unverified == proposal.improvised.unverified
-        return found if is_same else replace(found, standing=Standing.UNPLANNED, question=_question(found))
+        return found if is_same else replace(found, standing=Standing.UNPLANNED, question=_ask_about_plan(found))
 
-    def confirmed(self, proposal: Proposal, *, meant: bool) -> None:
+    def remember_decision(self, proposal: Proposal, *, meant: bool) -> None:
         """Remember what `proposal` was taken to mean, or forget it, now that somebody has said whether it is meant."""
         found = proposal.understood
         if self.remembered is None or found is None or not found.key or found.meanings is None:
@@ -201,14 +210,14 @@ class Proposer:
         elif not found.is_remembered and len(found.readings) == 1:
             self.remembered.keep(found.key, found.meanings, found.usage)
 
-    async def of_readings(
+    async def propose_readings(
         self, base: Proposal, meter: Meter, context: Sequence[Part] = (), served: Proposed | None = None
     ) -> Proposal:
         """Return what comes of the readings of `base`; see `again` for `served`."""
-        found = await self._of_readings(base, meter, context, served)
+        found = await self._propose_readings(base, meter, context, served)
         return replace(found, usage=meter.spent)
 
-    async def _of_readings(
+    async def _propose_readings(
         self, base: Proposal, meter: Meter, context: Sequence[Part], served: Proposed | None
     ) -> Proposal:
         readings = base.readings
@@ -216,22 +225,22 @@ class Proposer:
             return replace(base, reason="the sentence asks for nothing that could be done here")
         if len(readings) > 1:
             choices = "\n".join(
-                "\n".join([f"{number}.", each.words, *_doubts(each.doubts)])
+                "\n".join([f"{number}.", each.words, *_doubt_lines(each.doubts)])
                 for number, each in enumerate(readings, start=1)
             )
             return replace(base, standing=Standing.AMBIGUOUS, question=f"Which of these is meant?\n{choices}")
         (reading,) = readings
         base = replace(base, problem=reading.problem, words=reading.words)
-        stopped = _in_the_way(base, reading)
+        stopped = _find_obstacle(base, reading)
         if stopped is not None:
             return stopped
         if reading.unmodelled:
-            return await self._improvised(base, reading, meter, context, served)
-        proposal = await self._planned(base)
+            return await self._improvise(base, reading, meter, context, served)
+        proposal = await self._plan(base)
         if proposal.plan is None or not self._is_for_somebody(proposal, proposal.plan):
             return proposal
-        proposal = replace(proposal, standing=Standing.UNCONFIRMED, reason=_doubt(proposal))
-        return replace(proposal, question=_question(proposal))
+        proposal = replace(proposal, standing=Standing.UNCONFIRMED, reason=_join_doubts(proposal))
+        return replace(proposal, question=_ask_about_plan(proposal))
 
     def _is_for_somebody(self, proposal: Proposal, plan: Plan) -> bool:
         """Return whether somebody has to confirm the goal of a sentence that leads to `plan`.
@@ -240,7 +249,7 @@ class Proposer:
         """
         return proposal.is_from_tools or proposal.is_doubted or not (self.waived or only_reads(plan))
 
-    async def variants(self, proposal: Proposal, k: int, **options: Any) -> tuple[Proposal, ...]:
+    async def propose_variants(self, proposal: Proposal, k: int, **options: Any) -> tuple[Proposal, ...]:
         """Return `proposal` with each of the `k` cheapest plans for its problem, the cheapest first.
 
         Where candidates cannot be had for such problems, it is the only one, and says why.
@@ -248,7 +257,9 @@ class Proposer:
         if proposal.plan is None or proposal.problem is None:
             return ()
         try:
-            found = await best(proposal.problem, self.world, k, **{"time_limit": self.planner.time_limit, **options})
+            found = await search_candidates(
+                proposal.problem, self.world, k, **{"time_limit": self.planner.time_limit, **options}
+            )
         except UnsupportedError as error:
             return (replace(proposal, reason=str(error)),)
         made = []
@@ -258,88 +269,94 @@ class Proposer:
             improvised = proposal.improvised and replace(proposal.improvised, result=result)
             variant = replace(proposal, result=result, improvised=improvised)
             if variant.is_ready and variant.request and self._is_for_somebody(variant, plan):
-                variant = replace(variant, standing=Standing.UNCONFIRMED, reason=_doubt(variant))
-            made.append(replace(variant, question=_question(variant)) if variant.is_for_somebody else variant)
+                variant = replace(variant, standing=Standing.UNCONFIRMED, reason=_join_doubts(variant))
+            made.append(replace(variant, question=_ask_about_plan(variant)) if variant.is_for_somebody else variant)
         return tuple(made)
 
-    async def _planned(self, proposal: Proposal) -> Proposal:
+    async def _plan(self, proposal: Proposal) -> Proposal:
         assert proposal.problem is not None
-        found = await self.planner.plan(able(proposal.problem, self.world))
+        found = await self.planner.plan(restrict_to_handlers(proposal.problem, self.world))
         result = found.result
         if result.has_plan:
             saved = replace(proposal.saved, seconds=found.seconds)
-            made = declared(result, proposal.problem)
+            made = with_problem(result, proposal.problem)
             return replace(proposal, standing=Standing.PLANNED, result=made, saved=saved, values=found.values)
-        lacks = await missing(proposal.problem, self.world)
+        lacks = await find_missing(proposal.problem, self.world)
         standing = Standing.UNREACHABLE if lacks else Standing.UNPLANNED
-        return replace(proposal, standing=standing, result=result, missing=lacks, reason=_said(lacks) or _why(result))
+        return replace(
+            proposal,
+            standing=standing,
+            result=result,
+            missing=lacks,
+            reason=_join_missing(lacks) or _explain_result(result),
+        )
 
-    async def _improvised(
+    async def _improvise(
         self, base: Proposal, reading: Reading, meter: Meter, context: Sequence[Part], served: Proposed | None
     ) -> Proposal:
         """Return what comes of a reading parts of which no fact expresses."""
         assert self.model is not None
-        able_to, limit = able(reading.problem, self.world), self.planner.time_limit
+        able_to, limit = restrict_to_handlers(reading.problem, self.world), self.planner.time_limit
         if served is not None:
-            found = await improvised_again(able_to, reading.unmodelled, served, limit)
+            found = await improvise_again(able_to, reading.unmodelled, served, limit)
         else:
             improviser = Improviser(self.model, limit)
             found = await improviser.improvise(able_to, reading.unmodelled, base.request, meter=meter, context=context)
         problem = replace(found.problem, domain=reading.problem.domain)
-        found = replace(found, problem=problem, result=declared(found.result, problem))
+        found = replace(found, problem=problem, result=with_problem(found.result, problem))
         base = replace(base, problem=problem, result=found.result, improvised=found, missing=found.missing)
         if found.left:
             reason = "; ".join(filter(None, [f"nothing serves {', '.join(map(repr, found.left))}", found.reason]))
             return replace(base, standing=Standing.UNMODELLED, reason=reason)
         if found.result.plan is None:
-            return replace(base, standing=Standing.UNPLANNED, reason=_why(found.result))
+            return replace(base, standing=Standing.UNPLANNED, reason=_explain_result(found.result))
         base = replace(base, standing=Standing.UNVERIFIED)
-        return replace(base, question=_question(base))
+        return replace(base, question=_ask_about_plan(base))
 
 
-def _besides(reading: Reading, doing: Problem) -> Reading:
+def _join_ongoing(reading: Reading, doing: Problem) -> Reading:
     """Return `reading` with what is being done, if it asks for something besides that."""
     if reading.meaning is None or reading.meaning.relation != "also":
         return reading
-    problem = joined(reading.problem, doing)
+    problem = join_problems(reading.problem, doing)
     return replace(reading, problem=problem, words=describe_goal(problem))
 
 
-def _question(proposal: Proposal) -> str:
+def _ask_about_plan(proposal: Proposal) -> str:
     """Return what somebody has to say to a plan."""
     if proposal.standing is not Standing.UNVERIFIED or proposal.improvised is None:
-        return "\n".join(["Is this what you want?", proposal.words, *_doubts(proposal.open_doubts)])
+        return "\n".join(["Is this what you want?", proposal.words, *_doubt_lines(proposal.open_doubts)])
     steps = [f"- for {part!r}: {', '.join(each)}" for part, each in proposal.improvised.unverified.items()]
     question = "Nothing can confirm that this does all that was asked. Is it what you want?"
-    return "\n".join([question, proposal.words, *steps, *_doubts(proposal.open_doubts)])
+    return "\n".join([question, proposal.words, *steps, *_doubt_lines(proposal.open_doubts)])
 
 
-def _doubts(doubts: Iterable[str]) -> list[str]:
+def _doubt_lines(doubts: Iterable[str]) -> list[str]:
     """Return doubts as lines of a question."""
     return [f"Doubtful: {each}" for each in doubts]
 
 
-def _doubt(proposal: Proposal) -> str:
+def _join_doubts(proposal: Proposal) -> str:
     """Return why somebody has to say that a goal is meant, where that is otherwise waived."""
     return "; ".join(proposal.open_doubts)
 
 
-def _in_the_way(proposal: Proposal, reading: Reading) -> Proposal | None:
+def _find_obstacle(proposal: Proposal, reading: Reading) -> Proposal | None:
     """Return what keeps a reading from being planned, nothing where it can be."""
     if reading.unknown:
         named = ", ".join(f"{name} ({kind})" for name, kind in reading.unknown.items())
         question = f"Who or what is meant by {named}?"
         return replace(proposal, standing=Standing.UNKNOWN, question=question)
     if reading.unreachable:
-        lacks = tuple(missing_in(reading.unreachable, reading.problem.domain))
-        return replace(proposal, standing=Standing.UNREACHABLE, missing=lacks, reason=_said(lacks))
+        lacks = tuple(missing_for(reading.unreachable, reading.problem.domain))
+        return replace(proposal, standing=Standing.UNREACHABLE, missing=lacks, reason=_join_missing(lacks))
     return None
 
 
-def _said(lacks: Sequence[object]) -> str:
+def _join_missing(lacks: Sequence[object]) -> str:
     return "; ".join(map(str, lacks))
 
 
-def _why(result: Result) -> str:
+def _explain_result(result: Result) -> str:
     stopped = "" if result.stopped_by is StoppedBy.EXHAUSTED else f" ({result.stopped_by.value})"
     return f"{result.status.value}{stopped}{f': {result.reason}' if result.reason else ''}"

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from executor.agent.agent_events import Began, Tell
-from executor.agent.confirmation import Approved
-from executor.agent.fill_parameters import Filler, spent_in
+from executor.agent.confirmation import ApproveShown
+from executor.agent.fill_parameters import Filler, usage_of
 from executor.agent.plan_search import TEMPLATE
 from executor.agent.proposals import Proposal, Standing
 from executor.errors import RunError
@@ -20,7 +20,7 @@ from executor.executor import Executor
 from executor.language_model.checked_answers import ModelClient
 from executor.language_model.protocol import Allowance, LanguageModel, Meter
 from executor.plans.action_plan import ActionPlan, Basis
-from executor.plans.prepare import Planned, reserved
+from executor.plans.prepare import Planned, add_alternatives
 from executor.run import Run, RunOutcome
 from executor.tools.json_data import dumped, loaded
 from planner.errors import InputError
@@ -36,7 +36,7 @@ CONFIRMS: Final = frozenset({Standing.UNCONFIRMED, Standing.UNVERIFIED, Standing
 """How proposals stand that are carried out only because somebody says so."""
 
 
-def based(proposal: Proposal) -> Planned:
+def plan_to_run(proposal: Proposal) -> Planned:
     """Return the plan of `proposal`; raises `InputError` where it has none."""
     if proposal.plan is None or proposal.problem is None:
         raise InputError(f"there is no plan to carry out: {proposal.standing.value}", hint=proposal.reason or None)
@@ -66,11 +66,11 @@ def basis_of(proposal: Proposal) -> Basis:
         tokens=proposal.usage.tokens,
         cost=proposal.usage.money,
         saved={name: amount for name, amount in proposal.saved.to_dict().items() if amount},
-        drawn=_drawn(proposal),
+        drawn=_describe_origin(proposal),
     )
 
 
-def _drawn(proposal: Proposal) -> str:
+def _describe_origin(proposal: Proposal) -> str:
     """Return who drew the plan up, where it was not searched for."""
     if proposal.repaired is not None:
         return f"somebody else drew it up; {proposal.repaired.status.value}"
@@ -79,15 +79,15 @@ def _drawn(proposal: Proposal) -> str:
     return "it was found before, for such a problem" if proposal.saved.seconds else ""
 
 
-KEPT: Final = 20
+MOST_ENDED: Final = 20
 
 
 @dataclass(slots=True, eq=False)
-class Doing:
+class ActiveRun:
     """A run at work, with who approves its steps and fills their parameters; `before` held when it began."""
 
     run: Run
-    approved: Approved
+    approved: ApproveShown
     filler: Filler | None
     before: frozenset[Atom]
 
@@ -104,45 +104,47 @@ class Runs:
     """What is in the working memory of each run when it begins, if nothing else is said."""
     results: dict[Atom, Any] = field(init=False, default_factory=dict)
     """What steps returned that have provided facts which still hold, where data may come from there."""
-    doing: dict[str, Doing] = field(init=False, default_factory=dict)
-    over: dict[str, RunState] = field(init=False, default_factory=dict)
+    active: dict[str, ActiveRun] = field(init=False, default_factory=dict)
+    ended: dict[str, RunState] = field(init=False, default_factory=dict)
     """The latest runs that no journal has, as they ended."""
 
     def start(self, proposal: Proposal, memory: Mapping[str, Any], alternatives: Iterable[Proposal] = ()) -> Run:
         """Begin to carry out the plan of `proposal`; raises `InputError` where it has none."""
-        made, memory = self._with_results(based(proposal)), {**self.memory, **memory}
+        made, memory = self._with_results(plan_to_run(proposal)), {**self.memory, **memory}
         others = [each.plan for each in alternatives if each.plan is not None]
         meter = Meter(self.allowance, proposal.usage)
         filler, client = self._filler(proposal.request, memory, meter), self._client(meter)
-        approved = Approved(self.executor.world.model.actions, self.executor.approve, list(made.plan.steps))
-        run = self.executor.start(reserved(made, others), memory=memory, fill=filler, approve=approved, client=client)
-        self.doing[run.id] = Doing(run, approved, filler, frozenset(self.problem.initial))
+        approved = ApproveShown(self.executor.world.model.actions, self.executor.approve, list(made.plan.steps))
+        run = self.executor.start(
+            add_alternatives(made, others), memory=memory, fill=filler, approve=approved, client=client
+        )
+        self.active[run.id] = ActiveRun(run, approved, filler, frozenset(self.problem.initial))
         return run
 
     def take_up(self, run: str, **given: Any) -> Run:
         """Begin to take up a run; see `Executor.take_up`."""
         state = self.executor.state_of(run, given.get("entities"))
-        meter = Meter(self.allowance, spent_in(state))
+        meter = Meter(self.allowance, usage_of(state))
         filler, client = self._filler(state.plan.basis.request, self.memory, meter), self._client(meter)
-        approved = Approved(self.executor.world.model.actions, self.executor.approve)
+        approved = ApproveShown(self.executor.world.model.actions, self.executor.approve)
         taken = self.executor.take_up(run, fill=filler, approve=approved, client=client, **given)
-        self.doing[run] = Doing(taken, approved, filler, frozenset(self.problem.initial))
+        self.active[run] = ActiveRun(taken, approved, filler, frozenset(self.problem.initial))
         return taken
 
-    async def followed(self, run: Run, tell: Tell) -> RunOutcome:
+    async def follow(self, run: Run, tell: Tell) -> RunOutcome:
         """Return how `run` ends, and take over what is believed then: that is how things stand now."""
         tell(Began(run.id))
         run.listen(tell)
         try:
             outcome: RunOutcome = await run
         finally:
-            doing = self.doing.pop(run.id, None)
+            doing = self.active.pop(run.id, None)
         if self.executor.journal is None and outcome.status.is_over:
-            self.over[run.id] = outcome.state
-            while len(self.over) > KEPT:
-                del self.over[next(iter(self.over))]
-        found = self.standing(outcome.state)
-        if self.doing and doing is not None:  # the others know of things of which this one does not
+            self.ended[run.id] = outcome.state
+            while len(self.ended) > MOST_ENDED:
+                del self.ended[next(iter(self.ended))]
+        found = self.problem_after(outcome.state)
+        if self.active and doing is not None:  # the others know of things of which this one does not
             after, now = frozenset(found.initial), frozenset(self.problem.initial)
             facts = (now - (doing.before - after)) | (after - doing.before)
             found = replace(found, initial=tuple(sorted(facts, key=str)))
@@ -152,7 +154,7 @@ class Runs:
 
     def _note_results(self, state: RunState) -> None:
         """Keep what steps have returned that provided facts from which data may come."""
-        sources = {each.source.fact.predicate for each in _data(state.domain) if each.source is not None}
+        sources = {each.source.fact.predicate for each in _data_parameters(state.domain) if each.source is not None}
         facts = frozenset(self.problem.initial)
         for fact, id_ in state.providers.items():
             result = state.steps[id_].result
@@ -165,36 +167,36 @@ class Runs:
         results = {str(fact): each for fact, each in self.results.items()}
         return replace(made, plan=made.plan.model_copy(update={"results": results})) if results else made
 
-    def standing(self, state: RunState) -> Problem:
+    def problem_after(self, state: RunState) -> Problem:
         """Return how things stand as a run believes them to be; what was found out is not unknown any more."""
         open_facts = state.beliefs.unsettled
         facts = tuple(sorted(state.beliefs.simulation.facts - open_facts, key=str))
         unknown, likely = restrict_unknown_facts(self.problem, open_facts)
         return replace(self.problem, objects=state.source.objects, initial=facts, unknown=unknown, likely=likely)
 
-    def now(self, run: str = "") -> Problem:
+    def current_problem(self, run: str = "") -> Problem:
         """Return how things stand: as `run` believes, if it is at work."""
-        return self.standing(self.doing[run].run.state) if run in self.doing else self.problem
+        return self.problem_after(self.active[run].run.state) if run in self.active else self.problem
 
-    def at_work(self, run: str) -> Doing:
+    def active_run(self, run: str) -> ActiveRun:
         """Return a run at work; raises `RunError` for one that is not."""
-        if run not in self.doing:
+        if run not in self.active:
             raise RunError(f"the run {run!r} is not at work here", hint="take it up: resume(run)")
-        return self.doing[run]
+        return self.active[run]
 
     def interrupt(self, run: str) -> bool:
         """Interrupt a run if it is at work, and return whether it is."""
-        if run in self.doing:
-            self.doing[run].run.interrupt()
-        return run in self.doing
+        if run in self.active:
+            self.active[run].run.interrupt()
+        return run in self.active
 
     def redirect(self, run: str, proposal: Proposal, *, also: bool = False) -> Run:
         """Have a run at work go on to the goal of `proposal`, and return it; raises as `Run.change_goal` does.
 
         With `also`, that is what it was for before, too: what of that nothing confirms stays so.
         """
-        doing, made = self.at_work(run), based(proposal)
-        basis = _both(doing.run.state.plan.basis, made.plan.basis) if also else made.plan.basis
+        doing, made = self.active_run(run), plan_to_run(proposal)
+        basis = _join_bases(doing.run.state.plan.basis, made.plan.basis) if also else made.plan.basis
         doing.run.change_goal(made.problem, proposal.request or proposal.words, basis=basis)
         doing.approved.shown.extend(made.plan.steps)
         if doing.filler is not None and proposal.request:
@@ -203,7 +205,7 @@ class Runs:
 
     def state_of(self, run: str) -> RunState:
         """Return the state of a run; raises `RunError` where nothing is known of it."""
-        return self.over[run] if run in self.over else self.executor.state_of(run)
+        return self.ended[run] if run in self.ended else self.executor.state_of(run)
 
     def is_known(self, run: str) -> bool:
         """Return whether a run has begun, as far as that was kept."""
@@ -228,11 +230,11 @@ class Runs:
         return None if self.model is None else ModelClient(self.model, self.allowance, meter)
 
 
-def _data(domain: DomainModel) -> Iterator[DataParameter]:
+def _data_parameters(domain: DomainModel) -> Iterator[DataParameter]:
     return (each for action in domain.actions.values() for each in action.data)
 
 
-def _both(one: Basis, other: Basis) -> Basis:
+def _join_bases(one: Basis, other: Basis) -> Basis:
     """Return why there is a plan for two requests."""
     unverified = {**one.unverified, **other.unverified}
     requests = "\n".join(filter(None, [one.request, other.request]))

@@ -76,18 +76,18 @@ def why(state: RunState, step: str | None = None) -> Why:
     """
     if step is None:
         about = f"run {state.run}: {state.status.name}{f', {state.reason}' if state.reason else ''}"
-        return Why(about, tuple(_of_run(state)))
+        return Why(about, tuple(_explain_run(state)))
     record = state.steps.get(step)
     if record is None:
         hint = did_you_mean(step, list(state.steps)) or f"its steps are {', '.join(state.steps)}"
         raise InputError(f"the run {state.run!r} has no step {step!r}", hint=hint)
     about = f"step {step}, {record.step}: {record.status.name}{f', {record.reason}' if record.reason else ''}"
-    return Why(about, tuple(_of_step(state, record)))
+    return Why(about, tuple(_explain_step(state, record)))
 
 
-def _of_run(state: RunState) -> Iterator[Choice]:
+def _explain_run(state: RunState) -> Iterator[Choice]:
     basis = state.plan.basis
-    yield from _of_goal(basis)
+    yield from _explain_goal(basis)
     found = [record for record in state.steps.values() if not record.because]
     listed = "; ".join(str(each.step) for each in found)
     drawn, by = (f"{basis.drawn}: ", By.HOST) if basis.drawn else ("", By.PLANNER)
@@ -106,7 +106,7 @@ def _of_run(state: RunState) -> Iterator[Choice]:
         yield Choice(f"the answer to {question}", By.PERSON, text_of(answer)[:SHOWN])
 
 
-def _of_goal(basis: Basis) -> Iterator[Choice]:
+def _explain_goal(basis: Basis) -> Iterator[Choice]:
     if not (basis.words or basis.request):
         return
     words = " ".join(basis.words.split())
@@ -118,17 +118,17 @@ def _of_goal(basis: Basis) -> Iterator[Choice]:
     yield Choice("that this is meant", who, "confirmed" if who is By.PERSON else basis.confirmed)
 
 
-def _of_step(state: RunState, record: StepRecord) -> Iterator[Choice]:
-    basis, purposes = state.plan.basis, _purposes(state, record)
+def _explain_step(state: RunState, record: StepRecord) -> Iterator[Choice]:
+    basis, purposes = state.plan.basis, _find_purposes(state, record)
     if record.is_proposed:
-        parts = [repr(part) for part, steps in basis.unverified.items() if _text(record) in steps]
+        parts = [repr(part) for part, steps in basis.unverified.items() if _step_text(record) in steps]
         yield Choice("that it is done", By.MODEL, f"it is to serve {', '.join(parts)}", basis.proposing)
     elif record.plan.undoes:
         yield Choice("that it is done", By.PLANNER, f"it undoes {', '.join(record.plan.undoes)}")
     else:
         yield Choice("that it is done", By.PLANNER, "; ".join(filter(None, [record.because, *purposes])))
     for name, value in record.parameters.items():
-        yield _of_value(state, record, name, value)
+        yield _explain_value(state, record, name, value)
     action = state.domain.actions[record.step.action]
     if record.attempts and not needs_no_approval(state, record, action, record.parameters, record.sources):
         answer = state.answers.get(f"approve:{record.id}")
@@ -139,7 +139,7 @@ def _of_step(state: RunState, record: StepRecord) -> Iterator[Choice]:
         yield Choice(f"{record.attempts} attempts", By.DOMAIN, f"its policy, with the handlers {tried}")
 
 
-def _of_value(state: RunState, record: StepRecord, name: str, value: Any) -> Choice:
+def _explain_value(state: RunState, record: StepRecord, name: str, value: Any) -> Choice:
     """Return who chose the value of a data parameter."""
     text, source = text_of(value), record.sources.get(name, "")
     what = f"{name} = {text if len(text) <= SHOWN else text[:SHOWN] + '…'}"
@@ -161,10 +161,10 @@ def _of_value(state: RunState, record: StepRecord, name: str, value: Any) -> Cho
     return Choice(what, *told.get(source.partition(" ")[0], (By.PERSON, "approved as it stands", "")))
 
 
-def _purposes(state: RunState, record: StepRecord) -> list[str]:
+def _find_purposes(state: RunState, record: StepRecord) -> list[str]:
     """Return what a step does for others, as far as the plan goes on as it is declared."""
     done = [id_ for id_ in dict.fromkeys(state.finished) if state.steps[id_].status.is_done]
-    ids = [*[id_ for id_ in done if state.steps[id_].status is not StepStatus.SKIPPED], *_left(state, done)]
+    ids = [*[id_ for id_ in done if state.steps[id_].status is not StepStatus.SKIPPED], *_remaining_steps(state, done)]
     if record.id not in ids:
         return []
     number = ids.index(record.id) + 1
@@ -180,12 +180,12 @@ def _purposes(state: RunState, record: StepRecord) -> list[str]:
     ]
 
 
-def _left(state: RunState, done: list[str]) -> list[str]:
+def _remaining_steps(state: RunState, done: list[str]) -> list[str]:
     over = {StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.SKIPPED, StepStatus.COMPENSATED}
     return [id_ for id_ in state.order if id_ not in done and state.steps[id_].status not in over]
 
 
-def _text(record: StepRecord) -> str:
+def _step_text(record: StepRecord) -> str:
     """Return the ground step as `Basis` writes it."""
     text = str(record.step)
     return text.removesuffix("()")

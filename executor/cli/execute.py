@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from executor.agent.confirmation import Approved
-from executor.agent.fill_parameters import spent_in
+from executor.agent.confirmation import ApproveShown
+from executor.agent.fill_parameters import usage_of
 from executor.agent.proposals import Proposal
-from executor.agent.run_goals import based
-from executor.cli.sentence import Listening, Said, heard
+from executor.agent.run_goals import plan_to_run
+from executor.cli.sentence import Listening, SentenceOptions, propose_sentence
 from executor.events.events import Event
 from executor.events.run_state import RunState
 from executor.events.tasks import Hierarchy
@@ -48,7 +48,7 @@ from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, is_oth
 
 
 @dataclass(frozen=True, slots=True)
-class Todo:
+class Task:
     """What is to be carried out: a problem, or a `plan` for it; `entities` are the Python values of objects."""
 
     problem: AnyProblem
@@ -57,36 +57,38 @@ class Todo:
     warnings: tuple[str, ...] = ()
     """What is not taken over from the plan of another framework."""
 
-    def given(self, seconds: float | None) -> tuple[Any, dict[str, Any]]:
+    def executor_arguments(self, seconds: float | None) -> tuple[Any, dict[str, Any]]:
         """Return what an executor is given, with options; None: a search takes as long as it likes."""
         if self.plan is None:
             return self.problem, {"time_limit": seconds}
         return self.plan, {"entities": self.entities} if isinstance(self.plan, ActionPlan) else {}
 
 
-def todo(source: Source, problem: str | None, plan: Path | None) -> Todo:
+def read_task(source: Source, problem: str | None, plan: Path | None) -> Task:
     """Return what the command line asks for; raises `InputError`, with all that is wrong with a plan."""
     if plan is None:
         found = load_from(source, problem)
-        return Todo(found, None, classical(found).entities)
+        return Task(found, None, classical(found).entities)
     if not is_action_plan(plan):
         found = load_from(source, problem)
-        return Todo(found, ActionPlan.of(_written(plan, found)), classical(found).entities)
+        return Task(found, ActionPlan.of(_read_planner_plan(plan, found)), classical(found).entities)
     domain = source.domain()
     named = load_from(source, problem) if problem is not None else next(iter(source.problems().values()), None)
-    read, warnings = _read(plan, domain, classical(named) if problem is not None and named is not None else None)
+    read, warnings = _read_action_plan(
+        plan, domain, classical(named) if problem is not None and named is not None else None
+    )
     entities = {} if named is None else classical(named).entities
-    return Todo(_problem(read, domain, entities), read, entities, tuple(warnings))
+    return Task(_problem_of(read, domain, entities), read, entities, tuple(warnings))
 
 
-def _written(path: Path, problem: AnyProblem) -> Plan:
+def _read_planner_plan(path: Path, problem: AnyProblem) -> Plan:
     """Return the plan for `problem` that a planner has written."""
     if is_other_problem(problem):
         return service_of(problem).read_plan(problem, read_plan_text(path), str(path))
     return read_plan_file(path, problem)[0]  # type: ignore[arg-type]  # the kind that is left
 
 
-def _read(path: Path, domain: AnyDomain, problem: Problem | None) -> tuple[ActionPlan, list[str]]:
+def _read_action_plan(path: Path, domain: AnyDomain, problem: Problem | None) -> tuple[ActionPlan, list[str]]:
     """Return the plan of a file, for `problem` where that is given, and what is not imported; raises `PlanError`."""
     plan, findings = read_plan(path, domain, problem=problem)
     errors = errors_in(findings)
@@ -95,7 +97,7 @@ def _read(path: Path, domain: AnyDomain, problem: Problem | None) -> tuple[Actio
     return plan, [str(each) for each in findings if each.rule in NOT_IMPORTED]
 
 
-def _problem(plan: ActionPlan, domain: AnyDomain, entities: Mapping[str, object]) -> AnyProblem:
+def _problem_of(plan: ActionPlan, domain: AnyDomain, entities: Mapping[str, object]) -> AnyProblem:
     """Return the problem that `plan` states, with its tasks where it came of some."""
     if not is_other_domain(domain):
         return plan.problem(domain, entities)  # type: ignore[arg-type]  # the kind that is left
@@ -152,13 +154,13 @@ class Wanted:
     results: Mapping[str, Any] = field(default_factory=dict)
     approves: bool = False
     quiet: bool = False
-    said: Said | None = None
+    said: SentenceOptions | None = None
     memory: float | None = None
     """In GiB, infinity for no limit; None for a share of what is available, which does not bind handlers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunReport:
     """How a run ended, or how far it came before it was broken off by `error`.
 
     `holds` says whether the goal holds in the simulated world, None in the real one. `again` is the command that takes
@@ -172,42 +174,42 @@ class Ended:
     proposal: Proposal | None = None
 
 
-def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -> Ended:
+def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -> RunReport:
     """Carry out what is wanted; reading and planning take what `planning` leaves, and all after that `running` seconds.
 
     Raises `InputError` for mistakes in what was given, `NoPlan` where there is no plan, `NotCarriedOut` where a
     sentence leads to nothing, and `KeyboardInterrupt` and `LimitReached` where nothing was begun before these.
     """
-    _check(wanted)
+    _check_options(wanted)
     is_for_handlers = wanted.memory is not None or not wanted.is_real
     memory = nullcontext(limit_memory(wanted.memory)) if is_for_handlers else limited_memory(None)
     with interruptible(planning()), memory:
         source = open_source(wanted.domain)
         with name_source(wanted.domain, wanted.problem):
-            found = todo(source, wanted.problem, wanted.plan)
+            found = read_task(source, wanted.problem, wanted.plan)
     for warning in () if wanted.quiet else found.warnings:
         tell(warning)
     if wanted.said is None:
-        return _carried_out(wanted, source, found, (planning, running))
+        return _run(wanted, source, found, (planning, running))
     seconds = planning()
-    with wanted.said.listener() as model:
+    with wanted.said.make_model() as model:
         if wanted.resume is not None:
-            state = _state_of(wanted, wanted.resume, found)
-            begun = Todo(state.source, None, found.entities)
-            return _carried_out(wanted, source, begun, (planning, running), wanted.said.filler(model, spent_in(state)))
+            state = _load_state(wanted, wanted.resume, found)
+            begun = Task(state.source, None, found.entities)
+            return _run(wanted, source, begun, (planning, running), wanted.said.make_filler(model, usage_of(state)))
         problem = classical(found.problem)
         if is_other_problem(found.problem) and not wanted.quiet:
             tell(WITHOUT_METHODS)
-        world = _real(wanted, source, problem) if wanted.is_real else World(problem.domain)
-        proposal = heard(wanted, wanted.said, Listening(world, problem, model, seconds))
-        made = based(proposal)
-        what = Todo(made.problem, made)
-        filler = wanted.said.filler(model, proposal.usage)
-        ended = _carried_out(wanted, source, what, (planning, running), filler)
+        world = _find_world(wanted, source, problem) if wanted.is_real else World(problem.domain)
+        proposal = propose_sentence(wanted, wanted.said, Listening(world, problem, model, seconds))
+        made = plan_to_run(proposal)
+        what = Task(made.problem, made)
+        filler = wanted.said.make_filler(model, proposal.usage)
+        ended = _run(wanted, source, what, (planning, running), filler)
         return replace(ended, proposal=proposal)
 
 
-def _state_of(wanted: Wanted, run: str, found: Todo) -> RunState:
+def _load_state(wanted: Wanted, run: str, found: Task) -> RunState:
     """Return the state of a run that a sentence has led to, and that is to be taken up."""
     executor = Executor(World(found.problem.domain), journal=wanted.journal)
     try:
@@ -216,21 +218,21 @@ def _state_of(wanted: Wanted, run: str, found: Todo) -> RunState:
         executor.journal.close()
 
 
-def _carried_out(
-    wanted: Wanted, source: Source, found: Todo, limits: tuple[Seconds, float | None], fill: Fill | None = None
-) -> Ended:
+def _run(
+    wanted: Wanted, source: Source, found: Task, limits: tuple[Seconds, float | None], fill: Fill | None = None
+) -> RunReport:
     planning, running = limits
     with interruptible(planning() if fill is None else None), name_source(wanted.domain, wanted.problem):
         run = wanted.resume or uuid4().hex[:12]
-        simulated = None if wanted.is_real else _simulated(wanted, found.problem, run)
-        world = _real(wanted, source, found.problem) if simulated is None else simulated.world
+        simulated = None if wanted.is_real else _make_simulation(wanted, found.problem, run)
+        world = _find_world(wanted, source, found.problem) if simulated is None else simulated.world
     watcher = Watcher()
     executor = _executor(wanted, world, watcher, fill)
     main: Coroutine[Any, Any, RunOutcome]
     if wanted.resume is None:
-        what, options = found.given(planning())
+        what, options = found.executor_arguments(planning())
         if isinstance(what, Planned) and what.plan.basis.unverified:
-            options["approve"] = Approved(world.model.actions, executor.approve, list(what.plan.steps))
+            options["approve"] = ApproveShown(world.model.actions, executor.approve, list(what.plan.steps))
         main = executor.run(what, run=run, memory={} if fill is not None else _memory(simulated), **options)
     else:
         main = executor.resume(run, answers=wanted.answers, results=wanted.results, entities=found.entities)
@@ -246,7 +248,7 @@ def _carried_out(
         if executor.journal is not None:
             executor.journal.close()
     holds = None if simulated is None else simulated.holds(simulated.problem.goal.hard)
-    return Ended(outcome, holds, error, "" if wanted.journal is None else _again(wanted, run))
+    return RunReport(outcome, holds, error, "" if wanted.journal is None else _resume_command(wanted, run))
 
 
 @dataclass(slots=True)
@@ -276,7 +278,7 @@ def _executor(wanted: Wanted, world: World, watcher: Watcher, fill: Fill | None)
     )
 
 
-def _check(wanted: Wanted) -> None:
+def _check_options(wanted: Wanted) -> None:
     """Raise `InputError` where options do not go together."""
     if wanted.is_real and (wanted.faults or wanted.chances):
         option = "--faults" if wanted.faults else "--chances"
@@ -315,7 +317,7 @@ def _ledger(journal: Path, run: str) -> Path:
     return journal.with_name(f"{journal.name}.{run}.world")
 
 
-def _simulated(wanted: Wanted, problem: AnyProblem, run: str) -> SimulatedWorld:
+def _make_simulation(wanted: Wanted, problem: AnyProblem, run: str) -> SimulatedWorld:
     """Return a world in which faults strike with the wanted probability."""
     kinds = {each: wanted.faults / len(KINDS) for each in KINDS} | {each: wanted.faults / len(BLIND) for each in BLIND}
     faults = [Fault(kind, times=None, rate=rate) for kind, rate in kinds.items() if rate]
@@ -336,7 +338,7 @@ def _memory(simulated: SimulatedWorld | None) -> dict[str, Any]:
     return {name: value for action in actions for name, value in simulated.parameters(action).items()}
 
 
-def _real(wanted: Wanted, source: Source, problem: AnyProblem) -> World:
+def _find_world(wanted: Wanted, source: Source, problem: AnyProblem) -> World:
     """Return the world that a Python file declares, or one of the handlers that are bound to its domain."""
     worlds = source.values(World) if isinstance(source, PythonSource) else []
     if len(worlds) > 1:
@@ -349,7 +351,7 @@ def _real(wanted: Wanted, source: Source, problem: AnyProblem) -> World:
     return world
 
 
-def _again(wanted: Wanted, run: str) -> str:
+def _resume_command(wanted: Wanted, run: str) -> str:
     """Return the command that takes the run up."""
     words = ["forethought", "run", wanted.domain, *([wanted.problem] if wanted.problem else [])]
     words += ["--plan", str(wanted.plan)] if wanted.plan else []

@@ -7,9 +7,9 @@ from json import dumps
 from typing import Any, Final
 
 from executor.agent.proposals import Proposal, Standing
-from executor.cli.execute import Ended
+from executor.cli.execute import RunReport
 from executor.events.events import RunStatus, StepStatus
-from executor.report.progress import described, line_of
+from executor.report.progress import line_of, status_text
 from executor.tools.json_data import dumped, loaded
 from planner.cli.exit_codes import Exit, judge
 from planner.cli.exit_codes import exit_of as exit_of_result
@@ -19,7 +19,7 @@ WHOLE: Final = 5000
 """Characters of a text that is to be read as a whole."""
 
 
-def exit_of(ended: Ended) -> Exit:
+def exit_of(ended: RunReport) -> Exit:
     """Return the exit code that says how a run ended."""
     if ended.error is not None:
         return judge(ended.error)[0]
@@ -34,12 +34,12 @@ def exit_of(ended: Ended) -> Exit:
             return Exit.NO_VERDICT
 
 
-def unbegun(error: BaseException) -> None:
+def print_not_begun(error: BaseException) -> None:
     """Print, as JSON on stdout, why no run was begun."""
     give(dumps({"run": None, "status": None, "reason": judge(error)[1], "steps": []}))
 
 
-def show_unsaid(proposal: Proposal, *, json: bool, quiet: bool) -> Exit:
+def show_proposal(proposal: Proposal, *, json: bool, quiet: bool) -> Exit:
     """Say why nothing is carried out for a sentence, and return the exit code for it."""
     said = proposal.standing.value
     if json:
@@ -54,24 +54,24 @@ def show_unsaid(proposal: Proposal, *, json: bool, quiet: bool) -> Exit:
     return exit_of_result(proposal.result) if is_unplanned else Exit.NO_VERDICT  # type: ignore[arg-type]  # as said
 
 
-def show(ended: Ended, *, json: bool, quiet: bool) -> None:
+def show(ended: RunReport, *, json: bool, quiet: bool) -> None:
     """Print the steps, or everything as JSON, on stdout, and the verdict on stderr."""
     outcome = ended.outcome
     if json:
         give(dumps(to_dict(ended)))
     else:
         width = max((len(each.id) for each in outcome.steps), default=0)
-        lines = [f"{described(each.status):12} {each.id:{width}} {each.step}" for each in outcome.steps]
+        lines = [f"{status_text(each.status):12} {each.id:{width}} {each.step}" for each in outcome.steps]
         if lines:
             give("\n".join(lines))
     if quiet:
         return
-    tell(f"run {outcome.run}: {verdict(ended)}")
-    for line in _open(ended):
+    tell(f"run {outcome.run}: {describe_end(ended)}")
+    for line in _open_lines(ended):
         tell(line)
 
 
-def _open(ended: Ended) -> Iterator[str]:
+def _open_lines(ended: RunReport) -> Iterator[str]:
     """Yield what the run waits for, and how it goes on."""
     state = ended.outcome.state
     for question in state.questions.values():
@@ -94,12 +94,12 @@ def _open(ended: Ended) -> Iterator[str]:
         yield f"to take it up: {ended.again}"
 
 
-def _is_waiting(ended: Ended) -> bool:
+def _is_waiting(ended: RunReport) -> bool:
     """Return whether the run waits for somebody."""
     return ended.outcome.status is RunStatus.WAITING
 
 
-def verdict(ended: Ended) -> str:
+def describe_end(ended: RunReport) -> str:
     """Return how a run ended, in words."""
     outcome = ended.outcome
     said = f"{outcome.status.name}, {outcome.status.value}"
@@ -110,7 +110,7 @@ def verdict(ended: Ended) -> str:
     return f"{said}{why}; in the simulated world, the goal {'holds' if ended.holds else 'does not hold'}"
 
 
-def to_dict(ended: Ended) -> dict[str, Any]:
+def to_dict(ended: RunReport) -> dict[str, Any]:
     """Return how a run ended as JSON-ready data."""
     outcome, state = ended.outcome, ended.outcome.state
     found: dict[str, Any] = {

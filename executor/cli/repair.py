@@ -46,12 +46,12 @@ def repair(
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     memory = limit_memory(memory_limit)
     with interruptible(remaining_seconds(time_limit, started)) as watchman:
-        from executor.agent.foreign_plans.repair_plan import repaired
+        from executor.agent.foreign_plans.repair_plan import repair_plan
 
         asked = _problem(domain, problem, goal)
         steps = _text(plan)
         with watchman.searching() as cancel:
-            found = repaired(
+            found = repair_plan(
                 asked, steps, time_limit=remaining_seconds(time_limit, started), memory_limit=memory, cancel=cancel
             )
     _show(found, as_json=as_json, quiet=quiet)

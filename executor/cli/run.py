@@ -122,8 +122,8 @@ def run(
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     with interruptible(remaining_seconds(time_limit, started)):
         from executor.cli.execute import Wanted, carry_out
-        from executor.cli.outcome import exit_of, show, show_unsaid, unbegun
-        from executor.cli.sentence import NotCarriedOut, said
+        from executor.cli.outcome import exit_of, print_not_begun, show, show_proposal
+        from executor.cli.sentence import NotCarriedOut, read_options
     try:
         wanted = Wanted(
             domain,
@@ -142,7 +142,7 @@ def run(
             approves=yes,
             quiet=quiet,
             memory=memory_limit,
-            said=said(
+            said=read_options(
                 say,
                 model=language_model,
                 endpoint=endpoint,
@@ -154,10 +154,10 @@ def run(
         )
         ended = carry_out(wanted, lambda: remaining_seconds(time_limit, started), finite_limit(stop_after))
     except NotCarriedOut as stopped:
-        raise typer.Exit(show_unsaid(stopped.proposal, json=as_json, quiet=quiet)) from None
+        raise typer.Exit(show_proposal(stopped.proposal, json=as_json, quiet=quiet)) from None
     except BaseException as error:
         if as_json:
-            unbegun(error)
+            print_not_begun(error)
         raise
     show(ended, json=as_json, quiet=quiet)
     raise typer.Exit(exit_of(ended))

@@ -32,7 +32,7 @@ def list_runs(
     """List the runs, the oldest first: id, status, time of the last event, events, plan."""
     from executor.events.stored_runs import runs
 
-    with _opened(journal) as opened:
+    with _open_journal(journal) as opened:
         found = runs(opened).values()
     if as_json:
         give(dumps([{name: getattr(each, name) for name in _LISTED} | {"status": each.status.name} for each in found]))
@@ -49,7 +49,7 @@ def delete(
 ) -> None:
     """Delete runs with all their events."""
     driven = False
-    with _opened(journal) as opened:
+    with _open_journal(journal) as opened:
         for run in runs:
             try:
                 opened.delete(run)
@@ -68,13 +68,13 @@ def prune(journal: File, *, over: Age = None, unfinished: Age = None) -> None:
 
     if over is None and unfinished is None:
         raise InputError("nothing says which runs expire", hint="such as --over 30d")
-    retention = Retention(_seconds("--over", over), _seconds("--unfinished", unfinished))
-    with _opened(journal) as opened:
+    retention = Retention(_read_age("--over", over), _read_age("--unfinished", unfinished))
+    with _open_journal(journal) as opened:
         for run in delete_expired(opened, retention):
             give(f"deleted {run}")
 
 
-def _opened(path: Path) -> Journal:
+def _open_journal(path: Path) -> Journal:
     """Return the journal in the file `path`; raises `InputError` where there is none."""
     from executor.journal import Journal
 
@@ -83,7 +83,7 @@ def _opened(path: Path) -> Journal:
     return Journal(path)
 
 
-def _seconds(option: str, age: str | None) -> float | None:
+def _read_age(option: str, age: str | None) -> float | None:
     """Return the seconds of an `age` such as 30d; raises `InputError` for what is none."""
     if age is None:
         return None

@@ -15,7 +15,7 @@ from executor.agent.agent import Agent
 from executor.agent.fill_parameters import Filler
 from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.proposals import Proposal, Standing
-from executor.language_model.event_loop import Apart
+from executor.language_model.event_loop import ThreadedModel
 from executor.language_model.protocol import Allowance, Meter, Origin, Part, Usage
 from executor.language_model.settings import model_of
 from executor.tools.world import World
@@ -38,7 +38,7 @@ def is_dialogue() -> bool:
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
-def asked(question: str) -> str:
+def ask_person(question: str) -> str:
     """Return what somebody answers, nothing where nobody does."""
     tell(question)
     sys.stderr.write("> ")
@@ -46,14 +46,14 @@ def asked(question: str) -> str:
     return sys.stdin.readline().strip()
 
 
-def confirmed(question: str) -> bool:
+def ask_yes_or_no(question: str) -> bool:
     """Return whether somebody says yes."""
-    return asked(f"{question} [yes/no]").casefold() in _YES
+    return ask_person(f"{question} [yes/no]").casefold() in _YES
 
 
-def chosen(question: str, choices: int) -> int | None:
+def choose_number(question: str, choices: int) -> int | None:
     """Return which of so many numbered choices somebody takes, from 0; None for none of them."""
-    answer = asked(f"{question}\nGive its number.")
+    answer = ask_person(f"{question}\nGive its number.")
     return int(answer) - 1 if answer.isascii() and answer.isdigit() and 1 <= int(answer) <= choices else None
 
 
@@ -65,7 +65,7 @@ OPTIONS: Final = {
     "cache": "--cache",
     "templates": "--templates",
 }
-"""What says the fields of `Said` on the command line."""
+"""What says the fields of `SentenceOptions` on the command line."""
 ROUNDS: Final = 3
 """How often somebody is asked what a sentence means."""
 HOW: Final = """\
@@ -80,7 +80,7 @@ DOUBTFUL: Final = "say it on a terminal to be asked, or in other words: --yes do
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SentenceOptions:
     """What the command line says in words, and how that is understood: settings of a language model, and its limits."""
 
     sentence: str
@@ -98,24 +98,24 @@ class Said:
         given["--tokens"] = None if self.tokens is None else str(self.tokens)
         return [word for option, each in given.items() if each is not None for word in (option, each)]
 
-    def listener(self) -> Apart:
+    def make_model(self) -> ThreadedModel:
         """Return the language model that listens; raises `InputError` where none is configured."""
         given = {name: each for name, each in (("model", self.model), ("url", self.endpoint)) if each is not None}
         model = model_of(given or None)
         if model is None:
             raise InputError("a sentence needs a language model, and none is configured", hint=HOW.strip())
-        return Apart(model)
+        return ThreadedModel(model)
 
-    def filler(self, model: Apart, spent: Usage) -> Filler:
+    def make_filler(self, model: ThreadedModel, spent: Usage) -> Filler:
         """Return what fills the open parameters of steps, with the tokens that are left after those `spent`."""
         return Filler(model, self.sentence, {}, Meter(Allowance(tokens=self.tokens), spent))
 
 
-def said(sentence: str | None, **options: Any) -> Said | None:
+def read_options(sentence: str | None, **options: Any) -> SentenceOptions | None:
     """Return what the command line says in words, if it does; raises `InputError` for options without a sentence."""
     given = {name: each for name, each in options.items() if each is not None}
     if sentence is not None:
-        return Said(sentence, **given)
+        return SentenceOptions(sentence, **given)
     for name in given:
         raise InputError(f"{OPTIONS[name]} goes with --say", hint="such as --say 'sum up the survey'")
     return None
@@ -135,11 +135,11 @@ class Listening:
 
     world: World
     problem: Problem
-    model: Apart
+    model: ThreadedModel
     seconds: float | None
 
 
-def heard(wanted: Wanted, said: Said, where: Listening) -> Proposal:
+def propose_sentence(wanted: Wanted, said: SentenceOptions, where: Listening) -> Proposal:
     """Return what the sentence comes to, confirmed and with a plan; raises `NotCarriedOut` where it comes to none."""
     with interruptible(where.seconds):
         templates = () if said.templates is None else read_templates(said.templates, where.problem.domain)
@@ -157,29 +157,29 @@ def heard(wanted: Wanted, said: Said, where: Listening) -> Proposal:
             templates=templates,
             readings=readings,
         )
-        return _heard(wanted, said, agent)
+        return _propose(wanted, said, agent)
 
 
-def _heard(wanted: Wanted, said: Said, agent: Agent) -> Proposal:
-    proposal = asyncio.run(_understood(agent, said.sentence))
+def _propose(wanted: Wanted, said: SentenceOptions, agent: Agent) -> Proposal:
+    proposal = asyncio.run(_clarify(agent, said.sentence))
     if proposal.plan is None:
         raise NotCarriedOut(proposal)
     if proposal.standing is not Standing.PLANNED:
         _confirm(wanted, proposal, agent)
     elif not wanted.quiet:
-        tell(_shown(proposal))
+        tell(_describe_proposal(proposal))
     return proposal
 
 
-async def _understood(agent: Agent, sentence: str) -> Proposal:
+async def _clarify(agent: Agent, sentence: str) -> Proposal:
     """Return what `sentence` comes to; where somebody can be asked what is meant, they are."""
     proposal = await agent.plan(sentence)
     context: list[Part] = []
     for _ in range(ROUNDS if is_dialogue() else 0):
         if proposal.standing is Standing.AMBIGUOUS:
-            number = chosen(proposal.question, len(proposal.readings))
+            number = choose_number(proposal.question, len(proposal.readings))
             return proposal if number is None else await agent.choose(proposal, number)
-        if proposal.standing is not Standing.UNKNOWN or not (answer := asked(proposal.question)):
+        if proposal.standing is not Standing.UNKNOWN or not (answer := ask_person(proposal.question)):
             return proposal
         context.append(Part(f"The user was asked: {proposal.question} The answer", answer, Origin.USER))
         proposal = await agent.plan(sentence, context=context)
@@ -191,21 +191,23 @@ def _confirm(wanted: Wanted, proposal: Proposal, agent: Agent) -> None:
     is_clear = proposal.standing is Standing.UNCONFIRMED and not proposal.doubts
     if wanted.approves and is_clear:
         if not wanted.quiet:
-            tell(_shown(proposal))
+            tell(_describe_proposal(proposal))
     elif not is_dialogue():
-        raise NotCarriedOut(replace(proposal, reason="; ".join(filter(None, [proposal.reason, _waiving(is_clear)]))))
+        raise NotCarriedOut(replace(proposal, reason="; ".join(filter(None, [proposal.reason, _hint_for(is_clear)]))))
     else:
-        meant = confirmed("\n".join(filter(None, [_shown(proposal), proposal.reason, "Is this what you want?"])))
+        meant = ask_yes_or_no(
+            "\n".join(filter(None, [_describe_proposal(proposal), proposal.reason, "Is this what you want?"]))
+        )
         agent.remember(proposal, meant=meant)
         if not meant:
             raise NotCarriedOut(replace(proposal, standing=Standing.DECLINED))
 
 
-def _waiving(is_clear: bool) -> str:
+def _hint_for(is_clear: bool) -> str:
     return TERMINAL if is_clear else DOUBTFUL
 
 
-def _shown(proposal: Proposal) -> str:
+def _describe_proposal(proposal: Proposal) -> str:
     """Return the goal and the plan of `proposal`, and what is doubtful, for people."""
     doubts = "".join(f"\nDoubtful: {each}" for each in proposal.doubts)
     if proposal.improvised is not None:

@@ -3,7 +3,7 @@
 Running plans never imports this: `executor.agent` puts the two together.
 """
 
-from executor.language_model.checked_answers import Answered, answered
+from executor.language_model.checked_answers import CheckedAnswer, ask_checked
 from executor.language_model.protocol import (
     Allowance,
     Answer,
@@ -21,7 +21,7 @@ from executor.language_model.protocol import (
 __all__ = [
     "Allowance",
     "Answer",
-    "Answered",
+    "CheckedAnswer",
     "Failed",
     "LanguageModel",
     "Meter",
@@ -31,5 +31,5 @@ __all__ = [
     "Reply",
     "Request",
     "Usage",
-    "answered",
+    "ask_checked",
 ]

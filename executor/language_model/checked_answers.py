@@ -37,9 +37,9 @@ TIMEOUT: Final = 60.0
 """Seconds for one call of a model that does not say how long it may take (`patience`)."""
 LONGEST: Final = 100_000
 """Characters of an answer that are read."""
-SHOWN: Final = 2_000
+LONGEST_SHOWN: Final = 2_000
 """Characters of an answer that are shown to the model again."""
-MISTAKES: Final = 8
+MOST_OBJECTIONS: Final = 8
 """Objections that are sent back at most."""
 Kind = TypeVar("Kind", bound=Answer)
 Check = Callable[[Any], Sequence[str] | Awaitable[Sequence[str]]]
@@ -47,7 +47,7 @@ Check = Callable[[Any], Sequence[str] | Awaitable[Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answered(Generic[Kind]):
+class CheckedAnswer(Generic[Kind]):
     """An answer that passed its checks after so many `rounds`; `from_tools`: the model saw what tools returned."""
 
     value: Kind
@@ -55,7 +55,7 @@ class Answered(Generic[Kind]):
     from_tools: bool
 
 
-async def answered(
+async def ask_checked(
     model: LanguageModel,
     request: Request,
     kind: type[Kind],
@@ -64,7 +64,7 @@ async def answered(
     meter: Meter | None = None,
     rounds: int = ROUNDS,
     timeout: float = TIMEOUT,
-) -> Answered[Kind]:
+) -> CheckedAnswer[Kind]:
     """Return the answer of `model`, which fits `kind` and to which `check` has no objection.
 
     Raises `NoAnswer` with the objections to the last answer, `Unpaid` where the meter refuses a call or cannot know
@@ -76,21 +76,21 @@ async def answered(
     asked, objections = request, list[str]()
     for number in range(1, rounds + 1):
         try:
-            reply = await _reply(model, asked, meter, timeout)
+            reply = await _ask(model, asked, meter, timeout)
         except TimeoutError:
             objections = [f"no answer within {timeout:g} seconds"]
             continue
-        value, objections = _read(reply.value, kind)
+        value, objections = _validate_answer(reply.value, kind)
         if value is not None:
             said = check(value)
             objections = list(await said if isinstance(said, Awaitable) else said)
             if not objections:
-                return Answered(value, number, request.shows_tools)
-        asked = replace(request, parts=(*request.parts, *_again(reply.value, objections)))
+                return CheckedAnswer(value, number, request.shows_tools)
+        asked = replace(request, parts=(*request.parts, *_objection_parts(reply.value, objections)))
     raise NoAnswer(request.purpose.value, objections, rounds)
 
 
-async def _reply(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:
+async def _ask(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:
     """Return what the model says; where it fails for a reason that may pass, it is asked as often again as it says."""
     attempts, failed = 1 + max(0, getattr(model, "retries", 0)), ""
     for attempt in range(1, attempts + 1):
@@ -100,7 +100,7 @@ async def _reply(model: LanguageModel, request: Request, meter: Meter, timeout: 
             except Unpaid as error:
                 raise Unpaid(f"{error}{failed}") from None
             try:
-                return await _attempt(model, replace(request, room=room, attempt=attempt), meter, timeout)
+                return await _ask_once(model, replace(request, room=room, attempt=attempt), meter, timeout)
             except Failed as error:
                 if not error.may_pass or attempt == attempts:
                     raise
@@ -108,7 +108,7 @@ async def _reply(model: LanguageModel, request: Request, meter: Meter, timeout: 
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _attempt(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:
+async def _ask_once(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:
     """Return what the model says to one call, which is counted, whatever comes of it."""
     took = UNANSWERED
     try:
@@ -126,7 +126,7 @@ async def _attempt(model: LanguageModel, request: Request, meter: Meter, timeout
     return reply
 
 
-def _read(said: Any, kind: type[Kind]) -> tuple[Kind | None, list[str]]:
+def _validate_answer(said: Any, kind: type[Kind]) -> tuple[Kind | None, list[str]]:
     """Return the answer as it should be, or what is wrong with it."""
     if isinstance(said, str):
         if len(said) > LONGEST:
@@ -144,11 +144,11 @@ def _read(said: Any, kind: type[Kind]) -> tuple[Kind | None, list[str]]:
         return None, ["the answer is nested too deeply"]
 
 
-def _again(said: Any, objections: Sequence[str]) -> tuple[Part, Part]:
+def _objection_parts(said: Any, objections: Sequence[str]) -> tuple[Part, Part]:
     """Return what the model is shown of its answer, and what is wrong with it."""
     text = said if isinstance(said, str) else json.dumps(said, default=str)
-    cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
-    wrong = "\n".join(f"- {each}" for each in objections[:MISTAKES])
+    cut = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+    wrong = "\n".join(f"- {each}" for each in objections[:MOST_OBJECTIONS])
     return Part("Your answer before", cut, Origin.OBJECTION), Part("What is wrong with it", wrong, Origin.OBJECTION)
 
 
@@ -177,13 +177,13 @@ class ModelClient:
         before = Usage(int(spent["calls"]), int(spent["tokens"]), money=spent["cost"])
         return replace(self, meter=self.meter or Meter(self.allowance, before))
 
-    def for_step(self, note: Callable[[Mapping[str, Any]], None]) -> Asking:
+    def for_step(self, note: Callable[[Mapping[str, Any]], None]) -> StepModelClient:
         """Return what the handler of one step asks with; what each question took goes to `note`."""
-        return Asking(self.model, self.meter or Meter(self.allowance), note, asyncio.get_running_loop())
+        return StepModelClient(self.model, self.meter or Meter(self.allowance), note, asyncio.get_running_loop())
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class StepModelClient:
     """Asks a language model for one step; every question counts in the allowance and in the metrics of the run."""
 
     _model: LanguageModel
@@ -224,7 +224,7 @@ class Asking:
         parts = tuple([Part(title, text_of(value), Origin.TOOL) for title, value in (data or {}).items()])
         request = Request(Purpose.HANDLER, instructions, parts, answer)
         try:
-            found = await answered(
+            found = await ask_checked(
                 self._model, request, answer, check=check, meter=meter, rounds=rounds, timeout=timeout
             )
         finally:

@@ -54,8 +54,8 @@ def model_of_provider(settings: Settings, http: Any) -> Model:
         raise InputError(f"language models need pydantic-ai, which is not installed ({error})", hint=hint) from None
     try:
         if settings.url is not None:
-            return _compatible(settings, http)
-        found = infer_model(settings.model, provider_factory=lambda name: _provider(name, settings, http))
+            return _make_compatible_model(settings, http)
+        found = infer_model(settings.model, provider_factory=lambda name: _make_provider(name, settings, http))
     except (UserError, ImportError, ValueError) as error:
         if type(error).__name__ != "UserError" or (lacking := _LACKING.search(str(error))) is None:
             raise InputError(f"the language model {settings.model!r} cannot be had: {error}", hint=NAMING) from None
@@ -67,7 +67,7 @@ def model_of_provider(settings: Settings, http: Any) -> Model:
     return found
 
 
-def _provider(name: str, settings: Settings, http: Any) -> Provider[Any]:
+def _make_provider(name: str, settings: Settings, http: Any) -> Provider[Any]:
     """Return a provider of pydantic-ai, with what the settings say where it takes that."""
     from pydantic_ai.providers import infer_provider, infer_provider_class
 
@@ -82,7 +82,7 @@ def _provider(name: str, settings: Settings, http: Any) -> Provider[Any]:
     return infer_provider_class(name)(**given) if given else infer_provider(name)
 
 
-def _compatible(settings: Settings, http: Any) -> Model:
+def _make_compatible_model(settings: Settings, http: Any) -> Model:
     """Return a model that speaks OpenAI's protocol: at Ollama, vLLM, llama.cpp and others."""
     if http is None:
         raise InputError("language models at a url need openai, which is not installed", hint="pip install openai")
@@ -126,7 +126,7 @@ class Refused(Exception):
     """An endpoint sent what is not taken."""
 
 
-def connection(most_bytes: int, timeout: float) -> Any:
+def bounded_http_client(most_bytes: int, timeout: float) -> Any:
     """Return an HTTP client for openai's package whose answers have `most_bytes` bytes at most; close it: `aclose()`.
 
     Reading more, what is compressed, JSON of many parts, and redirections raise `Refused`. Cookies are not kept. Raises
@@ -135,8 +135,8 @@ def connection(most_bytes: int, timeout: float) -> Any:
     from openai import DefaultAsyncHttpxClient
 
     async def bound(response: Any) -> None:
-        _check(response)
-        response.stream = _counted(response.stream, most_bytes)
+        _check_headers(response)
+        response.stream = _count_bytes(response.stream, most_bytes)
         if response.is_success:
             _check_parts(await response.aread())
 
@@ -149,7 +149,7 @@ def connection(most_bytes: int, timeout: float) -> Any:
     )
 
 
-def _check(response: Any) -> None:
+def _check_headers(response: Any) -> None:
     """Raise `Refused` for an answer that is compressed, or is elsewhere."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in IDENTITY:
@@ -176,7 +176,7 @@ def _check_parts(body: bytes) -> None:
             raise Refused(f"the endpoint sent an answer of more than {MOST_PARTS:,} parts")
 
 
-def _counted(stream: Any, most: int) -> Any:
+def _count_bytes(stream: Any, most: int) -> Any:
     """Return `stream`, an asynchronous one of the HTTP library, which raises `Refused` after `most` bytes."""
     base = next(each for each in type(stream).__mro__ if each.__name__ == "AsyncByteStream")
 
@@ -202,7 +202,7 @@ def _counted(stream: Any, most: int) -> Any:
 
 LONGEST: Final = 400
 """Characters of a reason."""
-PASSING: Final = frozenset({408, 409, 425, 429})
+PASSING_STATUSES: Final = frozenset({408, 409, 425, 429})
 SERVER: Final = 500
 """Status codes from here on are about the server."""
 UNSENT: Final = frozenset(
@@ -219,27 +219,27 @@ UNSENT: Final = frozenset(
 """The names of errors, those of HTTP libraries among them, after which nothing was sent."""
 
 
-def failure(error: Exception, asked: Usage) -> Failed:
+def failure_of(error: Exception, asked: Usage) -> Failed:
     """Return why there is no answer; `asked` is what the question took, if the endpoint has read it.
 
     Nobody knows whether it has: it counts, unless nothing was sent, or the endpoint has said that it refuses.
     """
     from pydantic_ai.exceptions import AgentRunError, ModelHTTPError
 
-    led = list(_causes(error))
+    led = list(_error_chain(error))
     refused = next((each for each in led if isinstance(each, Refused)), None)
     if refused is not None:
-        return Failed(_cut(str(refused)), asked)
+        return Failed(_shorten(str(refused)), asked)
     unread = replace(asked, input_tokens=0, money=0.0)
     if isinstance(error, ModelHTTPError):
-        passes = error.status_code in PASSING or error.status_code >= SERVER
+        passes = error.status_code in PASSING_STATUSES or error.status_code >= SERVER
         why = f"the endpoint answers with status {error.status_code}: {error.body}"
-        return Failed(_cut(why), unread, may_pass=passes)
+        return Failed(_shorten(why), unread, may_pass=passes)
     usage = unread if any(type(each).__name__ in UNSENT for each in led) else asked
-    return Failed(_cut(_why(error, led)), usage, may_pass=isinstance(error, AgentRunError | OSError))
+    return Failed(_shorten(_explain_failure(error, led)), usage, may_pass=isinstance(error, AgentRunError | OSError))
 
 
-def _why(error: Exception, led: list[BaseException]) -> str:
+def _explain_failure(error: Exception, led: list[BaseException]) -> str:
     names, last = {type(each).__name__ for each in led}, led[-1]
     first = said(error)
     found = {
@@ -258,12 +258,12 @@ def _why(error: Exception, led: list[BaseException]) -> str:
     return known or (first if str(last) in first else f"{first} ({said(last)})")
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     shown = "".join(each if each.isprintable() else " " for each in text[:LONGEST])
     return shown if len(text) <= LONGEST else f"{shown}…"
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def _error_chain(error: BaseException) -> Iterator[BaseException]:
     """Yield `error`, and what led to it, the nearest first."""
     seen, found = set[int](), error
     while id(found) not in seen:
@@ -276,7 +276,7 @@ NAME: Final = "answer"
 MILLION: Final = 1_000_000
 PAUSE: Final = 5.0
 """Seconds between two attempts, at most."""
-FIRST: Final = 0.2
+FIRST_PAUSE: Final = 0.2
 """Seconds before the second attempt, at most: twice as many before each other."""
 BLOCKED: Final = "FORETHOUGHT_NO_MODELS"
 """With this in the environment, no real model is ever called: tests set it."""
@@ -290,7 +290,7 @@ class Client:
 
     def __init__(self, settings: Settings, model: Any = None) -> None:
         self.settings = settings
-        self._http = _http(settings) if model is None else None
+        self._http = _make_http_client(settings) if model is None else None
         self._model = model if model is not None else model_of_provider(settings, self._http)
 
     @property
@@ -334,14 +334,14 @@ class Client:
         if os.environ.get(BLOCKED):
             raise Failed(f"real language models are not called here: {BLOCKED} is set", Usage())
         if request.attempt > 1:
-            await asyncio.sleep(random.uniform(0, min(PAUSE, FIRST * 2 ** (request.attempt - 2))))
+            await asyncio.sleep(random.uniform(0, min(PAUSE, FIRST_PAUSE * 2 ** (request.attempt - 2))))
         asked = self._asked(request)
         try:
             async with asyncio.timeout(self.settings.timeout):  # the client's own is for each piece that is read
                 said = await asked()
         except Exception as error:  # whatever a client raises, it has not answered
-            raise failure(error, self._priced(request.tokens, 0)) from error
-        value = _value(said)
+            raise failure_of(error, self._priced(request.tokens, 0)) from error
+        value = _extract_value(said)
         return Reply(value, self._usage(said, request.tokens, len(str(value))))
 
     def _asked(self, request: Request) -> Callable[[], Awaitable[ModelResponse]]:
@@ -349,13 +349,13 @@ class Client:
         from pydantic_ai.direct import model_request
         from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-        words = UserPromptPart(_sendable(request.prompt))
-        asked = ModelRequest(parts=[words], instructions=_sendable(_instructions(request, self.settings)))
+        words = UserPromptPart(_replace_surrogates(request.prompt))
+        asked = ModelRequest(parts=[words], instructions=_replace_surrogates(_instructions(request, self.settings)))
         most = self.settings.most_tokens if request.room is None else min(self.settings.most_tokens, request.room)
         limits: dict[str, Any] = {"timeout": self.settings.timeout, "max_tokens": most}
         if self.settings.temperature is not None:
             limits["temperature"] = self.settings.temperature
-        parameters = _parameters(request, self.settings)
+        parameters = _request_parameters(request, self.settings)
         return lambda: model_request(self._model, [asked], model_settings=limits, model_request_parameters=parameters)
 
     def _usage(self, said: ModelResponse, asked: int, answered: int) -> Usage:
@@ -370,15 +370,15 @@ class Client:
         return Usage(1, read, written, (read * reading + written * writing) / MILLION)
 
 
-def _http(settings: Settings) -> Any:
+def _make_http_client(settings: Settings) -> Any:
     """Return what a client of openai's package sends by, None where there is no such package."""
     try:
-        return connection(settings.most_bytes, settings.timeout)
+        return bounded_http_client(settings.most_bytes, settings.timeout)
     except ImportError:
         return None
 
 
-def _sendable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Return `text` without halves of characters, which UTF-8 does not have."""
     return text.encode(errors="replace").decode()
 
@@ -390,7 +390,7 @@ def _instructions(request: Request, settings: Settings) -> str:
     return f"{request.instructions}\nAnswer with one JSON object, and nothing else, that fits this schema:\n{schema}"
 
 
-def _parameters(request: Request, settings: Settings) -> ModelRequestParameters:
+def _request_parameters(request: Request, settings: Settings) -> ModelRequestParameters:
     """Return how the answer is asked for: as JSON of a schema, by a tool, or in words."""
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.output import OutputObjectDefinition
@@ -407,7 +407,7 @@ def _parameters(request: Request, settings: Settings) -> ModelRequestParameters:
     return ModelRequestParameters()
 
 
-def _value(said: ModelResponse) -> Any:
+def _extract_value(said: ModelResponse) -> Any:
     """Return what was said: the arguments of a tool, or the text, without the fence that models like around JSON."""
     from pydantic_ai.messages import TextPart, ToolCallPart
 

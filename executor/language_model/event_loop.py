@@ -10,7 +10,7 @@ from typing import Any, Self
 from executor.language_model.protocol import LanguageModel, Reply, Request
 
 
-async def _given_up() -> None:
+async def _cancel_all() -> None:
     """Cancel what is still asked, and wait until it has ended."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -18,7 +18,7 @@ async def _given_up() -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
-class Apart:
+class ThreadedModel:
     """`model`, asked in a thread that has its own event loop; close it, or use it with `with`.
 
     Make it before a loop in virtual time begins: that waits for each answer, and not for this thread.
@@ -80,7 +80,7 @@ class Apart:
         close: Any = getattr(self.model, "close", None)
         if close is not None:
             asyncio.run_coroutine_threadsafe(close(), self._loop).result()
-        asyncio.run_coroutine_threadsafe(_given_up(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -108,7 +108,7 @@ def settings_of(
     None where nobody names a model. Raises `InputError` for what means nothing.
     """
     environ = os.environ if environ is None else environ
-    found = _from_file(environ)
+    found = _read_file(environ)
     found |= {name: environ[variable] for name, variable in _VARIABLES.items() if environ.get(variable)}
     found |= {"model": given} if isinstance(given, str) else dict(given or {})
     if not found.get("model"):
@@ -131,7 +131,7 @@ def settings_of(
     return Settings(**found)
 
 
-def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
+def _read_file(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return what the settings file says of the model, nothing where there is none."""
     named = environ.get(FILE)
     home = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME", ""), ".config")  # noqa: PTH118 - may be ""

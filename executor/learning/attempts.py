@@ -274,7 +274,7 @@ class Tally:
         self.tokens.merge(other.tokens)
 
 
-def together(tallies: Iterable[Tally]) -> Tally:
+def merge_tallies(tallies: Iterable[Tally]) -> Tally:
     """Return what `tallies` come to together."""
     found = Tally()
     for each in tallies:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from executor.errors import NoRunError
 from executor.events.events import RunStatus
 from executor.journal import Journal
-from executor.learning.attempts import READ, Reader, Tally, Trial, together
+from executor.learning.attempts import READ, Reader, Tally, Trial, merge_tallies
 from executor.learning.learned_action import LearnedAction, Learning
 from executor.tools.json_data import loaded
 from planner.compilations.determinization import expected_costs
@@ -30,29 +30,31 @@ Tallies = Mapping[tuple[str, tuple[tuple[str, str], ...]], Tally]
 """What attempts come to, by action and its objects by parameter."""
 
 
-def applied(what: Any, tallies: Tallies, learning: Learning) -> Any:
+def apply_tallies(what: Any, tallies: Tallies, learning: Learning) -> Any:
     """Return `what`, a domain or a problem, with actions as they have been seen; raises `InputError`."""
     if isinstance(what, Problem):
-        return seal_like(replace(what, domain=_domain(what.domain, what.all_objects, tallies, learning)), what)
+        return seal_like(replace(what, domain=_apply_to_domain(what.domain, what.all_objects, tallies, learning)), what)
     if is_other_problem(what):
-        return _with_tasks(what, applied(what.classical, tallies, learning))
+        return _replace_classical(what, apply_tallies(what.classical, tallies, learning))
     if isinstance(what, DomainModel):
-        return _domain(what, (), tallies, learning)
+        return _apply_to_domain(what, (), tallies, learning)
     hint = "such as domain.model, or domain.problem(…)"
     raise InputError(f"what is learned is applied to a domain or a problem, not to {what!r}", hint=hint)
 
 
-def _with_tasks(problem: Any, classical: Problem) -> Any:
+def _replace_classical(problem: Any, classical: Problem) -> Any:
     """Return `problem`, one with tasks, with another classical part."""
     return replace(problem, domain=replace(problem.domain, classical=classical.domain), classical=classical)
 
 
-def _domain(domain: DomainModel, objects: Iterable[Object], tallies: Tallies, learning: Learning) -> DomainModel:
+def _apply_to_domain(
+    domain: DomainModel, objects: Iterable[Object], tallies: Tallies, learning: Learning
+) -> DomainModel:
     """Return `domain` with its actions as they have been seen; `objects` may be told apart though nothing was."""
-    apart = {action.name: names for action, names in _apart(domain, learning)}
+    apart = {action.name: names for action, names in _find_told_apart(domain, learning)}
     seen: dict[str, list[tuple[Mapping[str, str], Tally]]] = {name: [] for name in domain.actions}
     for (name, arguments), tally in tallies.items():
-        action = _named(domain, name)
+        action = _find_action(domain, name)
         if action is not None:
             seen[action.name].append((dict(arguments), tally))
     by_type = TypeHierarchy(domain.types).objects_by_type(tuple(objects))
@@ -64,7 +66,7 @@ def _domain(domain: DomainModel, objects: Iterable[Object], tallies: Tallies, le
     return replace(domain, actions={each.declared.name: each.action(by_type) for each in actions})
 
 
-def _apart(domain: DomainModel, learning: Learning) -> Iterable[tuple[Action, tuple[str, ...]]]:
+def _find_told_apart(domain: DomainModel, learning: Learning) -> Iterable[tuple[Action, tuple[str, ...]]]:
     """Yield the actions whose parameters are told apart; raises `InputError` where there are no such."""
     for name, wanted in learning.by.items():
         action = resolve_action(domain, name)
@@ -76,7 +78,7 @@ def _apart(domain: DomainModel, learning: Learning) -> Iterable[tuple[Action, tu
         yield action, tuple([each for each in known if each in wanted])
 
 
-def _named(domain: DomainModel, name: str) -> Action | None:
+def _find_action(domain: DomainModel, name: str) -> Action | None:
     """Return the action that plans meant by `name`; None where the domain has none any more."""
     try:
         return resolve_action(domain, name)
@@ -120,26 +122,26 @@ class Experience:
                 if run.status and RunStatus[run.status].is_over:
                     self._done.add(key)
                     for trial in self._live.pop(key)[1]:
-                        _add(self._over, trial)
+                        _add_trial(self._over, trial)
         return self
 
     def add(self, trial: Trial) -> None:
         """Take in an attempt that no journal knows."""
         with self._lock:
-            _add(self._over, trial)
+            _add_trial(self._over, trial)
 
     def tallies(self) -> dict[Key, Tally]:
         """Return what the attempts at each action with the same objects come to."""
         with self._lock:
-            found = {key: together([tally]) for key, tally in self._over.items()}
+            found = {key: merge_tallies([tally]) for key, tally in self._over.items()}
             for _, trials in self._live.values():
                 for trial in trials:
-                    _add(found, trial)
+                    _add_trial(found, trial)
         return found
 
     def of(self, action: str, **objects: str) -> Tally:
         """Return what the attempts at `action` come to, those with these `objects` for its parameters."""
-        return together(self._matching(action, objects))
+        return merge_tallies(self._matching(action, objects))
 
     def __str__(self) -> str:
         actions = sorted({action for action, _ in self.tallies()})
@@ -157,7 +159,7 @@ class Experience:
         rounded to 6. An action keeps its declared cost where no handler has ever said what it costs, or where it is
         computed from the arguments. Raises `InputError` for parameters to tell apart that there are not.
         """
-        found: What = applied(what, self.tallies(), self.learning)
+        found: What = apply_tallies(what, self.tallies(), self.learning)
         return found
 
 
@@ -172,7 +174,7 @@ def learn(journal: Journal | Path | str, learning: Learning | None = None) -> Ex
         return Experience(learning).read(opened)
 
 
-def _add(tallies: dict[Key, Tally], trial: Trial) -> None:
+def _add_trial(tallies: dict[Key, Tally], trial: Trial) -> None:
     tallies.setdefault((trial.action, trial.arguments), Tally()).add(trial)
 
 
@@ -203,15 +205,15 @@ class Pricing:
             raise InputError("what runs have shown is learned from a journal", hint="Executor(world, 'runs.db', …)")
         return cls(Experience(learned if isinstance(learned, Learning) else OPTIMISTIC), journal)
 
-    def learned(self, problem: Any) -> Any:
+    def apply_experience(self, problem: Any) -> Any:
         """Return `problem` with actions as they were seen; raises `JournalError`, and `InputError` as they apply."""
         if self.journal is not None:
             self.experience.read(self.journal)
         return self.experience.applied_to(problem)
 
-    def priced(self, problem: Any) -> Any:
+    def apply_expected_costs(self, problem: Any) -> Any:
         """Return `problem` with the costs of its actions until they come out as intended; raises as `learned`."""
-        found = self.learned(problem)
+        found = self.apply_experience(problem)
         if isinstance(found, Problem):
             return expected_costs(found)
         if not is_other_problem(found):

@@ -17,7 +17,7 @@ from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
-from executor.learning.attempts import Mean, Tally, together
+from executor.learning.attempts import Mean, Tally, merge_tallies
 from executor.observe.step_verdict import label_outcome
 from executor.tools.step_policy import is_amount
 from planner.errors import InputError, did_you_mean
@@ -65,21 +65,21 @@ class Chance:
         reach = z / scale * spread**0.5
         return max(middle - reach, 0.0), min(middle + reach, 1.0)
 
-    def drawn(self, dice: random.Random) -> float:
+    def draw(self, dice: random.Random) -> float:
         """Return a probability drawn from what it may be; what nothing speaks for is impossible (Thompson 1933)."""
         return dice.betavariate(self.of, self.against or HALF) if self.of else 0.0
 
-    def thought(self, explore: Explore | None, confidence: float, dice: random.Random) -> float:
+    def planning_value(self, explore: Explore | None, confidence: float, dice: random.Random) -> float:
         """Return the probability to plan with."""
         match explore:
             case "optimistic":
                 return self.interval(confidence)[0] if self.of else 0.0
             case "sample":
-                return self.drawn(dice)
+                return self.draw(dice)
         return self.mean
 
 
-def shares(counts: Sequence[float], explore: Explore | None, dice: random.Random) -> list[float]:
+def normalise_shares(counts: Sequence[float], explore: Explore | None, dice: random.Random) -> list[float]:
     """Return the probabilities of what was counted so often, prior included: they have a Dirichlet distribution."""
     found = [dice.gammavariate(each, 1) for each in counts] if explore == "sample" else list(counts)
     whole = sum(found)
@@ -108,7 +108,7 @@ class Learning:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "by", MappingProxyType(_names(self.by)))
+        object.__setattr__(self, "by", MappingProxyType(_check_names(self.by)))
         for name in ("weight", "pooling"):
             if not is_amount(getattr(self, name)):
                 raise InputError(f"{name} is a number of observations, 0 or more, not {getattr(self, name)!r}")
@@ -119,7 +119,7 @@ class Learning:
             raise InputError(f"there is no way to explore {self.explore!r}", hint=hint)
 
 
-def _names(by: object) -> dict[str, tuple[str, ...]]:
+def _check_names(by: object) -> dict[str, tuple[str, ...]]:
     """Return which parameters of which actions are told apart; raises `InputError` for what says nothing of that."""
     found: dict[str, tuple[str, ...]] = {}
     for action, names in by.items() if isinstance(by, Mapping) else [("", by)]:
@@ -161,8 +161,8 @@ class LearnedAction:
         found: dict[Objects, list[Tally]] = {}
         for objects, tally in self.seen:
             found.setdefault(tuple([objects.get(name, OPEN) for name in self.apart]), []).append(tally)
-        self._groups = {key: together(tallies) for key, tallies in found.items()}
-        self._whole = together(self._groups.values())
+        self._groups = {key: merge_tallies(tallies) for key, tallies in found.items()}
+        self._whole = merge_tallies(self._groups.values())
 
     def action(self, by_type: Mapping[str, Sequence[str]]) -> Action:
         """Return the action as it was seen; `by_type` are the objects of each type."""
@@ -183,15 +183,17 @@ class LearnedAction:
         pooled = min(learning.pooling / others.count, 1) if others.count else 0.0
         failed = tally.failed + pooled * others.failed
         chance = Chance.after(failed, tally.count + pooled * others.count, float(self.declared.risk), learning.weight)
-        thought = chance.thought(learning.explore, learning.confidence, dice)
-        risk = min(_fine(thought), 1 - FINE) if chance.count else self.declared.risk
+        thought = chance.planning_value(learning.explore, learning.confidence, dice)
+        risk = min(_round_probability(thought), 1 - FINE) if chance.count else self.declared.risk
         labels = [label_outcome(each) for each in self.declared.outcomes]
         declared = [float(each.probability) for each in self.declared.outcomes]
         counts = [
             learning.weight * share + tally.outcomes[name] + pooled * others.outcomes[name]
             for share, name in zip(declared, labels, strict=True)
         ]
-        return risk, _whole(shares(counts if sum(counts) else declared, learning.explore, dice)) if labels else ()
+        return risk, _sum_to_one(
+            normalise_shares(counts if sum(counts) else declared, learning.explore, dice)
+        ) if labels else ()
 
     def _cases(self, by_type: Mapping[str, Sequence[str]]) -> Iterator[Case]:
         """Yield what is known of the objects that are told apart; where it is drawn, of those never seen, too."""
@@ -200,7 +202,7 @@ class LearnedAction:
             groups = {**dict.fromkeys(self._combinations(by_type), Tally()), **groups}
         for objects, tally in groups.items():
             if OPEN not in objects:
-                others = together(each for key, each in self._groups.items() if key != objects)
+                others = merge_tallies(each for key, each in self._groups.items() if key != objects)
                 named = dict(zip(self.apart, objects, strict=True))
                 pattern = tuple([named.get(name, OPEN) for name in self._names])
                 yield Case(pattern, *self._odds(tally, others, " ".join(objects)))
@@ -226,21 +228,21 @@ class LearnedAction:
             used = self._term({key: each.tokens for key, each in self._groups.items()}, whole.tokens)
             found["uses"] = {**self.declared.uses, TOKENS: used}
         if whole.seconds.value:
-            found["duration"] = Decimal(rounded(whole.seconds.value))
+            found["duration"] = Decimal(round_exactly(whole.seconds.value))
         return found
 
     def _term(self, means: Mapping[Objects, Mean], whole: Mean) -> tuple[CostTerm, ...]:
         """Return the mean: of each of the objects that are told apart, where there are such."""
         if not self.apart:
-            return (rounded(whole.value),)
+            return (round_exactly(whole.value),)
         pooling = self.learning.pooling
         table = {
-            objects: rounded((pooling * whole.value + each.count * each.value) / (pooling + each.count))
+            objects: round_exactly((pooling * whole.value + each.count * each.value) / (pooling + each.count))
             for objects, each in means.items()
             if each.count
         }
         places = tuple([self._names.index(name) for name in self.apart])
-        return (CostFunction(Table(table, places, rounded(whole.value))),)
+        return (CostFunction(Table(table, places, round_exactly(whole.value))),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,18 +258,18 @@ class Table:
         return self.numbers.get(tuple([arguments[place] for place in self.places]), self.otherwise)
 
 
-def rounded(number: float) -> Number:
+def round_exactly(number: float) -> Number:
     """Return `number` exactly, as a multiple of `ROUNDED`."""
     return exact_number(number, ROUNDED)
 
 
-def _fine(probability: float) -> Decimal:
+def _round_probability(probability: float) -> Decimal:
     return Decimal(repr(probability)).quantize(FINE, ROUND_HALF_EVEN)
 
 
-def _whole(probabilities: Sequence[float]) -> tuple[Decimal, ...]:
+def _sum_to_one(probabilities: Sequence[float]) -> tuple[Decimal, ...]:
     """Return probabilities that are above 0 and sum to 1 exactly: the rest is added to the largest."""
-    found = [max(_fine(each), FINE) for each in probabilities]
+    found = [max(_round_probability(each), FINE) for each in probabilities]
     largest = found.index(max(found))
     found[largest] += 1 - sum(found, Decimal(0))
     return tuple(found)

@@ -59,12 +59,12 @@ class Effects:
     @property
     def all(self) -> dict[Atom, str]:
         """All of them, each as authors write it."""
-        texts = {item: f"{written(item)} (changed in place)" for item in self.items}
-        texts |= {fact: f"not {written(fact)}" for fact in self.ended}
-        return texts | {fact: written(fact) for fact in self.given}
+        texts = {item: f"{fact_text(item)} (changed in place)" for item in self.items}
+        texts |= {fact: f"not {fact_text(fact)}" for fact in self.ended}
+        return texts | {fact: fact_text(fact) for fact in self.given}
 
 
-def written(fact: Atom) -> str:
+def fact_text(fact: Atom) -> str:
     """Return `fact` with parameters by their bare names."""
     return str(Atom(fact.predicate, tuple([arg.removeprefix("?") for arg in fact.args])))
 
@@ -77,11 +77,11 @@ class Coverage:
 
     def observers(self, fact: Atom) -> Iterator[Observer]:
         """Yield the observers that see `fact` whatever objects its variables stand for."""
-        return (each for each in self.world.observers if _covers(each, fact) is True)
+        return (each for each in self.world.observers if _sees(each, fact) is True)
 
     def partial(self, fact: Atom) -> Iterator[Observer]:
         """Yield those that see it for some objects only."""
-        return (each for each in self.world.observers if _covers(each, fact) is None)
+        return (each for each in self.world.observers if _sees(each, fact) is None)
 
     def is_conclusive(self, fact: Atom) -> bool:
         """Return whether somebody can say that `fact` did not come about."""
@@ -94,7 +94,7 @@ class Coverage:
         return tagged or (action is not None and "trusted" in action.tags)
 
 
-def _covers(observer: Observer, fact: Atom) -> bool | None:
+def _sees(observer: Observer, fact: Atom) -> bool | None:
     """Return whether `observer` sees `fact`; None where it does so for some objects only."""
     if observer.pattern.predicate != fact.predicate:
         return False
@@ -105,7 +105,7 @@ def _covers(observer: Observer, fact: Atom) -> bool | None:
     return None if any(mine != arg for mine, arg in others) else True
 
 
-def returned(function: Callable[..., Any]) -> str:
+def returned_type(function: Callable[..., Any]) -> str:
     """Return what `function` is annotated to return, nothing where it is not."""
     try:
         annotation = inspect.signature(function).return_annotation
@@ -118,11 +118,11 @@ def returned(function: Callable[..., Any]) -> str:
 
 def may_give_version(observer: Observer) -> bool:
     """Return whether what the observer is annotated to return may have a version."""
-    annotation = returned(observer.function)
+    annotation = returned_type(observer.function)
     return annotation in OPAQUE or "Seen" in annotation
 
 
-def bases(facts: Iterable[Atom], domain: DomainModel) -> list[Atom]:
+def base_facts(facts: Iterable[Atom], domain: DomainModel) -> list[Atom]:
     """Return what `facts` are made of: derived ones are traced to the predicates that they are derived from."""
     found: dict[Atom, None] = {}
     stack = list(facts)
@@ -156,22 +156,22 @@ def findings(source: Source, loaded: AnyProblem | AnyDomain) -> list[Finding]:
 
 def check_world(world: World, problem: Problem | None = None) -> list[Finding]:
     """Return what can be said about `world` without a run, the worst first; with a `problem`, its goal counts too."""
-    found = [finding for action in world.model.actions.values() for finding in _of_action(action, world)]
-    found += [*_of_goal(world, problem), *_of_observers(world, problem)]
+    found = [finding for action in world.model.actions.values() for finding in _check_action(action, world)]
+    found += [*_check_goal(world, problem), *_check_observers(world, problem)]
     return sort_by_level(found)
 
 
-def _of_action(action: Action, world: World) -> Iterator[Finding]:
+def _check_action(action: Action, world: World) -> Iterator[Finding]:
     place, effects, coverage = f"action {action.name}", Effects.of(action), Coverage(world)
-    yield from _handlers(action, place, world)
-    yield from _flows(action, place, world)
-    yield from _unseen(action, place, effects, coverage)
-    yield from _items(action, place, effects, coverage)
+    yield from _check_handlers(action, place, world)
+    yield from _check_data_sources(action, place, world)
+    yield from _check_unseen_effects(action, place, effects, coverage)
+    yield from _check_items(action, place, effects, coverage)
     if HARMLESS.isdisjoint(action.tags):
-        yield from _doubts(place, effects, coverage)
+        yield from _check_doubts(place, effects, coverage)
 
 
-def _handlers(action: Action, place: str, world: World) -> Iterator[Finding]:
+def _check_handlers(action: Action, place: str, world: World) -> Iterator[Finding]:
     skills = world.skills.get(action.name, [])
     if not skills:
         hint = f'bind a function to it: @world.handler("{action.name}")'
@@ -179,14 +179,14 @@ def _handlers(action: Action, place: str, world: World) -> Iterator[Finding]:
     if action.creates:
         names = ", ".join(name.removeprefix("?") for name in action.creates)
         for skill in skills:
-            if returned(skill.function) in EMPTY:
-                said = f"{_name(skill.function)} is declared to return {returned(skill.function)}"
+            if returned_type(skill.function) in EMPTY:
+                said = f"{_function_name(skill.function)} is declared to return {returned_type(skill.function)}"
                 message = f"its handler {said}, but what it creates ({names}) comes with the result"
                 hint = 'return ActionResult(created={"…": …})'
                 yield Finding(Level.WARNING, "creates-nothing", place, message, hint)
 
 
-def _flows(action: Action, place: str, world: World) -> Iterator[Finding]:
+def _check_data_sources(action: Action, place: str, world: World) -> Iterator[Finding]:
     """Report data parameters that come from fields which no handler is declared to return."""
     for parameter in action.data:
         messages = missing_fields(parameter, world.model.actions.values(), world)
@@ -194,7 +194,7 @@ def _flows(action: Action, place: str, world: World) -> Iterator[Finding]:
             yield Finding(Level.ERROR, "no-field", place, messages[0], "mend the path, or the annotation")
 
 
-def _unseen(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
+def _check_unseen_effects(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
     """Report effects that nobody looks at, and those that are seen for some objects only."""
     unseen, partly = dict[str, Atom](), dict[str, str]()
     for fact in (*effects.given, *effects.ended):
@@ -206,16 +206,16 @@ def _unseen(action: Action, place: str, effects: Effects, coverage: Coverage) ->
         else:
             unseen[effects.all[fact]] = fact
     if unseen:
-        message = f"nobody can see whether these effects came about: {_listed(unseen)}; its steps end UNVERIFIED"
+        message = f"nobody can see whether these effects came about: {_join_texts(unseen)}; its steps end UNVERIFIED"
         widest = max(unseen.values(), key=lambda fact: fact.args.count(OPEN))
-        hint = f'declare an observer, as @world.observer("{written(widest)}"), or trust the predicate'
+        hint = f'declare an observer, as @world.observer("{fact_text(widest)}"), or trust the predicate'
         yield Finding(Level.WARNING, "unobserved-effect", place, message, hint)
     if partly:
-        message = f"for some objects only, somebody can see {_listed(partly.values())}"
+        message = f"for some objects only, somebody can see {_join_texts(partly.values())}"
         yield Finding(Level.NOTE, "partly-observed", place, message)
 
 
-def _items(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
+def _check_items(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
     """Report items changed in place of which no observer tells the version."""
     for item in effects.items:
         if coverage.is_trusted(item, action):
@@ -224,12 +224,12 @@ def _items(action: Action, place: str, effects: Effects, coverage: Coverage) -> 
         if any(may_give_version(each) for each in seers):
             continue
         who = f"{' and '.join(each.name for each in seers)} gives no version of it" if seers else "nobody looks at it"
-        message = f"nobody can see whether it changed {written(item)}: {who}"
+        message = f"nobody can see whether it changed {fact_text(item)}: {who}"
         hint = "an observer that returns Seen(value, version) can"
         yield Finding(Level.WARNING, "unversioned-item", place, message, hint)
 
 
-def _doubts(place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
+def _check_doubts(place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
     """Report what has to be asked of somebody when a call times out or the process dies."""
     if not effects.all:
         message = "it declares no effect, so that after a timeout or a crash nobody can say whether it happened"
@@ -238,12 +238,12 @@ def _doubts(place: str, effects: Effects, coverage: Coverage) -> Iterator[Findin
     lacking = [text for fact, text in effects.all.items() if not coverage.is_conclusive(fact)]
     if lacking:
         asked = "after a timeout or a crash a run asks whether it happened"
-        message = f"{asked}: no observer is conclusive of {_listed(lacking)}"
+        message = f"{asked}: no observer is conclusive of {_join_texts(lacking)}"
         hint = "declare one conclusive, or tag the action idempotent, if that is so"
         yield Finding(Level.NOTE, "asks-in-doubt", place, message, hint)
 
 
-def _of_goal(world: World, problem: Problem | None) -> Iterator[Finding]:
+def _check_goal(world: World, problem: Problem | None) -> Iterator[Finding]:
     """Report what nobody can see of a goal, unless nothing writes it, or all that write it are trusted."""
     if problem is None:
         return
@@ -253,17 +253,17 @@ def _of_goal(world: World, problem: Problem | None) -> Iterator[Finding]:
         for fact in Effects.of(action).all:
             writers.setdefault(fact.predicate, []).append(action)
     unseen = [
-        written(fact)
-        for fact in bases(goal_atoms(problem.goal), world.model)
+        fact_text(fact)
+        for fact in base_facts(goal_atoms(problem.goal), world.model)
         if any(not coverage.is_trusted(fact, action) for action in writers.get(fact.predicate, ()))
         and not any(coverage.observers(fact))
     ]
     if unseen:
-        message = f"nobody can see {_listed(unseen)} of the goal: a run ends UNVERIFIED at best"
+        message = f"nobody can see {_join_texts(unseen)} of the goal: a run ends UNVERIFIED at best"
         yield Finding(Level.WARNING, "unobserved-goal", f"problem {problem.name}", message)
 
 
-def _of_observers(world: World, problem: Problem | None) -> Iterator[Finding]:
+def _check_observers(world: World, problem: Problem | None) -> Iterator[Finding]:
     """Report observers that nobody asks."""
     uses = collect_usage(world.model)
     known = {*uses.required, *uses.provided, *uses.ended}
@@ -276,9 +276,9 @@ def _of_observers(world: World, problem: Problem | None) -> Iterator[Finding]:
             yield Finding(Level.NOTE, "unused-observer", place, message)
 
 
-def _name(function: object) -> str:
+def _function_name(function: object) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _listed(texts: Iterable[str]) -> str:
+def _join_texts(texts: Iterable[str]) -> str:
     return ", ".join(texts)

@@ -12,7 +12,7 @@ from executor.events.steps import StepRecord
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import literal_of
 from executor.observe.step_verdict import Expected, expect_effects
-from executor.plans.suppositions import sensed_by, supposed
+from executor.plans.suppositions import sensed_by, parse_suppositions
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
 from planner.model import Action, Atom, Formula
@@ -59,7 +59,7 @@ class StepConditions:
 
     def _adopt_suppositions(self, record: StepRecord) -> bool:
         """Take to hold what the plan supposes and nobody knows; return whether there was anything."""
-        notes = self.state.beliefs.supposing(supposed(record.plan.supposes))
+        notes = self.state.beliefs.supposing(parse_suppositions(record.plan.supposes))
         if notes:
             self.emit(FactsSeen(tuple(notes), "supposed"))
         return bool(notes)

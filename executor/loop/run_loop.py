@@ -17,7 +17,7 @@ from executor.loop.run_ending import end_at_goal, end_run, end_waiting
 from executor.loop.step import Stepper
 from executor.observe.goal import Verdict, look_at_goal
 from executor.observe.step_verdict import Expected
-from executor.plans.partial_order import edges
+from executor.plans.partial_order import predecessors_of
 from executor.recovery.hierarchy import permits, task_order
 from executor.recovery.ladder import Ladder
 from executor.recovery.policy_execution import UNFORESEEN
@@ -159,7 +159,7 @@ class Loop:
         can_defer = len(left) > 1 and (late - {order[-1]} if single else late)
         if len(left) < 2 or (single and not can_defer):
             return order, {}
-        before: Mapping[str, Collection[str]] = edges(state.beliefs.problem, [record.plan for record in left])
+        before: Mapping[str, Collection[str]] = predecessors_of(state.beliefs.problem, [record.plan for record in left])
         if can_defer:
             return self._defer_irreversible(order, before, late)
         return order, before

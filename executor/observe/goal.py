@@ -15,7 +15,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs, patterns_of
 from executor.observe.observe import Lookout, LookResult, adopt_look
-from executor.plans.suppositions import supposed
+from executor.plans.suppositions import parse_suppositions
 from executor.tools.results import SURE
 from planner.lightweight import replace
 from planner.model import OPEN, Atom, Exists, Forall, Object
@@ -131,7 +131,7 @@ async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
     doubted = [note for fact in beliefs.find_unexplained(state.goal) for note in beliefs.doubt_causes(fact)]
     if doubted:
         emit(FactsSeen(tuple(doubted), "the goal"))
-    supposing = beliefs.supposing(supposed(state.supposes))
+    supposing = beliefs.supposing(parse_suppositions(state.supposes))
     if supposing:
         emit(FactsSeen(tuple(supposing), "supposed"))
     return looked

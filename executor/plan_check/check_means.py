@@ -11,7 +11,7 @@ from typing import Final
 
 from executor.plan_check.plan_findings import PLAN, PlanFinding, Where
 from executor.plans.action_plan import ActionPlan, PlanStep
-from executor.plans.partial_order import edges, order_of, wanted_facts
+from executor.plans.partial_order import order_of, predecessors_of, wanted_facts
 from executor.tools.returned_values import may_have, may_leave, promise
 from executor.tools.world import Skill, World
 from planner.compilations.object_creation import for_steps
@@ -201,7 +201,7 @@ def estimate(problem: Problem, steps: Sequence[PlanStep], model: str = "sequenti
 def _makespan(problem: Problem, steps: Sequence[PlanStep], durations: Mapping[str, float], model: str) -> float:
     if model not in ("dag", "parallel"):
         return sum(durations.values())
-    before = edges(problem, steps)
+    before = predecessors_of(problem, steps)
     if model == "dag":
         ends: dict[str, float] = {}
         for each in steps:
@@ -220,7 +220,7 @@ def check_limits(problem: Problem, plan: ActionPlan, steps: Sequence[PlanStep]) 
     try:
         found = estimate(problem, steps, plan.model)
     except InputError as error:
-        yield PLAN.told("cost", error, "steps")
+        yield PLAN.from_error("cost", error, "steps")
         return
     allowed, meta = plan.metadata.constraints, ("metadata", "constraints")
     duration = max(found.duration, plan.metadata.estimated_duration or 0.0)

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any, Final
 
 from executor.plan_check.check_means import check_limits, check_means, without_handler
-from executor.plan_check.check_steps import Vocabulary, check_conditions, check_stated, unprovided
+from executor.plan_check.check_steps import Vocabulary, check_conditions, check_data_sources, check_stated
 from executor.plan_check.plan_findings import PLAN, Hints, Path, PlanFinding, Where
 from executor.plans.action_plan import REFERENCE, ActionPlan, Goals, PlanStep, texts_in
 from executor.plans.partial_order import order_of
@@ -47,12 +47,12 @@ def check_alternatives(plan: ActionPlan, problem: Problem) -> Iterator[PlanFindi
     rules = Rules(replace(problem, unknown=()))
     for number, texts in enumerate(plan.alternatives):
         for place, text in enumerate(texts):
-            found, hint = _misfit(text, rules)
+            found, hint = _find_misfit(text, rules)
             if found:
                 yield PLAN.error("alternative", found, "alternatives", number, place, hint=hint)
 
 
-def _misfit(text: str, rules: Rules) -> tuple[str, str]:
+def _find_misfit(text: str, rules: Rules) -> tuple[str, str]:
     try:
         atom = parse_atom(text)
     except NotationError as mistake:
@@ -73,27 +73,27 @@ class Statement:
     has_start: bool
 
 
-def statement(plan: ActionPlan, domain: DomainModel) -> Statement:
+def read_statement(plan: ActionPlan, domain: DomainModel) -> Statement:
     """Return what `plan` states, and all that is wrong with it."""
     try:
         return Statement(plan, plan.problem(domain), (), has_start=True)
     except InputError:
-        known, findings = _objects(plan, domain)
+        known, findings = _check_objects(plan, domain)
         start = not findings
         if not is_name(plan.name):
             message, rule = explain_bad_name(plan.name, "a problem")
             findings.append(PLAN.error("statement", message, "name", hint=rule))
             known = known.model_copy(update={"name": "plan"})
         good = known.model_copy(update=_NOTHING)
-        for path, fields in _pieces(known):
+        for path, fields in _split_statement(known):
             facts = {"unknown": good.unknown, "initial": good.initial} if "likely" in fields else {}
             try:
                 known.model_copy(update={**_NOTHING, **facts, **fields}).problem(domain)
             except InputError as error:
-                findings.append(PLAN.told("statement", error, *path))
+                findings.append(PLAN.from_error("statement", error, *path))
                 start = start and path[0] in _LATER
             else:
-                good = _with(good, fields)
+                good = _merge_fields(good, fields)
         return Statement(good, good.problem(domain), tuple(findings), start)
 
 
@@ -102,7 +102,7 @@ _LATER: Final = {"goal": Goals(), "constraints": (), "budgets": {}, "deadline": 
 _NOTHING: Final = {**_LATER, "initial": (), "values": {}, "unknown": (), "likely": {}, "ran": ()}
 
 
-def _objects(plan: ActionPlan, domain: DomainModel) -> tuple[ActionPlan, list[PlanFinding]]:
+def _check_objects(plan: ActionPlan, domain: DomainModel) -> tuple[ActionPlan, list[PlanFinding]]:
     """Return the plan with those objects that the domain can have, and what is wrong with the others."""
     place = CodePlace("the plan")
     good, findings = {}, []
@@ -111,7 +111,7 @@ def _objects(plan: ActionPlan, domain: DomainModel) -> tuple[ActionPlan, list[Pl
         try:
             found, _ = objects_of({name: types}, Types.of(domain.types), place)
         except InputError as error:
-            findings.append(PLAN.told("statement", error, "objects", name))
+            findings.append(PLAN.from_error("statement", error, "objects", name))
             continue
         if constants.get(name, found[name].types) == found[name].types:
             good[name] = types
@@ -121,7 +121,7 @@ def _objects(plan: ActionPlan, domain: DomainModel) -> tuple[ActionPlan, list[Pl
     return plan.model_copy(update={"objects": good}), findings
 
 
-def _pieces(plan: ActionPlan) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _split_statement(plan: ActionPlan) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Yield each thing that a plan states, with where it stands."""
     for name in ("initial", "unknown", "ran"):
         for index, text in enumerate(getattr(plan, name)):
@@ -141,7 +141,7 @@ def _pieces(plan: ActionPlan) -> Iterator[tuple[Path, dict[str, Any]]]:
         yield ("goal", "soft", text), {"goal": Goals(soft={text: utility})}
 
 
-def _with(plan: ActionPlan, fields: dict[str, Any]) -> ActionPlan:
+def _merge_fields(plan: ActionPlan, fields: dict[str, Any]) -> ActionPlan:
     """Return `plan` with more of what `fields` has."""
     ((name, value),) = fields.items()
     known = getattr(plan, name)
@@ -167,7 +167,7 @@ def check_structure(plan: ActionPlan) -> Iterator[PlanFinding]:
             message = f"two steps have the id {step.id!r}: it is that of step {places[step.id] + 1}, too"
             yield Where.of(number, step).error("same-id", message, "id")
         places.setdefault(step.id, number)
-    circular = _circular(plan, places)
+    circular = _find_cycles(plan, places)
     for cycle in circular:
         first = plan.steps[places[cycle[0]]]
         message = f"{' → '.join(map(repr, [*cycle, cycle[0]]))}: each of these waits for the next, so that none begins"
@@ -175,12 +175,12 @@ def check_structure(plan: ActionPlan) -> Iterator[PlanFinding]:
     hints = Hints()
     waiting = {id_ for cycle in circular for id_ in cycle}
     for number, step in enumerate(plan.steps):
-        yield from _dependencies(number, step, places, waiting, hints)
-        yield from _references(number, step, places, hints)
-    yield from _decomposition(plan)
+        yield from _check_dependencies(number, step, places, waiting, hints)
+        yield from _check_references(number, step, places, hints)
+    yield from _check_decomposition(plan)
 
 
-def _circular(plan: ActionPlan, places: Mapping[str, int]) -> list[list[str]]:
+def _find_cycles(plan: ActionPlan, places: Mapping[str, int]) -> list[list[str]]:
     """Return circles of dependencies, disjoint ones."""
     needs = {each.id: [id_ for id_ in each.depends_on if id_ in places and id_ != each.id] for each in plan.steps}
     found: list[list[str]] = []
@@ -202,7 +202,7 @@ def _circular(plan: ActionPlan, places: Mapping[str, int]) -> list[list[str]]:
     return found
 
 
-def _dependencies(
+def _check_dependencies(
     number: int, step: PlanStep, places: Mapping[str, int], waiting: set[str], hints: Hints
 ) -> Iterator[PlanFinding]:
     where = Where.of(number, step)
@@ -218,7 +218,7 @@ def _dependencies(
             yield where.error("later-step", f"it depends on {id_!r}, which comes after it", *here, hint=hint)
 
 
-def _references(number: int, step: PlanStep, places: Mapping[str, int], hints: Hints) -> Iterator[PlanFinding]:
+def _check_references(number: int, step: PlanStep, places: Mapping[str, int], hints: Hints) -> Iterator[PlanFinding]:
     where = Where.of(number, step)
     for name, value in step.parameters.items():
         here = "parameters", name
@@ -226,13 +226,13 @@ def _references(number: int, step: PlanStep, places: Mapping[str, int], hints: H
             if "{{" in REFERENCE.sub("", text):
                 yield where.error("reference", f"{text!r} holds no reference", *here, hint="write {{step.data.field}}")
             for match in REFERENCE.finditer(text):
-                found = _reference(match, places, number, hints)
+                found = _check_reference(match, places, number, hints)
                 if found is not None:
                     rule, message, hint = found
                     yield where.error(rule, message, *here, hint=hint)
 
 
-def _reference(
+def _check_reference(
     match: re.Match[str], places: Mapping[str, int], number: int, hints: Hints
 ) -> tuple[str, str, str] | None:
     """Return the rule, the message and the hint for what is wrong with a reference in the step at place `number`."""
@@ -249,7 +249,7 @@ def _reference(
     return None
 
 
-def _decomposition(plan: ActionPlan) -> Iterator[PlanFinding]:
+def _check_decomposition(plan: ActionPlan) -> Iterator[PlanFinding]:
     if plan.model == "policy" and plan.policy is None:
         message = "the execution model is policy, but the plan does not say what it follows"
         yield PLAN.error("policy", message, "model", hint="choose another model, or give its policy")
@@ -288,14 +288,14 @@ def check_plan(
     language model fills those that are not fixed. `document` is what the plan was read from: findings have places then.
     """
     domain = world.model if isinstance(world, World) else actions_of(world)
-    told = statement(plan, domain)
+    told = read_statement(plan, domain)
     vocabulary = Vocabulary(domain, {each.name: each.types for each in told.problem.objects}, memory, model=model)
     structure = list(check_structure(plan))
     words = list(vocabulary.check(plan))
-    found = [*_over(plan), *told.findings, *structure, *words]
+    found = [*_check_status(plan), *told.findings, *structure, *words]
     if not any(each.rule == "same-id" for each in structure):
         bad = {each.step for each in words if each.is_error and each.path[2] in NAMES}
-        found += _simulated(told, vocabulary, bad, in_order=not structure)
+        found += _check_simulation(told, vocabulary, bad, in_order=not structure)
     if isinstance(world, World):
         known = [(number, each, vocabulary.action(each)) for number, each in enumerate(plan.steps)]
         named = [(number, each, action.name) for number, each, action in known if isinstance(action, Action)]
@@ -303,7 +303,7 @@ def check_plan(
         if not any(each.is_error and each.rule not in MEANS for each in found) and told.has_start:
             means = check_means(plan, told.problem, world, memory, fills=model)
             found = [*[each for each in found if each.rule not in MEANS], *means]
-    return _sorted(found, document)
+    return _sort_findings(found, document)
 
 
 def errors_in(findings: Iterable[PlanFinding]) -> list[PlanFinding]:
@@ -311,14 +311,16 @@ def errors_in(findings: Iterable[PlanFinding]) -> list[PlanFinding]:
     return [each for each in findings if each.is_error]
 
 
-def _over(plan: ActionPlan) -> Iterator[PlanFinding]:
+def _check_status(plan: ActionPlan) -> Iterator[PlanFinding]:
     """Yield that nothing is left to do for a plan whose status says so."""
     if plan.status in ("completed", "abandoned"):
         hint = 'to carry it out again: plan.model_copy(update={"status": "proposed"})'
         yield PLAN.error("status", f"the plan is {plan.status}", "status", hint=hint)
 
 
-def _simulated(told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_order: bool) -> Iterator[PlanFinding]:
+def _check_simulation(
+    told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_order: bool
+) -> Iterator[PlanFinding]:
     """Yield what shows when the steps that are understood are carried out in thought."""
     plan, problem = told.plan, told.problem
     fit = [each for each in plan.steps if each.id not in bad]
@@ -329,44 +331,48 @@ def _simulated(told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_ord
     yield from (replace(each, path=("steps", places[each.step], *each.path[2:])) for each in findings)
     yield from check_alternatives(plan, told.problem)
     if told.has_start:
-        left_out = list(_left_out(plan, vocabulary, bad, problem))
+        left_out = list(_find_changes_left_out(plan, vocabulary, bad, problem))
         if plan.policy is not None:
-            yield from _policy(plan, problem)
+            yield from _check_policy(plan, problem)
             return
         yield from check_conditions(problem, plan, steps, left_out)
         if in_order:
             sources = order_of(problem, steps).sources
-            yield from unprovided(plan, problem.domain, dict(zip(fits, left_out, strict=False)), sources)
+            yield from check_data_sources(plan, problem.domain, dict(zip(fits, left_out, strict=False)), sources)
             yield from check_limits(problem, plan, steps)
 
 
-def _policy(plan: ActionPlan, problem: Problem) -> Iterator[PlanFinding]:
+def _check_policy(plan: ActionPlan, problem: Problem) -> Iterator[PlanFinding]:
     """Yield what is wrong with the policy that `plan` follows."""
     from planner.policies.policy import Policy
 
     try:
         Policy.from_dict(plan.policy, problem)
     except InputError as error:
-        yield PLAN.told("policy", error, "policy")
+        yield PLAN.from_error("policy", error, "policy")
     if plan.steps or plan.model != "policy":
         message = "a plan that follows a policy has no steps of its own, and the execution model 'policy'"
         yield PLAN.error("policy", message, "steps" if plan.steps else "model")
 
 
-def _left_out(plan: ActionPlan, vocabulary: Vocabulary, bad: set[str], problem: Problem) -> Iterator[set[str]]:
+def _find_changes_left_out(
+    plan: ActionPlan, vocabulary: Vocabulary, bad: set[str], problem: Problem
+) -> Iterator[set[str]]:
     """Yield, for each step that is understood and for the end, what steps before it that are not may change."""
     changed: set[str] = set()
     for each in plan.steps:
         if each.id in bad:
             action = vocabulary.action(each)
-            changes = _changes(action, problem) if isinstance(action, Action) else set(problem.domain.predicates)
+            changes = (
+                _changed_predicates(action, problem) if isinstance(action, Action) else set(problem.domain.predicates)
+            )
             changed = {*changed, *changes, f"ran {each.action}"}
         else:
             yield changed
     yield changed
 
 
-def _changes(action: Action, problem: Problem) -> set[str]:
+def _changed_predicates(action: Action, problem: Problem) -> set[str]:
     """Return the predicates of facts that `action` may change."""
     written = [
         atom
@@ -377,7 +383,7 @@ def _changes(action: Action, problem: Problem) -> set[str]:
     return {each.predicate for each in (*written, *stale)}
 
 
-def _sorted(findings: Sequence[PlanFinding], document: Document | None) -> list[PlanFinding]:
+def _sort_findings(findings: Sequence[PlanFinding], document: Document | None) -> list[PlanFinding]:
     """Return `findings` in the order of the steps, what is about the whole plan first; with places in `document`."""
 
     def key(finding: PlanFinding) -> tuple[bool, int]:

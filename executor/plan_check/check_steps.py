@@ -13,7 +13,7 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from executor.plan_check.plan_findings import PLAN, Hints, PlanFinding, Where
 from executor.plans.action_plan import ActionPlan, PlanStep, StepRate, references
 from executor.plans.partial_order import wanted_facts
-from executor.plans.stated_steps import EXPECTS, LEAVES, REQUIRES, Reader, spelled_out
+from executor.plans.stated_steps import EXPECTS, LEAVES, REQUIRES, Reader, spell_out
 from planner.errors import InputError, did_you_mean
 from planner.language.declare import resolve_action
 from planner.language.declare.atom_syntax import is_name
@@ -52,12 +52,12 @@ class Vocabulary:
             where = Where.of(number, step)
             action = self.action(step)
             if isinstance(action, InputError):
-                yield where.told("unknown-action", action, "action")
+                yield where.from_error("unknown-action", action, "action")
                 continue
-            yield from self._arguments(where, step, action, later)
-            yield from self._created(where, step, action)
-            yield from self._data(where, step, action)
-            yield from _policy(where, step, action)
+            yield from self._check_arguments(where, step, action, later)
+            yield from self._check_created(where, step, action)
+            yield from self._check_data(where, step, action)
+            yield from _check_policy(where, step, action)
 
     def action(self, step: PlanStep) -> Action | InputError:
         """Return the action that `step` names, or why it names none."""
@@ -66,7 +66,7 @@ class Vocabulary:
         except InputError as error:
             return error
 
-    def _arguments(
+    def _check_arguments(
         self, where: Where, step: PlanStep, action: Action, later: Mapping[str, str]
     ) -> Iterator[PlanFinding]:
         wanted = {each.name.removeprefix("?"): each.types for each in action.parameters}
@@ -94,7 +94,7 @@ class Vocabulary:
                 hint = self._hints.near(value, self._objects, "declare it under 'objects'")
                 yield where.error("unknown-object", f"no object is called {value!r}", *here, hint=hint)
 
-    def _created(self, where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
+    def _check_created(self, where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
         wanted = {name.removeprefix("?"): kind for name, kind in action.creates.items()}
         for name in [each for each in wanted if each not in step.creates]:
             message = f"{action.name} creates {name!r}, and the step gives it no placeholder"
@@ -116,7 +116,7 @@ class Vocabulary:
                 self._creators[placeholder] = step.id
                 self._objects[placeholder] = (wanted[name],)
 
-    def _data(self, where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
+    def _check_data(self, where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
         wanted = {each.name: each for each in action.data}
         for name, value in step.parameters.items():
             here = "parameters", name
@@ -126,7 +126,7 @@ class Vocabulary:
                 message = f"{action.name} has no data parameter {name!r}"
                 yield where.error("unknown-parameter", message, *here, hint=hint)
             elif next(references(value), None) is None:
-                yield from self._typed(where, action, wanted[name], value)
+                yield from self._check_type(where, action, wanted[name], value)
         for name, parameter in wanted.items():
             if name not in step.parameters and not self._is_filled(parameter):
                 yield where.error("missing-parameter", f"{action.name} lacks a value for {name!r}", "parameters")
@@ -135,7 +135,7 @@ class Vocabulary:
         by_model = self._model and not parameter.fixed
         return parameter.has_default or by_model or parameter.name in self._memory or parameter.source is not None
 
-    def _typed(self, where: Where, action: Action, parameter: DataParameter, value: Any) -> Iterator[PlanFinding]:
+    def _check_type(self, where: Where, action: Action, parameter: DataParameter, value: Any) -> Iterator[PlanFinding]:
         key = action.name, parameter.name
         if key not in self._adapters:
             try:
@@ -152,7 +152,7 @@ class Vocabulary:
                 yield where.error("type", what, "parameters", parameter.name, *each["loc"], hint=each["msg"].lower())
 
 
-def _policy(where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
+def _check_policy(where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
     if step.policy is None:
         return
     names = [each.name.removeprefix("?") for each in action.parameters] + [each.name for each in action.data]
@@ -168,7 +168,7 @@ def _policy(where: Where, step: PlanStep, action: Action) -> Iterator[PlanFindin
         yield where.error("cache", message, "policy", "cache_for")
 
 
-def unprovided(
+def check_data_sources(
     plan: ActionPlan, domain: DomainModel, fit: Mapping[str, Collection[str]], sources: Collection[tuple[str, str]]
 ) -> Iterator[PlanFinding]:
     """Yield parameters that come with a fact which no step before provides, as `sources` of the steps `fit` says.
@@ -202,7 +202,7 @@ def check_stated(problem: Problem, plan: ActionPlan) -> tuple[list[PlanFinding],
                     if field == "supposes":
                         _check_supposed(said, problem)
                 except InputError as error:
-                    findings.append(Where.of(number, step).told("condition", error, field, index))
+                    findings.append(Where.of(number, step).from_error("condition", error, field, index))
                     texts.add(text)
         left = {
             field: tuple([text for text in getattr(step, field) if text not in texts]) for field, texts in bad.items()
@@ -228,7 +228,7 @@ def check_conditions(
     it. `left_out` has, for each step, the predicates that steps before it may change of which nobody knows what they
     do, and at last those of all: what speaks of them is not judged.
     """
-    spelled = spelled_out(problem, steps)
+    spelled = spell_out(problem, steps)
     run = _Run(spelled.problem, frozenset(pattern.predicate for pattern in problem.unknown))
     places = {each.id: number for number, each in enumerate(plan.steps)}
     main = frozenset(spelled.main)

@@ -39,7 +39,7 @@ class PlanFinding:
         return self.level is Level.ERROR
 
     def __str__(self) -> str:
-        where = str(self.location) if self.location and (self.location.line or not self.path) else shown(self.path)
+        where = str(self.location) if self.location and (self.location.line or not self.path) else path_text(self.path)
         parts = [where, self.level.name.lower(), f"step {self.step!r}" if self.step else "", self.message]
         hint = f"; {self.hint}" if self.hint else ""
         return f"{': '.join(part for part in parts if part)}{hint} [{self.rule}]"
@@ -65,7 +65,7 @@ class Where:
         """Return a warning about what `path` leads to from here."""
         return PlanFinding(Level.WARNING, rule, message, self.step, (*self.path, *path), hint or "")
 
-    def told(self, rule: str, error: InputError, *path: str | int) -> PlanFinding:
+    def from_error(self, rule: str, error: InputError, *path: str | int) -> PlanFinding:
         """Return `error`, which somebody else found here, as a finding."""
         return self.error(rule, error.message, *path, hint=error.hint)
 
@@ -91,6 +91,6 @@ class Hints:
         return did_you_mean(name, known) or otherwise
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """Return a path as people write it: `steps[2].arguments.robot`, counting from 1."""
     return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")

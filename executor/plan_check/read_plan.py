@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from executor.plan_check.check_plan import check_plan
 from executor.plan_check.imported_plans.import_plan import import_plan, is_foreign
 from executor.plan_check.plan_findings import PLAN, PlanFinding
-from executor.plans.action_plan import ActionPlan, stated
+from executor.plans.action_plan import ActionPlan, statement_of
 from executor.tools.world import World, actions_of
 from planner.errors import DocumentError, Location, kind_of
 from planner.language.declare import Domain
@@ -44,21 +44,21 @@ def read_plan(
     nothing for what is wrong with a plan.
     """
     try:
-        document = _document(source)
+        document = _read_document(source)
     except DocumentError as error:
-        return None, [replace(PLAN.told("no-plan", error), location=error.location)]
+        return None, [replace(PLAN.from_error("no-plan", error), location=error.location)]
     if is_foreign(document.data):
-        return _imported(document, world, problem, options, is_text=not isinstance(source, Mapping))
+        return _import_document(document, world, problem, options, is_text=not isinstance(source, Mapping))
     try:
-        plan = ActionPlan.model_validate(_as_read(document.data))
+        plan = ActionPlan.model_validate(_with_float_parameters(document.data))
     except ValidationError as error:
-        return None, [_finding(each, document) for each in error.errors(include_url=False)]
-    plan, findings = _stating(plan, problem)
+        return None, [_finding_of(each, document) for each in error.errors(include_url=False)]
+    plan, findings = _state_problem(plan, problem)
     found = check_plan(plan, world, document=None if isinstance(source, Mapping) else document, **options)
     return plan, [*findings, *found]
 
 
-def _imported(
+def _import_document(
     document: Document,
     world: World | Domain | AnyDomain,
     problem: Problem | None,
@@ -72,34 +72,34 @@ def _imported(
     made = import_plan(document.data, domain, objects, has_problem=problem is not None)
     plan, found = None, []
     try:
-        plan = ActionPlan.model_validate(_as_read(made.data))
+        plan = ActionPlan.model_validate(_with_float_parameters(made.data))
     except ValidationError as error:
         whole = Document(made.data, document.source, 0, dict)
-        found = [_finding(each, whole) for each in error.errors(include_url=False)]
+        found = [_finding_of(each, whole) for each in error.errors(include_url=False)]
     else:
-        plan, found = _stating(plan, problem)
+        plan, found = _state_problem(plan, problem)
         found += check_plan(plan, world, **options)
     known = {each.path for each in made.notes if each.is_error}
-    found = [*made.notes, *[each for each in map(made.traced, found) if each.path not in known]]
+    found = [*made.notes, *[each for each in map(made.trace, found) if each.path not in known]]
     return plan, [replace(each, location=document.location(each.path)) for each in found] if is_text else found
 
 
-def _stating(plan: ActionPlan, problem: Problem | None) -> tuple[ActionPlan, list[PlanFinding]]:
+def _state_problem(plan: ActionPlan, problem: Problem | None) -> tuple[ActionPlan, list[PlanFinding]]:
     """Return `plan` as one for `problem`, if there is one, and what is wrong with that."""
     if problem is None:
         return plan, []
-    stated_twice = sorted(stated(problem).keys() & plan.model_fields_set - {"name", "metric"})
+    stated_twice = sorted(statement_of(problem).keys() & plan.model_fields_set - {"name", "metric"})
     if stated_twice:
         hint = "leave the problem out, or take this out of the plan"
         message = f"the plan states its problem itself: {', '.join(stated_twice)}"
         return plan, [PLAN.error("statement", message, stated_twice[0], hint=hint)]
-    return plan.model_copy(update=stated(problem)), []
+    return plan.model_copy(update=statement_of(problem)), []
 
 
 def is_action_plan(path: Path) -> bool:
     """Return whether the file at `path` holds a plan as data, and not one in a format of planners."""
     try:
-        data = _document(path).data
+        data = _read_document(path).data
     except DocumentError:
         return path.suffix.lower() in (".json", ".yaml", ".yml")  # one with a mistake, then
     if is_foreign(data):
@@ -109,7 +109,7 @@ def is_action_plan(path: Path) -> bool:
     return "plan" not in data and not (isinstance(first, dict) and isinstance(first.get("arguments"), list))
 
 
-def _document(source: str | Path | Mapping[str, Any]) -> Document:
+def _read_document(source: str | Path | Mapping[str, Any]) -> Document:
     """Return what `source` holds; raises `DocumentError`."""
     if isinstance(source, Mapping):
         return Document(dict(source), "<data>", 0, dict)
@@ -129,15 +129,15 @@ def _document(source: str | Path | Mapping[str, Any]) -> Document:
     return Document(found[0], name, 0, lambda: json_positions(text) if is_json else yaml_positions(text, name))
 
 
-def _as_read(data: dict[str, Any]) -> dict[str, Any]:
+def _with_float_parameters(data: dict[str, Any]) -> dict[str, Any]:
     """Return `data` with the parameters of steps as any reader of JSON gives them: the planner reads exact decimals."""
     steps = data.get("steps")
     if not isinstance(steps, list):
         return data
-    return {**data, "steps": [_step(each) for each in steps]}
+    return {**data, "steps": [_with_floats(each) for each in steps]}
 
 
-def _step(data: Any) -> Any:
+def _with_floats(data: Any) -> Any:
     if not isinstance(data, dict) or "parameters" not in data:
         return data
     return {**data, "parameters": _floats(data["parameters"])}
@@ -155,7 +155,7 @@ def _floats(value: Any) -> Any:
             return value
 
 
-def _finding(mistake: Any, document: Document) -> PlanFinding:
+def _finding_of(mistake: Any, document: Document) -> PlanFinding:
     """Return what pydantic found wrong as a finding about the step that it is in."""
     reason = _EXPECTED.get(mistake["type"], f"{mistake['msg'][:1].lower()}{mistake['msg'][1:]}")
     mistake["msg"] = reason
@@ -164,4 +164,4 @@ def _finding(mistake: Any, document: Document) -> PlanFinding:
     if path[:1] == ("steps",) and len(path) > 1:
         step = document.data["steps"][path[1]]
         id_ = str(step.get("id", "")) if isinstance(step, dict) else ""
-    return replace(PLAN.told("form", error, *path), step=id_, location=error.location)
+    return replace(PLAN.from_error("form", error, *path), step=id_, location=error.location)

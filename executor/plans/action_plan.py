@@ -112,15 +112,15 @@ class Basis(BaseModel):
 PlanStatus = Literal["proposed", "active", "completed", "abandoned"]
 
 
-def _listed(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-def _goal(value: Any) -> Any:
+def _as_goals(value: Any) -> Any:
     return {"hard": value} if isinstance(value, str | list | tuple) else value
 
 
-def _kept(value: Any) -> Any:
+def _check_json(value: Any) -> Any:
     """Return `value` where it can be kept as JSON; raises `PydanticCustomError` where it cannot."""
     value = listed(value)
     try:
@@ -131,7 +131,7 @@ def _kept(value: Any) -> Any:
     return value
 
 
-def _exact(value: Any) -> Any:
+def _exact_utilities(value: Any) -> Any:
     """Return constraints as documents have them, whose utilities are exact: in JSON they may be texts."""
     if not isinstance(value, list | tuple):
         return value
@@ -143,13 +143,13 @@ def _exact(value: Any) -> Any:
     ]
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Amount = Annotated[int | Decimal, Field(ge=0, allow_inf_nan=False)]
 """An exact number; decimals are texts in JSON, and may be read from numbers."""
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Span = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Times = Annotated[int, Field(ge=1)]
-Data = Annotated[Any, AfterValidator(_kept)]
+Data = Annotated[Any, AfterValidator(_check_json)]
 """What can be kept as JSON."""
 StepId = Annotated[str, Field(pattern=r"^[^\s.{}]+$")]
 
@@ -304,7 +304,7 @@ class ActionPlan(_Part):
 
     id: str = Field(default_factory=lambda: f"plan-{uuid4().hex[:12]}")
     name: str = "plan"
-    goal: Annotated[Goals, BeforeValidator(_goal)] = Goals()
+    goal: Annotated[Goals, BeforeValidator(_as_goals)] = Goals()
     steps: tuple[PlanStep, ...] = ()
     supposes: Texts | None = None
     model: ExecutionModel = "sequential"
@@ -314,7 +314,7 @@ class ActionPlan(_Part):
     values: dict[str, int | Decimal] = {}
     unknown: Texts = ()
     likely: dict[str, Decimal] = {}
-    constraints: Annotated[tuple[ConstraintDocument, ...], BeforeValidator(_exact)] = ()
+    constraints: Annotated[tuple[ConstraintDocument, ...], BeforeValidator(_exact_utilities)] = ()
     budgets: dict[str, Amount] = {}
     deadline: Amount | None = None
     ran: Texts = ()
@@ -337,15 +337,17 @@ class ActionPlan(_Part):
         thought to take. The first of several candidates is the plan, and all are its alternatives.
         """
         if is_candidate_set(plan):
-            return cls.of(_first(plan), **{"alternatives": texts_of([each.steps for each in plan.plans]), **fields})
+            return cls.of(
+                _first_plan(plan), **{"alternatives": texts_of([each.steps for each in plan.plans]), **fields}
+            )
         if is_policy(plan) or is_decision(plan):
-            return cls(**{**_followed(plan), **fields})
+            return cls(**{**_policy_fields(plan), **fields})
         if isinstance(plan, Result):
             plan = plan.expect_plan()
         problem = plan.problem.classical if is_other_problem(plan.problem) else plan.problem
         supposing, goal = texts_by_step(_suppositions(plan, problem), len(plan.steps))
         found = {
-            **stated(problem),
+            **statement_of(problem),
             "steps": tuple(steps_of(plan.steps, problem.domain, supposing=supposing)),
             "supposes": goal,
             "model": "sequential" if plan.tree is None else "hierarchical",
@@ -393,20 +395,20 @@ def texts_of(plans: Iterable[Iterable[Step]]) -> tuple[tuple[str, ...], ...]:
     return tuple([tuple([str(Atom(step.action, step.arguments)) for step in steps]) for steps in plans])
 
 
-def _first(found: CandidateSet) -> Plan:
+def _first_plan(found: CandidateSet) -> Plan:
     if not found.plans:
         raise NoPlan(Result(Status.UNKNOWN, found.stopped_by, reason="there is no candidate"))
     return found.plans[0]
 
 
-def _followed(found: ContingentPolicy | Decision) -> dict[str, Any]:
+def _policy_fields(found: ContingentPolicy | Decision) -> dict[str, Any]:
     """Return the fields of a plan that follows a policy; raises `NoPlan` where there is none."""
     policy = found.expect_policy() if is_decision(found) else found
     data = policy.to_dict()
     if is_decision(found):
         data |= {"objective": found.objective.name.lower(), "penalty": found.penalty}
     metadata = Metadata(created=datetime.now(UTC))
-    return {**stated(policy.problem), "model": "policy", "policy": data, "supposes": (), "metadata": metadata}
+    return {**statement_of(policy.problem), "model": "policy", "policy": data, "supposes": (), "metadata": metadata}
 
 
 def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Mapping[str, object]) -> Problem:
@@ -432,7 +434,7 @@ def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Ma
     )
 
 
-def stated(problem: Problem) -> dict[str, Any]:
+def statement_of(problem: Problem) -> dict[str, Any]:
     """Return the fields of an `ActionPlan` that state `problem`."""
     return {
         "name": problem.name,
@@ -518,11 +520,11 @@ FIELDS: Final = frozenset({"goal", "constraints", "budgets", "deadline", "basis"
 
 def aim_of(problem: Problem, basis: Basis | None = None) -> dict[str, Any]:
     """Return what `problem` asks for, as data."""
-    made = ActionPlan(**stated(problem), basis=basis or Basis())
+    made = ActionPlan(**statement_of(problem), basis=basis or Basis())
     return made.model_dump(mode="json", include=set(FIELDS))
 
 
-def aimed(plan: ActionPlan, aim: Mapping[str, Any], source: Problem) -> tuple[ActionPlan, Problem]:
+def with_aim(plan: ActionPlan, aim: Mapping[str, Any], source: Problem) -> tuple[ActionPlan, Problem]:
     """Return `plan` and its problem `source` as they are where `aim` is what they are for."""
     changed = ActionPlan.model_validate({**plan.model_dump(mode="json", exclude=set(FIELDS)), **aim})
     found = changed.problem(source.domain)

@@ -18,7 +18,7 @@ SPARE: Final = 2
 """Placeholders of each type beyond those of the plan: patches may have to create something, too."""
 
 
-def expanded(problem: Problem, steps: Sequence[Step]) -> Problem:
+def with_spare_placeholders(problem: Problem, steps: Sequence[Step]) -> Problem:
     """Return `problem` with placeholders for what `steps` create, and some to spare where these have usual names."""
     if not creates_objects(problem.domain):
         return problem
@@ -35,7 +35,7 @@ def expanded(problem: Problem, steps: Sequence[Step]) -> Problem:
     return found if all(name in names for name, _ in created) else for_steps(problem, steps)
 
 
-def likes(source: Problem, problem: Problem, step: Step) -> list[Step]:
+def similar_steps(source: Problem, problem: Problem, step: Step) -> list[Step]:
     """Return the steps of `problem` (made of `source`) like `step`, whatever they call what they create."""
     action = source.domain.actions[step.action]
     if not action.creates:
@@ -47,7 +47,7 @@ def likes(source: Problem, problem: Problem, step: Step) -> list[Step]:
     return [Step(step.action, (*declared, *chosen), step.cost) for chosen in product(*choices)]
 
 
-def internal(source: DomainModel, problem: Problem) -> frozenset[str]:
+def internal_predicates(source: DomainModel, problem: Problem) -> frozenset[str]:
     """Return the predicates of `problem` that are about placeholders only: nobody has to look at them."""
     return frozenset(problem.domain.predicates.keys() - source.predicates.keys())
 

@@ -19,8 +19,8 @@ from itertools import pairwise
 from typing import Final
 
 from executor.plans.action_plan import PlanStep, references
-from executor.plans.stated_steps import Spelled, spelled_out
-from executor.plans.suppositions import looks
+from executor.plans.stated_steps import Spelled, spell_out
+from executor.plans.suppositions import find_looks
 from planner.errors import PlanError
 from planner.garbage_collection import collector_paused
 from planner.lightweight import dataclass, field, replace
@@ -52,7 +52,7 @@ def possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:
             tuple([pattern.substitute(binding) for pattern in patterns])
             for patterns in (schema.reads, schema.writes, schema.provides)
         ]
-        history = [_ran(Atom(step.action, step.arguments))] if step.action in remembered else []
+        history = [_history_fact(Atom(step.action, step.arguments))] if step.action in remembered else []
         changed = dict.fromkeys([*writes, *stale.of(writes), *history])
         changes = Changes(provides, (), tuple(changed), (), ())
         found.append(Access(step, {(pattern, True): None for pattern in reads}, changes, ()))
@@ -70,13 +70,13 @@ class _Schema:
         provided = [atom for effect in action.effects for atom in positive_atoms(effect.provides)]
         ended = [atom for effect in action.effects for atom in (*negated_atoms(effect.provides), *effect.modifies)]
         names = {each.name for each in action.parameters}
-        self.reads = _opened([*base, *map(_ran, action.after)], names)
-        writes = _opened([*provided, *ended], names)
+        self.reads = _open_variables([*base, *map(_history_fact, action.after)], names)
+        writes = _open_variables([*provided, *ended], names)
         self.writes = [each for each in writes if not any(one != each and one.matches(each) for one in writes)]
-        self.provides = _opened(provided, names)
+        self.provides = _open_variables(provided, names)
 
 
-def _opened(patterns: Iterable[Atom], names: set[str]) -> list[Atom]:
+def _open_variables(patterns: Iterable[Atom], names: set[str]) -> list[Atom]:
     found = (
         Atom(each.predicate, tuple([OPEN if is_variable(arg) and arg not in names else arg for arg in each.args]))
         for each in patterns
@@ -84,7 +84,7 @@ def _opened(patterns: Iterable[Atom], names: set[str]) -> list[Atom]:
     return list(dict.fromkeys(found))
 
 
-def _ran(action: Atom) -> Atom:
+def _history_fact(action: Atom) -> Atom:
     """Return the fact that `action` has run; no predicate has a name with a space."""
     return Atom(f"ran {action.predicate}", action.args)
 
@@ -94,10 +94,13 @@ def _base_patterns(domain: DomainModel) -> dict[str, list[Atom]]:
     uses: dict[str, set[str]] = {axiom.predicate: set() for axiom in domain.axioms}
     for axiom in domain.axioms:
         uses[axiom.predicate] |= {atom.predicate for atom in atoms_in(axiom.condition)}
-    return {name: [_all_of(domain, each) for each in sorted(_reached(name, uses)) if each not in uses] for name in uses}
+    return {
+        name: [_all_of(domain, each) for each in sorted(_find_reachable(name, uses)) if each not in uses]
+        for name in uses
+    }
 
 
-def _reached(name: str, uses: dict[str, set[str]]) -> set[str]:
+def _find_reachable(name: str, uses: dict[str, set[str]]) -> set[str]:
     found, stack = set[str](), [name]
     while stack:
         fresh = uses.get(stack.pop(), set()) - found
@@ -140,7 +143,7 @@ class Flow:
                     yield other, following
 
 
-def flows(
+def find_flows(
     problem: Problem, steps: Sequence[PlanStep], ground: Sequence[Step], provided: Sequence[Collection[Atom]]
 ) -> Mapping[Atom, Flow]:
     """Return the facts that data parameters of `steps` come with; `provided` says what each step provides."""
@@ -196,7 +199,7 @@ class Order:
         return tuple([each for each in self.edges if (each.earlier, each.later) == (earlier, later)])
 
 
-def edges(problem: Problem, steps: Sequence[PlanStep]) -> dict[str, frozenset[str]]:
+def predecessors_of(problem: Problem, steps: Sequence[PlanStep]) -> dict[str, frozenset[str]]:
     """Return the direct predecessors of each step, by id; see `order_of`."""
     return dict(order_of(problem, steps).before)
 
@@ -213,23 +216,25 @@ def order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
 
 
 def _order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
-    spelled = spelled_out(problem, steps)
-    found, causal = _causal(spelled)
+    spelled = spell_out(problem, steps)
+    found, causal = _causal_pairs(spelled)
     provided: list[dict[Atom, None]] = [{} for _ in steps]
     for place, access in zip(spelled.owners, found, strict=False):
         provided[place].update(dict.fromkeys(access.changes.provided))
     ground = [spelled.steps[part] for part in spelled.main]
-    flow = flows(spelled.problem, steps, ground, provided)
+    flow = find_flows(spelled.problem, steps, ground, provided)
     places = {each.id: place for place, each in enumerate(steps)}
-    seen = [(one, other, "look", str(fact)) for one, other, fact in looks(problem.domain, ground, steps)]
-    pairs = dict.fromkeys([*causal, *seen, *_data(flow), *_created(steps), *_named(steps, places)])
+    seen = [(one, other, "look", str(fact)) for one, other, fact in find_looks(problem.domain, ground, steps)]
+    pairs = dict.fromkeys(
+        [*causal, *seen, *_data_pairs(flow), *_creation_pairs(steps), *_declared_pairs(steps, places)]
+    )
     before: list[set[str]] = [set() for _ in steps]
     for one, other, _, _ in pairs:
         before[other].add(steps[one].id)
     return Order(
         {each.id: frozenset(before[place]) for place, each in enumerate(steps)},
         tuple([Edge(steps[one].id, steps[other].id, reason, about) for one, other, reason, about in pairs]),
-        dict(_sources(flow, steps)),
+        dict(_source_pairs(flow, steps)),
     )
 
 
@@ -237,12 +242,12 @@ Pair = tuple[int, int, str, str]
 """The places of two steps, and why one comes before the other."""
 
 
-def _causal(spelled: Spelled) -> tuple[list[Access], list[Pair]]:
+def _causal_pairs(spelled: Spelled) -> tuple[list[Access], list[Pair]]:
     """Return what the parts of steps access, and how steps are ordered by that."""
     problem, owners = spelled.problem, spelled.owners
     try:
         found = accesses(problem, Plan(spelled.steps, problem))
-        pairs = [*orderings(found, links_between(found, problem.ran)), *_undone(found[:-1])]
+        pairs = [*orderings(found, links_between(found, problem.ran)), *_find_undone(found[:-1])]
     except PlanError:
         found = possible_accesses(problem, spelled.steps)
         pairs = [replace(each, reason="given") for each in item_orderings(found[:-1])]
@@ -254,7 +259,7 @@ def _causal(spelled: Spelled) -> tuple[list[Access], list[Pair]]:
     return found, [each for each in places if each[0] != each[1]]
 
 
-def _undone(found: Sequence[Access]) -> Iterator[Ordering]:
+def _find_undone(found: Sequence[Access]) -> Iterator[Ordering]:
     """Keep steps in their order of which one makes a fact true and the other makes it false."""
     latest: dict[Atom, tuple[bool, list[int]]] = {}
     for number, access in enumerate(found, start=1):
@@ -270,11 +275,11 @@ def _undone(found: Sequence[Access]) -> Iterator[Ordering]:
                 latest[fact] = holds, [number]
 
 
-def _data(flow: Mapping[Atom, Flow]) -> Iterator[Pair]:
+def _data_pairs(flow: Mapping[Atom, Flow]) -> Iterator[Pair]:
     return ((one, other, "data", str(fact)) for fact, each in flow.items() for one, other in each.orderings())
 
 
-def _created(steps: Sequence[PlanStep]) -> Iterator[Pair]:
+def _creation_pairs(steps: Sequence[PlanStep]) -> Iterator[Pair]:
     """Yield who uses what others create."""
     creators = {name: place for place, each in enumerate(steps) for name in each.creates.values()}
     if creators:
@@ -283,14 +288,14 @@ def _created(steps: Sequence[PlanStep]) -> Iterator[Pair]:
             yield from ((creators[name], place, "object", name) for name in used)
 
 
-def _named(steps: Sequence[PlanStep], places: Mapping[str, int]) -> Iterator[Pair]:
+def _declared_pairs(steps: Sequence[PlanStep], places: Mapping[str, int]) -> Iterator[Pair]:
     """Yield who names others in `depends_on` or in references."""
     for place, each in enumerate(steps):
         yield from ((places[name], place, "declared", "") for name in each.depends_on if name in places)
         yield from ((places[name], place, "data", name) for name in references(each.parameters) if name in places)
 
 
-def _sources(flow: Mapping[Atom, Flow], steps: Sequence[PlanStep]) -> Iterator[tuple[tuple[str, str], str]]:
+def _source_pairs(flow: Mapping[Atom, Flow], steps: Sequence[PlanStep]) -> Iterator[tuple[tuple[str, str], str]]:
     for each in flow.values():
         for provider, consumers in each.consumers.items():
             if provider != BEFORE:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from executor.learning.experience import Pricing
-from executor.plans.action_plan import ActionPlan, stated, texts_of
+from executor.plans.action_plan import ActionPlan, statement_of, texts_of
 from executor.plans.execution_models import is_candidate_set, is_decision, is_policy
 from executor.recovery.hierarchy import check_tasks
 from executor.tools.world import World
@@ -34,10 +34,10 @@ def alternatives_of(given: Any, problem: Problem) -> tuple[tuple[str, ...], ...]
     if isinstance(plans, str | Plan | Result | ActionPlan) or not isinstance(plans, Iterable):
         raise InputError(f"alternatives are several plans, not {given!r:.80}", hint="such as k_best(problem, 5)")
     rules = Rules(replace(problem, unknown=()))
-    return tuple([_texts(each, number, rules) for number, each in enumerate(plans, 1)])
+    return tuple([_step_texts(each, number, rules) for number, each in enumerate(plans, 1)])
 
 
-def _texts(given: Any, number: int, rules: Rules) -> tuple[str, ...]:
+def _step_texts(given: Any, number: int, rules: Rules) -> tuple[str, ...]:
     plan = given.expect_plan() if isinstance(given, Result) else given
     if isinstance(plan, ActionPlan):
         steps: Iterable[Step] = [each.step(rules.problem.domain) for each in plan.steps]
@@ -65,7 +65,7 @@ class Planned:
     dropped: tuple[SoftGoal, ...] = ()
 
 
-def given(
+def prepare_given(
     world: World,
     what: Any,
     planning: Mapping[str, Any],
@@ -101,7 +101,7 @@ def given(
         hint = "they say how a plan is found, and go with problems"
         raise InputError(f"there is a plan already, so that {', '.join(planning)} would say nothing", hint=hint)
     if isinstance(what, ActionPlan):
-        _check(world, what, memory, fills=fills)
+        _check_action_plan(world, what, memory, fills=fills)
         problem = what.problem(world.model, entities)
         check_tasks(what, problem, world.hierarchy)
         return Planned(what, problem)
@@ -134,7 +134,7 @@ def _resolve(what: Any) -> tuple[Any, Any]:
     return what, source
 
 
-def reserved(made: Planned, alternatives: Any) -> Planned:
+def add_alternatives(made: Planned, alternatives: Any) -> Planned:
     """Return what is planned with `alternatives`, other plans for the same, and itself among them.
 
     Raises `InputError` for what are no plans, and `PlanError` for plans that do not fit the problem.
@@ -161,17 +161,16 @@ def search_plan(
     """Search for a plan for `problem` until the search is `called_off`; raises `NoPlan`.
 
     Actions without a handler are left out, if there are others. Raises `PlanError` where `world` lacks something else
-    for the plan that was found; `memory` and `fills` are as for `given`. A search that was called off before it had a
-    plan gives one without steps. With `pricing`, costs are those that it expects. Where `model` is "policy", the plan
-    follows a policy.
+    for it; `memory` and `fills` are as for `prepare_given`. A search that is called off before it has a plan gives
+    one without steps. `pricing` gives the expected costs. Where `model` is "policy", the plan follows a policy.
     """
     options = {**planning, "cancel": called_off}
     problem = resolve_problem(problem)
-    able, lacking = _able(problem, world)
+    able, lacking = _without_unhandled(problem, world)
     if model == FOLLOWED:
-        made = _decided(able if pricing is None else pricing.learned(able), options, lacking)
+        made = _plan_by_policy(able if pricing is None else pricing.apply_experience(able), options, lacking)
     else:
-        made = _searched(able if pricing is None else pricing.priced(able), options, lacking)
+        made = _search_best(able if pricing is None else pricing.apply_expected_costs(able), options, lacking)
     declared = problem.classical.domain if is_other_problem(problem) else problem.domain
     made = replace(made, problem=replace(made.problem, domain=declared))
     _check_means(world, made, memory, fills=fills)
@@ -208,7 +207,7 @@ def _check_versions(world: World, problem: Any) -> None:
             raise InputError(found, hint="make it of the domain of the problem: World(problem.domain)")
 
 
-def _check(world: World, plan: ActionPlan, memory: Collection[str], *, fills: bool) -> None:
+def _check_action_plan(world: World, plan: ActionPlan, memory: Collection[str], *, fills: bool) -> None:
     """Raise `PlanError` with everything that is wrong with `plan`, if anything is."""
     from executor.plan_check.check_plan import check_plan, errors_in
 
@@ -227,7 +226,7 @@ def _check_means(world: World, made: Planned, memory: Collection[str], *, fills:
         raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
 
 
-def _able(problem: Any, world: World) -> tuple[Any, list[str]]:
+def _without_unhandled(problem: Any, world: World) -> tuple[Any, list[str]]:
     """Return `problem` in which the actions cannot be applied that nobody carries out, and the names of these.
 
     Nothing is left out of a problem of tasks, nor where nobody carries out anything.
@@ -238,7 +237,7 @@ def _able(problem: Any, world: World) -> tuple[Any, list[str]]:
     return without_actions(problem, lacking), lacking
 
 
-def _expected(found: Any, lacking: Sequence[str]) -> Any:
+def _expect_plan(found: Any, lacking: Sequence[str]) -> Any:
     """Return `found`, a result; raises `NoPlan` where there is no plan, which names the actions that are `lacking`."""
     if lacking and not (found.has_policy if is_decision(found) else found.has_plan):
         reason = f"nobody carries out {', '.join(lacking)}: @world.handler(…) says who does"
@@ -246,23 +245,23 @@ def _expected(found: Any, lacking: Sequence[str]) -> Any:
     return found
 
 
-def _decided(problem: Any, options: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
+def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
     """Return what follows the best policy for `problem`."""
     from planner.policies.decide import decide
 
     found = decide(problem, **options)
     if options["cancel"].is_set() and not found.has_policy:
-        return Planned(ActionPlan(**stated(problem)), problem)
-    return Planned(ActionPlan.of(_expected(found, lacking)), problem)
+        return Planned(ActionPlan(**statement_of(problem)), problem)
+    return Planned(ActionPlan.of(_expect_plan(found, lacking)), problem)
 
 
-def _searched(problem: Any, planning: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
+def _search_best(problem: Any, planning: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
     """Return the best plan for `problem`, and which soft goals it forgoes."""
     from planner.solve import solve
 
     found = solve(problem, **planning)
     classical = problem.classical if is_other_problem(problem) else problem
     if planning["cancel"].is_set() and not found.has_plan:
-        return Planned(ActionPlan(**stated(classical)), classical)
-    made = Planned(ActionPlan.of(_expected(found, lacking)), classical)
+        return Planned(ActionPlan(**statement_of(classical)), classical)
+    made = Planned(ActionPlan.of(_expect_plan(found, lacking)), classical)
     return replace(made, dropped=tuple([each for each in found.forgone if isinstance(each, SoftGoal)]))

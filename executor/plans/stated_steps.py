@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from executor.plans.action_plan import PlanStep
-from executor.plans.suppositions import supposed
+from executor.plans.suppositions import parse_suppositions
 from planner.compilations.object_creation import for_steps
 from planner.language.declare.fields import CodePlace, Place
 from planner.language.declare.problem_builder import ProblemBuilder
@@ -41,13 +41,13 @@ class Spelled:
     main: tuple[int, ...]
 
 
-def spelled_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
+def spell_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
     """Return `steps` with all that they state and create; what `problem` leaves unknown holds if a step supposes so.
 
     Raises `InputError` where a step is no instance of an action, or states what is no condition of the problem.
     """
     ground = [each.step(problem.domain) for each in steps]
-    held = [fact for each in steps for fact, holds in supposed(each.supposes).items() if holds]
+    held = [fact for each in steps for fact, holds in parse_suppositions(each.supposes).items() if holds]
     problem = for_steps(fix_unknown_facts(problem, held) if problem.unknown or held else problem, ground)
     if not any(each.requires or each.expects for each in steps):
         places = tuple(range(len(ground)))
@@ -56,7 +56,7 @@ def spelled_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
     found = [
         (place, part)
         for place, (each, step) in enumerate(zip(steps, ground, strict=True))
-        for part in _parts(each, step, reader)
+        for part in _split_step(each, step, reader)
     ]
     actions = {action.name: action for _, (_, action) in found if action is not None}
     domain = replace(problem.domain, actions={**problem.domain.actions, **actions})
@@ -93,19 +93,19 @@ class Reader:
         return effects, others
 
 
-def _parts(each: PlanStep, step: Step, reader: Reader) -> Iterator[tuple[Step, Action | None]]:
+def _split_step(each: PlanStep, step: Step, reader: Reader) -> Iterator[tuple[Step, Action | None]]:
     """Yield the steps that `each` is spelled out to, with the actions that are made for them."""
     place = CodePlace(f"step {each.id!r}")
     if each.requires:
-        yield _made(each.id + REQUIRES, reader.condition(each.requires, place), ())
+        yield _make_step(each.id + REQUIRES, reader.condition(each.requires, place), ())
     yield step, None
     if each.expects:
         effects, others = reader.expected(each.expects, place)
-        yield _made(each.id + EXPECTS, conjunction(()), effects)
+        yield _make_step(each.id + EXPECTS, conjunction(()), effects)
         if others:
-            yield _made(each.id + LEAVES, conjunction(others), ())
+            yield _make_step(each.id + LEAVES, conjunction(others), ())
 
 
-def _made(name: str, requires: Formula, provides: Sequence[Literal]) -> tuple[Step, Action]:
+def _make_step(name: str, requires: Formula, provides: Sequence[Literal]) -> tuple[Step, Action]:
     """Return a step, and the action that it is an instance of."""
     return Step(name), Action(name, requires=requires, provides=tuple(provides), cost=())

@@ -33,17 +33,19 @@ def literal_text(fact: Atom, holds: bool) -> str:
     return str(fact) if holds else f"{NOT}{fact}"
 
 
-def supposed(texts: Iterable[str]) -> dict[Atom, bool]:
+def parse_suppositions(texts: Iterable[str]) -> dict[Atom, bool]:
     """Return the facts that literals speak of, and whether they hold; raises `NotationError` where one is none."""
     words = [(text.strip(), not text.strip().startswith(NOT)) for text in texts]
     return {parse_atom(text if holds else text.removeprefix(NOT).strip()): holds for text, holds in words}
 
 
-def looks(domain: DomainModel, steps: Sequence[Step], plans: Sequence[PlanStep]) -> Iterator[tuple[int, int, Atom]]:
+def find_looks(
+    domain: DomainModel, steps: Sequence[Step], plans: Sequence[PlanStep]
+) -> Iterator[tuple[int, int, Atom]]:
     """Yield, for each fact that a step supposes, the place of the last step before it that looks at it, and its own."""
     sensed: list[tuple[int, Atom]] = []
     for place, (step, plan) in enumerate(zip(steps, plans, strict=True)):
-        for fact in supposed(plan.supposes):
+        for fact in parse_suppositions(plan.supposes):
             before = [earlier for earlier, pattern in sensed if pattern.matches(fact)]
             if before:
                 yield before[-1], place, fact

@@ -12,7 +12,7 @@ from executor.events.failures import Tried
 from executor.events.remaining_budget import can_be_paid, subtract_spent
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.plans.suppositions import looks, supposed
+from executor.plans.suppositions import find_looks, parse_suppositions
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
 from planner.model import Atom, Goal, Problem
@@ -118,7 +118,7 @@ class Options:
         left = self.left() if found else []
         if not found or not any(record.plan.supposes for record in left):
             return found
-        pairs = looks(self.state.domain, [record.step for record in left], [record.plan for record in left])
+        pairs = find_looks(self.state.domain, [record.step for record in left], [record.plan for record in left])
         open_looks = [at for at, _, fact in pairs if self.state.beliefs.holds(fact) is None]
         start = min([found, *open_looks])
         return start if start == found or self.still_works(left[start:]) else found
@@ -156,7 +156,7 @@ class Options:
     def _supposed(self) -> dict[Atom, bool]:
         """Return what is unknown and supposed by the steps that are left."""
         texts = [text for record in self.state.pending() for text in record.plan.supposes]
-        return {note.fact: bool(note.holds) for note in self.state.beliefs.supposing(supposed(texts))}
+        return {note.fact: bool(note.holds) for note in self.state.beliefs.supposing(parse_suppositions(texts))}
 
     def _stated(self, problem: Problem) -> Problem:
         wanted, now = self.state.problem, self.state.constraints

@@ -190,7 +190,7 @@ class Following:
         from planner.policies.decide import decide
         from planner.policies.decision import Objective
 
-        known = problem if self.pricing is None else self.pricing.learned(problem)
+        known = problem if self.pricing is None else self.pricing.apply_experience(problem)
         given = self.state.policy or {}
         return decide(
             known,

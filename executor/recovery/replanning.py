@@ -197,7 +197,7 @@ class Replanning:
         barred, limit = self.options.barred(), min(PROOF_SECONDS, self.recovery.time_limit)
 
         def look(declared: Problem, steps: Sequence[Step], done: Sequence[Step]) -> Patch:
-            problem = declared if self.pricing is None else seal(self.pricing.priced(declared))
+            problem = declared if self.pricing is None else seal(self.pricing.apply_expected_costs(declared))
             found = candidates.patch(after(problem, done), steps)
             if found.objective is None or not self.recovery.compares:
                 return found
@@ -344,7 +344,7 @@ class Replanning:
         limits |= {"weight": self.recovery.weight, "proof_time": PROOF_SECONDS}
 
         def search() -> Patch:
-            problem = declared if self.pricing is None else seal(self.pricing.priced(declared))
+            problem = declared if self.pricing is None else seal(self.pricing.apply_expected_costs(declared))
             found = patch(problem, remaining, fixed=done, not_first=not_first, **limits)
             if found.steps is not None and lost_reference(self.state, self._steps(found, left)):
                 found = patch(problem, remaining, fixed=done, not_first=not_first, **limits | {"weight": KEEP_MOST})

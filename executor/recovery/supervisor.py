@@ -27,7 +27,7 @@ from executor.loop.dispatch import SINGLE
 from executor.loop.run_ending import end_run
 from executor.loop.step import Stepper
 from executor.plan_check.check_means import TOKENS
-from executor.plans.suppositions import supposed
+from executor.plans.suppositions import parse_suppositions
 from executor.recovery.ladder import Ladder
 from planner.model import Number
 from planner.plan import exact_sum
@@ -139,7 +139,7 @@ class Supervisor:
         if not self.state.is_supposing:
             return []
         plans = [record.plan.supposes for record in self.state.pending() if record.plan.supposes]
-        facts = [fact for texts in plans for fact in self.state.beliefs.find_belied(supposed(texts))]
+        facts = [fact for texts in plans for fact in self.state.beliefs.find_belied(parse_suppositions(texts))]
         return [f"{fact} is otherwise than the plan supposes" for fact in dict.fromkeys(facts)]
 
     def _unattended(self) -> list[StepRecord]:

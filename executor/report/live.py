@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TextIO, runtime_checkable
 
 from executor.events.events import Event, RunEnded, StepStatus
 from executor.events.run_state import RunState
-from executor.report.progress import AT_WORK, STEP_EVENTS, Row, View, described, news
+from executor.report.progress import AT_WORK, STEP_EVENTS, Row, View, event_line, status_text
 from executor.tools.containment import log_failure, shown
 from planner.errors import printable
 from planner.limits import Alarm
@@ -61,7 +61,7 @@ class Show:
     def __init__(self, stream: TextIO | None = None, *, transient: bool = False) -> None:
         self._is_transient = transient
         self._stream = stream or sys.stderr
-        self._console = _console(self._stream)
+        self._console = _make_console(self._stream)
         self._views: dict[str, View] = {}
         self._lock = threading.Lock()
         self._live: Live | None = None
@@ -73,7 +73,7 @@ class Show:
         with self._lock:
             self._views[run] = view
         if self._console is not None and self._live is None:
-            self._live = self._began(self._console)
+            self._live = self._start_live(self._console)
         try:
             yield lambda event: self._take(event, state, view)
         finally:
@@ -90,7 +90,7 @@ class Show:
         if self._live is None or not (
             isinstance(event, STEP_EVENTS) or (isinstance(event, RunEnded) and len(self._views) == 1)
         ):
-            self._write(news(event, state), view)
+            self._write(event_line(event, state), view)
 
     def _write(self, line: str | None, view: View) -> None:
         """Write a line; where there are several runs, it says which one it is about."""
@@ -106,11 +106,11 @@ class Show:
         self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
         self._stream.flush()
 
-    def _began(self, console: Console) -> Live:
+    def _start_live(self, console: Console) -> Live:
         from rich.live import Live
 
         live = Live(
-            get_renderable=self._drawn,
+            get_renderable=self._render,
             console=console,
             refresh_per_second=REDRAWS_PER_SECOND,
             transient=self._is_transient,
@@ -120,7 +120,7 @@ class Show:
         live.start()
         return live
 
-    def _drawn(self) -> RenderableType:
+    def _render(self) -> RenderableType:
         """Return the steps of all runs; called by the thread that draws."""
         from rich.console import Group
 
@@ -140,10 +140,10 @@ def _parts(view: View, most: int) -> Iterator[RenderableType]:
         yield Text(f"… {before:,} before", style="dim")
     for row in rows:
         line = Text(no_wrap=True, overflow="ellipsis")
-        line.append(f"{described(row.status):<{STATUS}}", STYLES[row.status])
+        line.append(f"{status_text(row.status):<{STATUS}}", STYLES[row.status])
         line.append(printable(f"{row.id:<{ids}}  "), "dim")
         line.append(printable(f"{row.text:<{texts}}  "))
-        line.append(printable(_note(row)), "dim")
+        line.append(printable(_row_note(row)), "dim")
         line.rstrip()
         yield line
     if after:
@@ -151,12 +151,12 @@ def _parts(view: View, most: int) -> Iterator[RenderableType]:
     yield Text(printable(view.footer), style="bold")
 
 
-def _note(row: Row) -> str:
+def _row_note(row: Row) -> str:
     """Return what stands behind a step: how long it has been at work, and what is said about it."""
     return f"{time.monotonic() - row.since:.0f} s {row.note}".strip() if row.status in AT_WORK else row.note
 
 
-def _console(stream: TextIO) -> Console | None:
+def _make_console(stream: TextIO) -> Console | None:
     """Return a console where `stream` is a terminal on which lines can be drawn anew."""
     if not stream.isatty():
         return None
@@ -223,10 +223,10 @@ class Audience:
         except BaseException as error:  # noqa: BLE001 - as above
             log_failure(_log, "%s cannot follow run %s", shown(follower), run, error=error)
         else:
-            followed.callback(_leave, manager, follower, run)
+            followed.callback(_leave_run, manager, follower, run)
 
 
-def _leave(manager: AbstractContextManager[Listener], follower: Follower, run: str) -> None:
+def _leave_run(manager: AbstractContextManager[Listener], follower: Follower, run: str) -> None:
     try:
         manager.__exit__(None, None, None)
     except (KeyboardInterrupt, Alarm):

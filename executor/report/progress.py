@@ -65,16 +65,16 @@ REASON: Final = 500
 AT_WORK: Final = frozenset({StepStatus.RUNNING, StepStatus.WAITING})
 
 
-def news(event: Event, state: RunState) -> str | None:
+def event_line(event: Event, state: RunState) -> str | None:
     """Return a line about `event`, which `state` has taken in; None for what is of no interest by itself."""
     match event:
         case RunStarted(_, _, model):
-            return f"{line_of(state.plan.name)}: {counted(len(state.order), 'step')}, {model}"
+            return f"{line_of(state.plan.name)}: {count_text(len(state.order), 'step')}, {model}"
         case RunResumed():
             return f"taken up again: {progress_of(state)}"
         case StepStarted() | StepProgress() | StepWaiting() | StepEnded():
             record = state.steps[event.step]
-            return f"{record.id} {record.step}: {described(record.status)}{_after(note_of(event, record))}"
+            return f"{record.id} {record.step}: {status_text(record.status)}{_with_colon(note_of(event, record))}"
         case RungTaken():
             return rung_line(event)
         case PlanChanged(_, kept, new, dropped, reason):
@@ -82,15 +82,15 @@ def news(event: Event, state: RunState) -> str | None:
         case GoalDropped(condition, utility):
             return f"given up: {condition} (utility {utility:g})"
         case GoalChanged(_, reason):
-            return f"something else is wanted{_after(line_of(reason))}"
+            return f"something else is wanted{_with_colon(line_of(reason))}"
         case Asked(question, _, text, choices):
-            return f"question {question}: {line_of(text)}{_bracketed(choices, ' / ')}"
+            return f"question {question}: {line_of(text)}{_in_brackets(choices, ' / ')}"
         case Answered(question, answer):
             return f"answer to {question}: {line_of(answer)}"
         case Disagreement(_, reason):
             return f"unknown: {line_of(reason)}"
         case RunEnded(status, reason):
-            return f"{described(status)}, {status.value}{_after(line_of(reason, REASON))}"
+            return f"{status_text(status)}, {status.value}{_with_colon(line_of(reason, REASON))}"
     return None
 
 
@@ -111,20 +111,20 @@ def note_of(event: Event, record: StepRecord) -> str:
 def progress_of(state: RunState) -> str:
     """Return how much of the plan, as it is now, is done."""
     done = sum(1 for id_ in state.order if state.steps[id_].status.is_done)
-    return f"{done:,} of {counted(len(state.order), 'step')} done"
+    return f"{done:,} of {count_text(len(state.order), 'step')} done"
 
 
-def described(status: object) -> str:
+def status_text(status: object) -> str:
     """Return the name of a status, as it is written in a sentence."""
     return str(getattr(status, "name", status)).lower().replace("_", " ")
 
 
-def counted(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
     """Return "1 step", "2 steps"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _after(text: str) -> str:
+def _with_colon(text: str) -> str:
     return f": {text}" if text else ""
 
 
@@ -135,10 +135,10 @@ def rung_line(event: RungTaken) -> str:
     took = [f"cost {event.cost:g}"] if event.cost else []
     took += [f"{event.seconds:.2g} s"] if event.seconds else []
     reason = line_of(event.reason.removeprefix(f"{event.rung.name.lower()}: "))
-    return f"{what}: {reason}{_bracketed(took, ', ')}"
+    return f"{what}: {reason}{_in_brackets(took, ', ')}"
 
 
-def _bracketed(items: Sequence[str], between: str) -> str:
+def _in_brackets(items: Sequence[str], between: str) -> str:
     return f" ({between.join(items)})" if items else ""
 
 
@@ -177,7 +177,7 @@ class View:
             case StepStarted() | StepProgress() | StepWaiting() | StepEnded():
                 self._set(state.steps[event.step], note_of(event, state.steps[event.step]))
             case RunEnded():
-                self.outcome = news(event, state) or ""
+                self.outcome = event_line(event, state) or ""
 
     def _arrange(self, state: RunState) -> None:
         self.order = list(state.order)
@@ -204,7 +204,7 @@ class View:
         statuses = [self.rows[id_].status for id_ in self.order]
         done = sum(1 for each in statuses if each.is_done)
         work = sum(1 for each in statuses if each in AT_WORK)
-        parts = [f"{done:,} of {counted(len(statuses), 'step')} done", f"{work:,} at work" if work else ""]
+        parts = [f"{done:,} of {count_text(len(statuses), 'step')} done", f"{work:,} at work" if work else ""]
         seconds = f"{time.monotonic() - self.began:.1f} s"
         return " · ".join(each for each in (self.outcome, *parts, seconds) if each)
 
@@ -273,9 +273,9 @@ def _fill(parts: Sequence[Part], room: int) -> None:
 
 def _head(state: RunState) -> str:
     name = f"Run {line_of(state.run or 'not begun', NAME)} of plan {_quoted(state.plan.name, NAME)}"
-    changes = f"; changed {counted(state.changes, 'time')}" if state.changes else ""
+    changes = f"; changed {count_text(state.changes, 'time')}" if state.changes else ""
     lines = [
-        f"{name}: {described(state.status)} ({state.status.value}){_why(state.reason)}",
+        f"{name}: {status_text(state.status)} ({state.status.value}){_why(state.reason)}",
         f"Plan: {state.model}, {progress_of(state)}{changes}",
     ]
     return "\n".join(lines) + "\n"

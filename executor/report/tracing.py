@@ -76,13 +76,13 @@ class Spans:
         trace = Trace(self._tracer, state, run)
         token = context.attach(trace.context)
         try:
-            yield trace.take if trace.is_wanted else _nothing
+            yield trace.take if trace.is_wanted else _ignore
         finally:
             trace.end()
             context.detach(token)
 
 
-def _nothing(_: Event) -> None:
+def _ignore(_: Event) -> None:
     """Leave it: nobody would get the spans."""
 
 
@@ -97,7 +97,9 @@ class Trace:
         self._within = set_span_in_context
         plan = state.plan
         known: dict[str, Any] = {"run.id": run, "plan.id": plan.id, "plan.name": plan.name, "run.model": plan.model}
-        self._run = tracer.start_span(f"run {plan.name}", attributes=_named(known | {"plan.steps": len(state.order)}))
+        self._run = tracer.start_span(
+            f"run {plan.name}", attributes=_attributes(known | {"plan.steps": len(state.order)})
+        )
         self.context: Context = set_span_in_context(self._run)
         self._steps: dict[str, tuple[Span, Context]] = {}
         self._attempts: dict[str, Span] = {}
@@ -114,22 +116,22 @@ class Trace:
                 self._begin(event)
             case StepProgress(step, text, fraction):
                 share = {} if fraction is None else {"fraction": fraction}
-                self._step(step)[0].add_event("progress", _named({"text": line_of(text), **share}))
+                self._step(step)[0].add_event("progress", _attributes({"text": line_of(text), **share}))
             case StepReturned(step, result):
                 said = {"success": bool(result.get("success", True))}
-                self._step(step)[0].add_event("returned", _named(said))
+                self._step(step)[0].add_event("returned", _attributes(said))
             case StepWaiting(step, wait):
                 self._end_attempt(step)
-                self._step(step)[0].add_event("waiting", _named({"for": _waits_for(wait)}))
+                self._step(step)[0].add_event("waiting", _attributes({"for": _waits_for(wait)}))
                 _make_current(self.context)
             case StepEnded():
                 self._end_step(event)
             case RungTaken(rung, step, reason) if rung in AGAIN:
-                self._step(step)[0].add_event("rung", _rung(event))
+                self._step(step)[0].add_event("rung", _rung_attributes(event))
                 self._end_attempt(step, reason)
             case RunEnded(status, reason, metrics):
                 numbers = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
-                self._run.set_attributes(_named({"run.status": status.name, **_prefixed("run", numbers)}))
+                self._run.set_attributes(_attributes({"run.status": status.name, **_prefixed("run", numbers)}))
                 _set_status(self._run, status, reason)
             case _:
                 self._note(event)
@@ -142,7 +144,7 @@ class Trace:
     def _begin(self, event: StepStarted) -> None:
         _, around = self._step(event.step)
         known = {"step.id": event.step, "attempt": event.attempt, "skill": event.skill, "key": event.key}
-        attempt = self._tracer.start_span(f"attempt {event.attempt}", around, attributes=_named(known))
+        attempt = self._tracer.start_span(f"attempt {event.attempt}", around, attributes=_attributes(known))
         self._attempts[event.step] = attempt
         _make_current(self._within(attempt, around))
 
@@ -151,7 +153,7 @@ class Trace:
         if id_ not in self._steps:
             step = self._state.steps[id_].step
             known = {"step.id": id_, "action": step.action, "arguments": tuple(step.arguments)}
-            span = self._tracer.start_span(f"step {step.action}", self.context, attributes=_named(known))
+            span = self._tracer.start_span(f"step {step.action}", self.context, attributes=_attributes(known))
             self._steps[id_] = span, self._within(span, self.context)
         return self._steps[id_]
 
@@ -169,7 +171,7 @@ class Trace:
         metrics = (event.result or {}).get("metrics", {})
         record = self._state.steps[event.step]
         known = {"step.status": event.status.name, "attempts": record.attempts, **_prefixed("step", metrics)}
-        span.set_attributes(_named(known))
+        span.set_attributes(_attributes(known))
         _set_status(span, event.status, event.reason)
         span.end()
         _make_current(self.context)
@@ -178,28 +180,30 @@ class Trace:
         """Note on the run's span what is about no single step."""
         match event:
             case RungTaken():
-                self._run.add_event("rung", _rung(event))
+                self._run.add_event("rung", _rung_attributes(event))
             case PlanChanged(_, kept, new, dropped, reason):
                 known = {"kept": kept, "new": new, "dropped": dropped, "reason": line_of(reason, REASON)}
-                self._run.add_event("plan changed", _named(known))
+                self._run.add_event("plan changed", _attributes(known))
             case GoalDropped(condition, utility):
-                self._run.add_event("goal dropped", _named({"condition": condition, "utility": utility}))
+                self._run.add_event("goal dropped", _attributes({"condition": condition, "utility": utility}))
             case GoalChanged(_, reason):
-                self._run.add_event("goal changed", _named({"reason": line_of(reason, REASON)}))
+                self._run.add_event("goal changed", _attributes({"reason": line_of(reason, REASON)}))
             case Asked(question, step, text):
-                self._run.add_event("asked", _named({"question": question, "step.id": step, "text": line_of(text)}))
+                self._run.add_event(
+                    "asked", _attributes({"question": question, "step.id": step, "text": line_of(text)})
+                )
             case Answered(question):
-                self._run.add_event("answered", _named({"question": question}))
+                self._run.add_event("answered", _attributes({"question": question}))
             case Disagreement(facts, reason):
                 known = {"facts": tuple(map(str, facts)), "reason": line_of(reason, REASON)}
-                self._run.add_event("disagreement", _named(known))
+                self._run.add_event("disagreement", _attributes(known))
             case FactsSeen(facts, cause):
-                self._run.add_event("facts seen", _named({"facts": len(facts), "cause": cause}))
+                self._run.add_event("facts seen", _attributes({"facts": len(facts), "cause": cause}))
             case RunResumed():
                 self._run.add_event("resumed")
 
 
-def _named(known: dict[str, Any]) -> dict[str, Any]:
+def _attributes(known: dict[str, Any]) -> dict[str, Any]:
     """Return attributes under names of ours."""
     return {f"{NAME}.{name}": value for name, value in known.items()}
 
@@ -208,9 +212,9 @@ def _prefixed(what: str, metrics: dict[str, Any]) -> dict[str, Any]:
     return {f"{what}.{name}": value for name, value in metrics.items()}
 
 
-def _rung(event: RungTaken) -> dict[str, Any]:
+def _rung_attributes(event: RungTaken) -> dict[str, Any]:
     known = {"rung": event.rung.name, "step.id": event.step, "reason": line_of(event.reason, REASON)}
-    return _named({**known, "cost": event.cost, "seconds": event.seconds})
+    return _attributes({**known, "cost": event.cost, "seconds": event.seconds})
 
 
 def _waits_for(wait: Any) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from executor.testing.simulated_world import SimulatedWorld
 
 
-def drawn(action: Action, arguments: tuple[str, ...], dice: random.Random) -> tuple[bool, Outcome | None]:
+def draw_outcome(action: Action, arguments: tuple[str, ...], dice: random.Random) -> tuple[bool, Outcome | None]:
     """Return whether an attempt at a step works, and in which of the declared outcomes it ends; None: as intended."""
     risk, odds = action.odds(arguments)
     works = dice.random() >= risk
@@ -166,7 +166,7 @@ class Deed:
         yield from self._before(kind, struck)
         if kind in (FaultKind.FAILS, FaultKind.LIES):
             return self._failed("it did not work") if kind is FaultKind.FAILS else self._answer()
-        works, outcome = self._drawn()
+        works, outcome = self._draw_outcome()
         objection = self._act(struck, outcome) if works else "it did not work"
         if objection:
             return self._failed(objection)
@@ -183,13 +183,13 @@ class Deed:
         self.simulated.strangers.append(fact)
         return str(fact)
 
-    def _drawn(self) -> tuple[bool, Outcome | None]:
+    def _draw_outcome(self) -> tuple[bool, Outcome | None]:
         """Return whether the attempt works, and how it comes out if not as intended."""
         if not self.simulated.chances:
             return True, None
         run, _, step = self.by.rpartition("/")
         about = (self.simulated.number_of(run), step, self.attempt)
-        return drawn(self.action, self.step.arguments, self.simulated.faults.dice("chance", *about))
+        return draw_outcome(self.action, self.step.arguments, self.simulated.faults.dice("chance", *about))
 
     def _before(self, kind: FaultKind | None, struck: tuple[int, Fault] | None) -> Generator[float, None, None]:
         if self.seconds:
@@ -204,7 +204,7 @@ class Deed:
         if struck is not None and kind is FaultKind.LATE:
             yield struck[1].delay
         if struck is not None and kind is FaultKind.CHANGE_BEFORE:
-            self.simulated.meddle(*struck, but=self.name)
+            self.simulated.change_from_outside(*struck, but=self.name)
 
     def _after(self, kind: FaultKind | None, struck: tuple[int, Fault] | None) -> Generator[float, None, None]:
         match kind:
@@ -219,9 +219,11 @@ class Deed:
         if struck is not None and kind is FaultKind.SLOW:
             yield struck[1].delay
         if struck is not None and kind is FaultKind.CHANGE_DURING:
-            self.simulated.meddle(*struck, but=self.name)
+            self.simulated.change_from_outside(*struck, but=self.name)
         if struck is not None and kind is FaultKind.CHANGE_AFTER:
-            virtual_time.later(struck[1].delay, partial(self.simulated.meddle, *struck, but=self.name))
+            virtual_time.call_after(
+                struck[1].delay, partial(self.simulated.change_from_outside, *struck, but=self.name)
+            )
 
     def _act(self, struck: tuple[int, Fault] | None, outcome: Outcome | None) -> str:
         """Change the true world as declared, or say why that cannot be."""
@@ -270,7 +272,7 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
         struck = simulated.strike(Atom(step.action, step.arguments), skill)
         key = getattr(context, "key", "") or str(step)
         simulated.calls.append(Call(virtual_time.now(), Atom(step.action, step.arguments), key))
-        attempt = getattr(context, "attempt", 0) or simulated.called()
+        attempt = getattr(context, "attempt", 0) or simulated.next_call()
         found = Deed(simulated, action, skill, step, key, simulated.seconds_of(action), attempt=attempt)
         return found.script(struck), struck is not None and struck[1].kind in _LATE
 
@@ -286,7 +288,7 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
     return carry_out_in_thread if is_plain else carry_out
 
 
-def _next(script: Script, simulated: SimulatedWorld) -> float | ActionResult:
+def _advance(script: Script, simulated: SimulatedWorld) -> float | ActionResult:
     """Return what `script` yields next, or its answer in the end; a process that is to be killed is."""
     try:
         pause = next(script)
@@ -299,7 +301,7 @@ def _next(script: Script, simulated: SimulatedWorld) -> float | ActionResult:
 
 
 async def _play(script: Script, simulated: SimulatedWorld) -> ActionResult:
-    while not isinstance(pause := _next(script, simulated), ActionResult):
+    while not isinstance(pause := _advance(script, simulated), ActionResult):
         if pause == DEATH:
             await virtual_time.die(DIED)
         elif pause == math.inf:
@@ -310,7 +312,7 @@ async def _play(script: Script, simulated: SimulatedWorld) -> ActionResult:
 
 
 def _play_in_thread(script: Script, simulated: SimulatedWorld) -> ActionResult:
-    while not isinstance(pause := _next(script, simulated), ActionResult):
+    while not isinstance(pause := _advance(script, simulated), ActionResult):
         if pause == DEATH:
             virtual_time.die_in_thread(DIED)
         else:

@@ -66,16 +66,18 @@ ALL: Final = Observe()
 NOBODY: Final = Observe(share=0.0)
 
 
-def patterns(domain: DomainModel) -> Mapping[str, Atom]:
+def observation_patterns(domain: DomainModel) -> Mapping[str, Atom]:
     """Return how each predicate is looked at: open are the arguments that an action leaves open in `modifies`.
 
     A predicate with items that are changed in place is looked at fact by fact, as each has a version.
     """
-    found = {name: Atom(name, _names(len(predicate.parameters))) for name, predicate in domain.predicates.items()}
+    found = {
+        name: Atom(name, _parameter_names(len(predicate.parameters))) for name, predicate in domain.predicates.items()
+    }
     in_place = in_place_predicates(domain)
-    for pattern in _modified(domain):
+    for pattern in _modified_patterns(domain):
         if OPEN in pattern.args and pattern.predicate not in in_place:
-            names = _names(len(pattern.args))
+            names = _parameter_names(len(pattern.args))
             args = [OPEN if arg == OPEN else name for arg, name in zip(pattern.args, names, strict=True)]
             found[pattern.predicate] = Atom(pattern.predicate, tuple(args))
     return found
@@ -83,14 +85,14 @@ def patterns(domain: DomainModel) -> Mapping[str, Atom]:
 
 def in_place_predicates(domain: DomainModel) -> set[str]:
     """Return the predicates that have items which some action changes in place."""
-    return {pattern.predicate for pattern in _modified(domain) if OPEN not in pattern.args}
+    return {pattern.predicate for pattern in _modified_patterns(domain) if OPEN not in pattern.args}
 
 
-def _modified(domain: DomainModel) -> Iterator[Atom]:
+def _modified_patterns(domain: DomainModel) -> Iterator[Atom]:
     return (pattern for action in domain.actions.values() for effect in action.effects for pattern in effect.modifies)
 
 
-def _names(count: int) -> tuple[str, ...]:
+def _parameter_names(count: int) -> tuple[str, ...]:
     return tuple([f"a{number}" for number in range(1, count + 1)])
 
 
@@ -107,8 +109,8 @@ def look_at(
         when = now() - lag
         seen = simulated.truth.at(when).world.state.matching(fact)
         if struck is not None:
-            return await _distorted(simulated, fact, seen, struck, skill)
-        answer = _tell(simulated, fact, seen, skill)
+            return await _answer_with_fault(simulated, fact, seen, struck, skill)
+        answer = _note_sighting(simulated, fact, seen, skill)
         return Seen(answer, simulated.truth.version(fact, when)) if versioned else answer
 
     names = [arg for arg in pattern.args if arg != OPEN]
@@ -118,16 +120,16 @@ def look_at(
     return look
 
 
-def _tell(
+def _note_sighting(
     simulated: SimulatedWorld, fact: Atom, seen: Iterable[Atom], skill: str
 ) -> bool | list[tuple[str, ...]] | list[str]:
     """Return what the observer `skill` answers who says that the facts `seen` hold, and note it."""
     facts = list(seen)
     simulated.sightings.append(Sighting(now(), skill, fact, frozenset(facts)))
-    return _answer(fact, facts)
+    return _format_answer(fact, facts)
 
 
-def _answer(fact: Atom, seen: list[Atom]) -> bool | list[tuple[str, ...]] | list[str]:
+def _format_answer(fact: Atom, seen: list[Atom]) -> bool | list[tuple[str, ...]] | list[str]:
     """Return what an observer of `fact` answers who sees the facts `seen`."""
     places = [place for place, arg in enumerate(fact.args) if arg == OPEN]
     if not places:
@@ -136,7 +138,7 @@ def _answer(fact: Atom, seen: list[Atom]) -> bool | list[tuple[str, ...]] | list
     return [row[0] for row in rows] if len(places) == 1 else rows
 
 
-async def _distorted(
+async def _answer_with_fault(
     simulated: SimulatedWorld, fact: Atom, seen: list[Atom], struck: tuple[int, Fault], skill: str
 ) -> Any:
     """Return what an observer answers that has a fault."""
@@ -147,17 +149,17 @@ async def _distorted(
         return CANNOT_SAY
     if fault.kind is FaultKind.OBSERVER_LATE:
         await asyncio.sleep(fault.delay)
-        return _answer(fact, simulated.truth.at(now()).world.state.matching(fact))
+        return _format_answer(fact, simulated.truth.at(now()).world.state.matching(fact))
     if fault.kind is FaultKind.OBSERVER_STRANGER:
         more = [Atom(fact.predicate, tuple([STRANGER if arg == OPEN else arg for arg in fact.args]))]
         more = more if OPEN in fact.args else []
         simulated.strangers += more
-        return _tell(simulated, fact, [*seen, *more], skill)
+        return _note_sighting(simulated, fact, [*seen, *more], skill)
     others = [each for each in instances(simulated.problem, fact) if each not in seen]
     dice = simulated.faults.dice("wrong", number, simulated.truth.struck[number], fact)
     wrong = [] if seen and (OPEN not in fact.args or not others or dice.random() < 1 / 2) else [dice.choice(others)]
     (simulated.lies if fault.kind is FaultKind.OBSERVER_WRONG else simulated.disputed).append(fact)
-    return _tell(simulated, fact, wrong, skill)
+    return _note_sighting(simulated, fact, wrong, skill)
 
 
 class SimulatedError(Exception):

@@ -10,7 +10,14 @@ from typing import Any
 
 from executor.testing.faults import SECOND, Fault, Faults, Source
 from executor.testing.simulated_handlers import Call, handler, sample, wanted_of
-from executor.testing.simulated_observers import ALL, Observe, Sighting, in_place_predicates, look_at, patterns
+from executor.testing.simulated_observers import (
+    ALL,
+    Observe,
+    Sighting,
+    in_place_predicates,
+    look_at,
+    observation_patterns,
+)
 from executor.testing.true_state import Act, Truth
 from executor.tools.world import MAIN, World
 from planner.language.declare.atom_syntax import parse_literal
@@ -77,7 +84,7 @@ class SimulatedWorld:
                 self.world.handler(name, name=skill)(handler(self, action, skill, is_plain=is_plain))
 
     def _add_observers(self, observe: Observe) -> None:
-        looks = patterns(self.problem.domain)
+        looks = observation_patterns(self.problem.domain)
         for name in observe.chosen(self.problem.domain, self.seed):
             for skill in (MAIN, SECOND) if observe.twice else (MAIN,):
                 self.world.observer(
@@ -106,7 +113,7 @@ class SimulatedWorld:
         """Return whether `formula`, or a literal as text, holds in the true world."""
         return self.truth.holds(parse_literal(formula) if isinstance(formula, str) else formula)
 
-    def called(self) -> int:
+    def next_call(self) -> int:
         """Return the number of a call that no run makes."""
         return next(self._calls)
 
@@ -125,7 +132,7 @@ class SimulatedWorld:
             self.truth.strike(found[0])
         return found
 
-    def meddle(self, number: int, fault: Fault, but: Atom) -> None:
+    def change_from_outside(self, number: int, fault: Fault, but: Atom) -> None:
         """Let somebody else change the world as `fault` says: its facts, or by any ground action other than `but`."""
         if fault.facts:
             self.truth.change(fault.facts)

@@ -35,8 +35,8 @@ class Ledger:
 
     def write_act(self, act: Act) -> None:
         """Add what was done to the world."""
-        facts = {name: [_row(each) for each in getattr(act, name)] for name in ("added", "removed", "written")}
-        step = None if act.step is None else _row(act.step)
+        facts = {name: [_as_row(each) for each in getattr(act, name)] for name in ("added", "removed", "written")}
+        step = None if act.step is None else _as_row(act.step)
         self._write({**asdict(act), **facts, "step": step, "at": time.time()})
 
     def write_strike(self, fault: int) -> None:
@@ -52,8 +52,10 @@ class Ledger:
         offset = (0.0 if current() is None else now()) - time.time()
         for line in self._lines():
             if "strike" not in line:
-                facts = {name: tuple([_atom(each) for each in line[name]]) for name in ("added", "removed", "written")}
-                step = None if line["step"] is None else _atom(line["step"])
+                facts = {
+                    name: tuple([_as_atom(each) for each in line[name]]) for name in ("added", "removed", "written")
+                }
+                step = None if line["step"] is None else _as_atom(line["step"])
                 created = tuple([tuple(each) for each in line["created"]])
                 yield {**line, **facts, "step": step, "created": created, "at": line["at"] + offset}
 
@@ -66,11 +68,11 @@ class Ledger:
             yield from map(json.loads, self._path.read_text(encoding="utf-8").splitlines())
 
 
-def _row(atom: Atom) -> list[str]:
+def _as_row(atom: Atom) -> list[str]:
     return [atom.predicate, *atom.args]
 
 
-def _atom(row: list[str]) -> Atom:
+def _as_atom(row: list[str]) -> Atom:
     return Atom(row[0], tuple(row[1:]))
 
 
@@ -102,7 +104,7 @@ class Truth:
     """
 
     def __init__(self, problem: Problem, seed: int = 0, ledger: Path | None = None) -> None:
-        self.simulation = Simulation(_known(_with_created(problem), random.Random(f"unknown {seed}")))
+        self.simulation = Simulation(_decide_unknown(_open_creation(problem), random.Random(f"unknown {seed}")))
         self._creating = {name for name, action in problem.domain.actions.items() if action.creates}
         self.acts: list[Act] = []
         self.applied: Counter[str] = Counter()
@@ -195,10 +197,10 @@ class Truth:
         """
         staleness = self.simulation.rules.staleness
         stale = staleness.of([*whole.provided, *whole.retracted, *whole.modified])
-        facts = [*whole.added, *(fact for fact in whole.removed if not _covered(fact, stale))]
+        facts = [*whole.added, *(fact for fact in whole.removed if not _is_covered(fact, stale))]
         kept = dice.sample(facts, dice.randrange(1, len(facts)) if len(facts) > 1 else 0)
         follows = staleness.of(kept)
-        removed = [fact for fact in whole.removed if fact in kept or _covered(fact, follows)]
+        removed = [fact for fact in whole.removed if fact in kept or _is_covered(fact, follows)]
         return tuple([fact for fact in whole.added if fact in kept]), tuple(removed)
 
     def touch(self, step: Step, by: str) -> Act:
@@ -211,8 +213,8 @@ class Truth:
         with self._lock:
             state = self.simulation.world.state
             texts = list(literals)
-            added = [_parse(text) for text in texts if not text.startswith(NOT)]
-            removed = [_parse(text.removeprefix(NOT)) for text in texts if text.startswith(NOT)]
+            added = [_parse_fact(text) for text in texts if not text.startswith(NOT)]
+            removed = [_parse_fact(text.removeprefix(NOT)) for text in texts if text.startswith(NOT)]
             news = tuple([fact for fact in added if fact not in state])
             return self._do(Act(now(), None, "", news, tuple([fact for fact in removed if fact in state])))
 
@@ -273,7 +275,7 @@ class Truth:
             self._happened(act)
 
 
-def _covered(fact: Atom, patterns: Iterable[Atom]) -> bool:
+def _is_covered(fact: Atom, patterns: Iterable[Atom]) -> bool:
     return any(pattern.matches(fact) for pattern in patterns)
 
 
@@ -293,14 +295,14 @@ def instances(problem: Problem, pattern: Atom) -> list[Atom]:
     return [Atom(pattern.predicate, row) for row in product(*values)]
 
 
-def _parse(text: str) -> Atom:
+def _parse_fact(text: str) -> Atom:
     try:
         return parse_atom(text)
     except NotationError as mistake:
         raise InputError(f"{text!r} is no fact: {mistake.problem}", hint=mistake.hint) from None
 
 
-def _with_created(problem: Problem) -> Problem:
+def _open_creation(problem: Problem) -> Problem:
     """Return `problem` with what actions create as their last parameters: the object is there when they are done."""
     actions = problem.domain.actions
     if not any(action.creates for action in actions.values()):
@@ -309,7 +311,7 @@ def _with_created(problem: Problem) -> Problem:
     return replace(problem, domain=replace(problem.domain, actions=opened))
 
 
-def _known(problem: Problem, dice: random.Random) -> Problem:
+def _decide_unknown(problem: Problem, dice: random.Random) -> Problem:
     """Return `problem` with its unknown facts decided, as likely as it says."""
     drawn = [
         dice.choices([*each.facts, None], [float(chance) for chance in (*each.chances, each.none)])[0]

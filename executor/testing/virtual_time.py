@@ -101,7 +101,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self.stop()
         self._unheard += self._ready
         self._ready.clear()
-        self._ready.extend([asyncio.Handle(_nothing, (), self) for _ in self._unheard])
+        self._ready.extend([asyncio.Handle(_ignore, (), self) for _ in self._unheard])
 
     def sleep_in_thread(self, seconds: float) -> None:
         """Let the calling thread sleep in virtual time; raises `Crash` where the loop ends before."""
@@ -142,7 +142,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             woken.set()
 
 
-def _nothing() -> None:
+def _ignore() -> None:
     """Stand in for what a dead process does not do any more."""
 
 
@@ -229,7 +229,7 @@ def sleep(seconds: float) -> None:
         loop.sleep_in_thread(seconds)
 
 
-def later(seconds: float, function: Callable[[], Any]) -> None:
+def call_after(seconds: float, function: Callable[[], Any]) -> None:
     """Call `function` so many seconds from now, whatever becomes of the caller."""
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop().call_later(seconds, function)

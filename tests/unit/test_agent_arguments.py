@@ -62,7 +62,7 @@ def test_requests_are_refused_before_anything_is_done(act, told) -> None:
     agent = Agent(WORLD, PROBLEM)
     with pytest.raises(InputError, match=told):
         asyncio.run(act(agent))
-    assert agent.runs.doing == {}
+    assert agent.runs.active == {}
     assert agent.problem == replace(PROBLEM)
 
 

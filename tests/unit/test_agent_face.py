@@ -146,7 +146,7 @@ def test_who_stops_listening_interrupts_the_run_and_it_can_be_taken_up() -> None
         async with aclosing(agent.stream(["told(ada)", "told(ben)"], memory=TEXT)) as events:
             async for event in events:
                 if isinstance(event, StepEnded):
-                    run = next(iter(agent.runs.doing))
+                    run = next(iter(agent.runs.active))
                     break
         before = list(done)
         return before, await agent.resume(run)

@@ -9,7 +9,7 @@ import pytest
 from executor import RunStatus
 from executor.agent.agent import Agent
 from executor.agent.proposals import Standing
-from executor.agent.run_goals import based
+from executor.agent.run_goals import plan_to_run
 from executor.testing import ScriptedModel, SimulatedWorld, run_virtual
 from planner import load, validate
 from planner.errors import InputError, PlanError
@@ -79,7 +79,7 @@ def test_steps_for_what_no_fact_expresses_stay() -> None:
     proposal = asyncio.run(asked())
     assert proposal.standing is Standing.UNVERIFIED
     assert proposal.improvised.unverified == {part: ("proofread(memo)",)}
-    made = {each.action: each.parameters for each in based(proposal).plan.steps}
+    made = {each.action: each.parameters for each in plan_to_run(proposal).plan.steps}
     assert made["summarise"] == {"words": 120}
     assert "proofread" in made
 

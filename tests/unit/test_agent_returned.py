@@ -296,7 +296,7 @@ def test_who_interrupts_does_not_wait_for_whoever_approves() -> None:
     async def story():
         going = asyncio.ensure_future(agent.achieve(["sent"]))
         await asked.wait()
-        (run,) = agent.runs.doing
+        (run,) = agent.runs.active
         agent.interrupt(run)
         first = (await going).outcome
         before = list(sent)
@@ -317,7 +317,7 @@ def test_an_answer_after_a_crash_counts_for_what_was_shown_alone(returned, tmp_p
     async def broken_off():
         going = asyncio.ensure_future(agent.achieve(["sent"]))
         await asked.wait()
-        (run,) = agent.runs.doing
+        (run,) = agent.runs.active
         going.cancel()
         await asyncio.wait([going])
         return run

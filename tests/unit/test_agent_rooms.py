@@ -10,7 +10,7 @@ from benchmarks.adversary.adversarial_model import AdversarialModel
 from executor import Agent, Allowance, Journal, RunStatus, World
 from executor.agent import agent_events as told
 from executor.agent.proposals import Standing
-from executor.agent.propose import joined
+from executor.agent.propose import join_problems
 from executor.events.events import GoalChanged, StepEnded, StepStarted
 from executor.language_model import Origin
 from executor.testing import ScriptedModel
@@ -503,7 +503,7 @@ def test_two_goals_are_joined_as_they_are_meant() -> None:
     domain.action("light", {"lamp": "lamp"}, provides=["lit(lamp)"])
     one = domain.problem(objects={"a": "lamp"}, goal={"hard": "lit(a)"}, budgets={"cost": 5}, deadline=9)
     two = domain.problem(objects={"b": "lamp"}, goal={"hard": "lit(b)", "soft": {"not lit(b)": 2}}, budgets={"cost": 3})
-    both = joined(two, one)
+    both = join_problems(two, one)
     assert {each.name for each in both.objects} == {"a", "b"}
     assert str(both.goal.hard) == "lit(a) and lit(b)"
     assert len(both.goal.soft) == 1

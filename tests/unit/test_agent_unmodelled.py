@@ -12,7 +12,7 @@ from executor import Executor, RunStatus, StepStatus, World
 from executor.agent.agent import Agent
 from executor.agent.improvise import Improvised, Improviser
 from executor.agent.proposals import Standing
-from executor.agent.run_goals import based
+from executor.agent.run_goals import plan_to_run
 from executor.language_model import Purpose
 from executor.testing import ScriptedModel
 from planner import Domain, validate
@@ -182,7 +182,7 @@ def test_without_approval_no_executor_runs_a_proposed_step() -> None:
     agent, done = acting(READ, proposed(PAINT))
     proposal = asyncio.run(agent.plan(f"Tell Ada, and {PART}."))
     assert proposal.standing is Standing.UNVERIFIED
-    outcome = asyncio.run(Executor(agent.world).run(based(proposal).plan))
+    outcome = asyncio.run(Executor(agent.world).run(plan_to_run(proposal).plan))
     assert outcome.status is RunStatus.WAITING
     (record,) = outcome.state.with_status(StepStatus.WAITING)
     assert record.step.action == "paint"

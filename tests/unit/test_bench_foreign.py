@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from benchmarks.cli import app
 from benchmarks.foreign_plans.foreign_plan_cases import MISTAKES, SIZES, shipped, spoilt, spoilt_plans
 from benchmarks.foreign_plans.foreign_plan_repair import Measured, foreign_table, measure, untrue
-from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus, repaired
+from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus, repair_plan
 from planner import load, solve, validate
 from planner.lightweight import replace
 
@@ -55,14 +55,14 @@ def test_a_seed_determines_the_cases() -> None:
 
 def test_false_claims_are_noticed(page) -> None:
     case = spoilt("here", *page, "dropped", Random(1))
-    honest = repaired(case.problem, case.written)
+    honest = repair_plan(case.problem, case.written)
     assert untrue(case, honest) == ""
     assert untrue(case, Repaired(RepairStatus.VALID, honest.given, replace(honest.plan, steps=honest.plan.steps[1:])))
     cheap = tuple([replace(step, cost=0) for step in honest.plan.steps])
     assert "costs" in untrue(case, replace(honest, plan=replace(honest.plan, steps=cheap)))
     assert "kept" in untrue(case, replace(honest, origins=honest.origins[::-1]))
     sound = replace(case, written=[str(step) for step in case.right.steps])
-    given = repaired(sound.problem, sound.written).given
+    given = repair_plan(sound.problem, sound.written).given
     assert "refused" in untrue(sound, Repaired(RepairStatus.REFUSED, given))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executor.plan_check.check_plan import check_plan
-from executor.plans.action_plan import ActionPlan, stated
+from executor.plans.action_plan import ActionPlan, statement_of
 from htn import problem_kind
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.hddl.hddl_writer import write
@@ -92,7 +92,7 @@ def test_hard_constraints_are_refused_or_compiled_away(target) -> None:
 
 def test_plans_as_data_state_it_all() -> None:
     problem = walking(**EVERYTHING)
-    plan = ActionPlan(**stated(problem))
+    plan = ActionPlan(**statement_of(problem))
     assert plan.problem(walks().model) == problem
     assert ActionPlan.model_validate_json(plan.model_dump_json()).problem(walks().model) == problem
     assert ActionPlan.model_validate(plan.model_dump(mode="json")) == plan

@@ -18,7 +18,7 @@ def test_the_demo_breaks_and_patches():
     assert lines[-1].startswith("SUCCEEDED")
 
 
-def shown(monkeypatch, model, show=agent_demo.show):
+def shown(monkeypatch, model, show=agent_demo.show_sentence):
     monkeypatch.setattr(agent_demo, "model_of", model)
     lines = []
     assert show(lines.append, lines.append, lines.append)

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from executor.agent.foreign_plans.parse_steps import calls_in
-from executor.agent.foreign_plans.repair_plan import RepairStatus, repair, repaired
+from executor.agent.foreign_plans.parse_steps import read_calls
+from executor.agent.foreign_plans.repair_plan import RepairStatus, repair, repair_plan
 from planner import Domain, load, solve
 from planner.errors import InputError, PlanError
 from planner.validation.validate import validate
@@ -138,9 +138,9 @@ def test_named_otherwise_and_meant_by_type() -> None:
 def test_plans_that_create_objects_are_taken_in() -> None:
     problem = load("helpdesk")
     plan = solve(problem).expect_plan()
-    found = repaired(problem, str(plan))
+    found = repair_plan(problem, str(plan))
     assert (found.status, found.plan.cost) == (RepairStatus.VALID, plan.cost)
-    broken = repaired(problem, [str(step) for step in plan.steps[1:]])
+    broken = repair_plan(problem, [str(step) for step in plan.steps[1:]])
     assert broken.status is RepairStatus.REPAIRED
     assert validate(problem, broken.plan).valid
 
@@ -182,5 +182,5 @@ def test_a_state_that_means_nothing_is_told() -> None:
 
 
 def test_forms_are_read_as_they_stand() -> None:
-    (call,) = calls_in("3) send ( to='ada', 'hello there' )")
+    (call,) = read_calls("3) send ( to='ada', 'hello there' )")
     assert (call.name, call.positional) == ("send", ("ada", "hello there"))

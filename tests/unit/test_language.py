@@ -21,9 +21,9 @@ from executor.language_model import (
     Reply,
     Request,
     Usage,
-    answered,
+    ask_checked,
 )
-from executor.language_model.event_loop import Apart
+from executor.language_model.event_loop import ThreadedModel
 from executor.testing import ScriptedModel, run_virtual
 from planner.errors import InputError
 
@@ -36,7 +36,7 @@ REQUEST = Request(Purpose.FILL, "Give a number.", (Part("Said", "a small one", O
 
 
 def ask(model: LanguageModel, **options):
-    return asyncio.run(answered(model, REQUEST, Number, **options))
+    return asyncio.run(ask_checked(model, REQUEST, Number, **options))
 
 
 def test_an_answer_that_fits_is_taken() -> None:
@@ -106,7 +106,7 @@ def test_who_asks_at_the_same_time_is_not_given_the_same_twice() -> None:
     parts = [whole.share() for _ in range(4)]
 
     async def all_at_once():
-        asked = [answered(model, REQUEST, Number, meter=part) for part in parts]
+        asked = [ask_checked(model, REQUEST, Number, meter=part) for part in parts]
         return await asyncio.gather(*asked, return_exceptions=True)
 
     found = asyncio.run(all_at_once())
@@ -208,15 +208,15 @@ class Slow:
 
 def test_a_model_apart_answers_in_one_loop_whoever_asks_and_virtual_time_waits_for_it() -> None:
     model = Slow()
-    with Apart(model) as apart:
+    with ThreadedModel(model) as apart:
         assert ask(apart).value.number == 3
-        assert run_virtual(answered(apart, REQUEST, Number, rounds=1)).value.number == 3
+        assert run_virtual(ask_checked(apart, REQUEST, Number, rounds=1)).value.number == 3
     assert len(model.loops) == 1
     assert model.closed
 
 
 def test_a_model_apart_fails_as_it_does_and_may_be_given_up() -> None:
-    with Apart(ScriptedModel([Unreachable("down")])) as apart, pytest.raises(Unreachable, match="down"):
+    with ThreadedModel(ScriptedModel([Unreachable("down")])) as apart, pytest.raises(Unreachable, match="down"):
         ask(apart)
-    with Apart(Slow()) as apart, pytest.raises(NoAnswer, match="no answer within"):
+    with ThreadedModel(Slow()) as apart, pytest.raises(NoAnswer, match="no answer within"):
         ask(apart, rounds=1, timeout=0.001)

@@ -10,9 +10,9 @@ from pydantic import Field
 from raw_endpoint import RawEndpoint, http
 
 from executor.errors import NoAnswer, Unpaid, Unreachable
-from executor.language_model import Allowance, Answer, Meter, Part, Purpose, Reply, Request, answered
+from executor.language_model import Allowance, Answer, Meter, Part, Purpose, Reply, Request, ask_checked
 from executor.language_model.client import BLOCKED, Client
-from executor.language_model.event_loop import Apart
+from executor.language_model.event_loop import ThreadedModel
 from executor.language_model.settings import Settings, model_of, settings_of
 from executor.testing import ScriptedModel
 from planner.errors import InputError
@@ -33,7 +33,7 @@ def allowed(monkeypatch) -> None:
 def ask(settings: Settings, **options):
     async def asked():
         async with Client(settings) as client:
-            return await answered(client, REQUEST, Number, **options)
+            return await ask_checked(client, REQUEST, Number, **options)
 
     return asyncio.run(asked())
 
@@ -135,7 +135,7 @@ class TestEndpoint:
 
         client = Client(Settings("small", timeout=0.01, retries=1), FunctionModel(endless))
         with pytest.raises(Unreachable, match="no answer in time"):
-            asyncio.run(answered(client, REQUEST, Number))
+            asyncio.run(ask_checked(client, REQUEST, Number))
         assert len(asked) == 2
 
     def test_nonsense_is_no_answer(self) -> None:
@@ -151,9 +151,9 @@ def test_a_model_may_take_as_long_as_it_says() -> None:
             await asyncio.sleep(0.05)
             return await super().answer(request)
 
-    assert asyncio.run(answered(Slow([{"number": 5}]), REQUEST, Number, timeout=0.001)).value.number == 5
-    with Apart(Slow([{"number": 5}])) as apart:
-        assert asyncio.run(answered(apart, REQUEST, Number, timeout=0.001)).value.number == 5
+    assert asyncio.run(ask_checked(Slow([{"number": 5}]), REQUEST, Number, timeout=0.001)).value.number == 5
+    with ThreadedModel(Slow([{"number": 5}])) as apart:
+        assert asyncio.run(ask_checked(apart, REQUEST, Number, timeout=0.001)).value.number == 5
 
 
 def test_patience_is_for_one_attempt_and_the_pause_before_it() -> None:

@@ -15,7 +15,7 @@ from raw_endpoint import RawEndpoint, completion, http, said
 
 from executor import Agent, RunStatus
 from executor.errors import ModelError, NoAnswer
-from executor.language_model import Allowance, Answer, Meter, Part, Purpose, Request, answered
+from executor.language_model import Allowance, Answer, Meter, Part, Purpose, Request, ask_checked
 from executor.language_model.client import BLOCKED, Client
 from executor.language_model.settings import Settings
 from executor.testing import SimulatedWorld
@@ -54,7 +54,7 @@ def ask(endpoint: RawEndpoint, meter: Meter, **options):
     async def asked():
         given = {"timeout": 20, "retries": 0, "most_bytes": MOST, "prices": (1.0, 10.0)} | options
         async with Client(Settings("small", endpoint.url, **given)) as client:
-            return await answered(client, REQUEST, Number, meter=meter, rounds=2)
+            return await ask_checked(client, REQUEST, Number, meter=meter, rounds=2)
 
     return asyncio.run(asked())
 

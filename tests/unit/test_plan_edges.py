@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from executor.plans.action_plan import ActionPlan, PlanStep, StepPolicy, steps_of
-from executor.plans.partial_order import edges, order_of
+from executor.plans.partial_order import order_of, predecessors_of
 from executor.tools.step_policy import ExecutionPolicy
 from planner import Domain, From, load, solve
 from planner.errors import InputError, NoPlan, PlanError
@@ -54,7 +54,7 @@ def test_data_flow_alone_orders_list_before_choose():
 def test_what_the_plan_gives_needs_no_provider():
     chosen = {"id": "a", "action": "choose", "parameters": {"tasks": ["sweep"]}}
     plan, problem = planned({"id": "b", "action": "list_tasks"}, chosen, **LISTED)
-    assert edges(problem, plan.steps) == {"b": frozenset(), "a": frozenset()}
+    assert predecessors_of(problem, plan.steps) == {"b": frozenset(), "a": frozenset()}
 
 
 def test_data_come_from_the_last_provider_and_others_keep_away():
@@ -147,13 +147,13 @@ def test_plans_that_cannot_work_keep_the_order_of_what_conflicts():
 def test_steps_that_are_no_instances_are_refused():
     plan, problem = planned({"id": "a", "action": "gret"})
     with pytest.raises(InputError, match="did you mean 'greet'"):
-        edges(problem, plan.steps)
+        predecessors_of(problem, plan.steps)
     plan, problem = planned({"id": "a", "action": "greet", "arguments": {}})
     with pytest.raises(PlanError, match="step 'a' lacks the argument 'u' of greet"):
-        edges(problem, plan.steps)
+        predecessors_of(problem, plan.steps)
     plan, problem = planned({"id": "a", "action": "greet", "requires": ["lsted(ann)"]})
     with pytest.raises(InputError, match="did you mean 'listed'"):
-        edges(problem, plan.steps)
+        predecessors_of(problem, plan.steps)
 
 
 @pytest.mark.parametrize("name", ["assistant", "courier", "elevator", "helpdesk", "runbook", "secretary", "stacking"])

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from executor import Executor, RunStatus, World
-from executor.agent.foreign_plans.repair_plan import RepairStatus, repaired
+from executor.agent.foreign_plans.repair_plan import RepairStatus, repair_plan
 from planner.errors import InputError
 from planner.explain.plan_explanation import explain_plan
 from planner.language.pddl import parse_domain, parse_problem
@@ -87,13 +87,13 @@ def test_explanations_and_objections_name_the_action_of_the_file(problem: Proble
 
 def test_what_validates_needs_no_repair(problem: Problem) -> None:
     assert validate(problem, read_plan(PLAN, problem)).valid
-    found = repaired(problem, PLAN)
+    found = repair_plan(problem, PLAN)
     assert found.status is RepairStatus.VALID
     assert found.plan == read_plan(PLAN, problem)
 
 
 def test_a_repair_keeps_the_steps_that_only_change_their_version(problem: Problem) -> None:
-    found = repaired(problem, "(light a)\n(go b c)\n")
+    found = repair_plan(problem, "(light a)\n(go b c)\n")
     assert (found.status, found.origins) == (RepairStatus.REPAIRED, (0, None, 1))
     assert found.plan is not None
     assert write_plan(found.plan).startswith("(light a)\n(go a b)\n(go b c)\n")

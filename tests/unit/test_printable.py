@@ -63,7 +63,7 @@ def test_prompts_are_stripped(monkeypatch: pytest.MonkeyPatch) -> None:
     errors = Terminal()
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setattr(sys, "stdin", io.StringIO("yes\n"))
-    assert sentence.confirmed(f"May {EVIL} be done?")
+    assert sentence.ask_yes_or_no(f"May {EVIL} be done?")
     assert errors.getvalue() == f"May {TAME} be done? [yes/no]\n> "
 
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from executor.agent.goal_reading.goal_problem import Meaning
-from executor.agent.goal_reading.read_sentence import Reader, Understood, doubts_about
+from executor.agent.goal_reading.read_sentence import Reader, Understood, find_doubts
 from executor.errors import NoAnswer
 from executor.language_model import Origin
 from executor.testing import ScriptedModel
@@ -179,19 +179,19 @@ def test_limits_only_get_tighter() -> None:
 )
 def test_what_is_excluded_and_got_lost_is_doubted_in_seven_languages(sentence: str, word: str) -> None:
     doubt = f"the sentence says {word!r}, and nothing is excluded"
-    assert list(doubts_about(sentence, Meaning(goal=["told(ada)"]))) == [doubt]
-    assert not list(doubts_about(sentence, Meaning(goal=["told(ada)"], never=["told(bob)"])))
-    assert not list(doubts_about(sentence, Meaning(goal=["told(ada)"], not_expressible=[sentence.strip(".")])))
+    assert list(find_doubts(sentence, Meaning(goal=["told(ada)"]))) == [doubt]
+    assert not list(find_doubts(sentence, Meaning(goal=["told(ada)"], never=["told(bob)"])))
+    assert not list(find_doubts(sentence, Meaning(goal=["told(ada)"], not_expressible=[sentence.strip(".")])))
 
 
 @pytest.mark.parametrize(
     "sentence", ["Tell Ada, and wait.", "Sag es Ada.", "Dis-le à Ada.", "Díselo a Ada.", "Dillo ad Ada."]
 )
 def test_a_sentence_that_excludes_nothing_raises_no_doubt(sentence: str) -> None:
-    assert not list(doubts_about(sentence, Meaning(goal=["told(ada)"])))
+    assert not list(find_doubts(sentence, Meaning(goal=["told(ada)"])))
 
 
 def test_setting_one_negation_aside_leaves_the_other_in_doubt() -> None:
     sentence = "Do not hurry, and do not email anyone."
     meaning = Meaning(goal=["told(ada)"], not_expressible=["Do not hurry"])
-    assert list(doubts_about(sentence, meaning)) == ["the sentence says 'not', and nothing is excluded"]
+    assert list(find_doubts(sentence, meaning)) == ["the sentence says 'not', and nothing is excluded"]

@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.adversary.adversarial_model import AdversarialModel
 from executor import Agent, Standing
-from executor.agent.goal_reading.read_sentence import MOST, NONE, attainable
-from executor.language_model.event_loop import Apart
+from executor.agent.goal_reading.read_sentence import MOST, NONE, attainable_facts
+from executor.language_model.event_loop import ThreadedModel
 from executor.language_model.settings import Settings, settings_of
 from executor.testing import ScriptedModel, SimulatedWorld
 from planner import load, solve
@@ -28,7 +28,7 @@ def plan(model, sentence: str, problem):
 @pytest.mark.parametrize("name", ["assistant", "secretary", "runbook", "helpdesk", "tools", "outing"])
 def test_what_is_offered_can_be_brought_about_or_nobody_knows_that_it_cannot(name: str) -> None:
     problem = load(name)
-    facts = attainable(problem)
+    facts = attainable_facts(problem)
     assert facts
     assert not set(facts) & set(problem.initial)
     free = replace(problem, constraints=(), budgets={}, deadline=None)
@@ -43,7 +43,7 @@ def test_a_small_model_chooses_and_somebody_confirms() -> None:
     assert proposal.words == "At the end:\n- summarised(survey)"
     (request,) = model.requests
     schema = request.answer.model_json_schema()["properties"]["goal"]["enum"]
-    assert schema == [*map(str, attainable(problem)), NONE]
+    assert schema == [*map(str, attainable_facts(problem)), NONE]
     assert "- found(heating): Search the web for sources about a topic." in request.prompt
 
 
@@ -63,7 +63,7 @@ def test_what_it_cannot_say_is_doubted() -> None:
 
 def test_of_many_facts_a_predicate_is_chosen_first() -> None:
     problem = load("assistant", "archive")
-    assert len(attainable(problem)) > MOST
+    assert len(attainable_facts(problem)) > MOST
     model = Small([{"goal": "address_known"}, {"goal": "address_known(person3)"}])
     assert plan(model, "Where does person3 live?", problem).plan is not None
     assert len(model.requests) == 2
@@ -73,7 +73,7 @@ def test_of_many_facts_a_predicate_is_chosen_first() -> None:
 
 def test_a_model_that_says_anything_chooses_nothing_else() -> None:
     problem = load("assistant", "one-page")
-    facts = {f"- {fact}" for fact in attainable(problem)}
+    facts = {f"- {fact}" for fact in attainable_facts(problem)}
     planned = 0
     for seed in range(60):
         model = AdversarialModel(seed, slow=0.0)
@@ -89,6 +89,6 @@ def test_models_are_small_by_their_settings() -> None:
     assert settings_of({"model": "m"}, {"XDG_CONFIG_HOME": "/nowhere"}).small is False
     with pytest.raises(InputError, match="true or false"):
         settings_of({"model": "m", "small": "tiny"}, {"XDG_CONFIG_HOME": "/nowhere"})
-    with Apart(Small([])) as small, Apart(ScriptedModel([])) as other:
+    with ThreadedModel(Small([])) as small, ThreadedModel(ScriptedModel([])) as other:
         assert (small.is_small, other.is_small) == (True, False)
     assert Settings("m", small=True).small

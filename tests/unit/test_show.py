@@ -22,7 +22,7 @@ from executor.events.events import (
 )
 from executor.events.run_state import RunState
 from executor.report.live import Show, _parts
-from executor.report.progress import View, line_of, news
+from executor.report.progress import View, event_line, line_of
 from planner import Domain
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -212,7 +212,7 @@ def test_a_step_at_work_says_how_far_and_how_long():
     ],
 )
 def test_lines_of_events(event, line):
-    assert news(event, state_of(1)) == line
+    assert event_line(event, state_of(1)) == line
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from benchmarks.faults.reachable_goal import doable, reachable
+from benchmarks.faults.reachable_goal import are_tasks_reachable, is_goal_reachable
 from benchmarks.random_problems import ALL, key_of, random_problem, successors
 from executor.testing import (
     NOBODY,
@@ -486,7 +486,7 @@ def test_a_deadly_fault_kills_the_process_and_the_world_goes_on(tmp_path: Path, 
     ],
 )
 def test_what_can_still_be_reached(faults: list[Fault], expected: bool) -> None:
-    assert reachable(SimulatedWorld(problem(), skills=2).truth.simulation, faults, skills=2) is expected
+    assert is_goal_reachable(SimulatedWorld(problem(), skills=2).truth.simulation, faults, skills=2) is expected
 
 
 def reached(problem: Problem, broken: Step | None, most: int, where: frozenset[Atom] | None = None) -> bool | None:
@@ -514,10 +514,10 @@ def test_what_can_be_reached_is_what_is_reached_state_by_state(seed: int) -> Non
     expected = reached(drawn, broken, most=300)
     faults = [Fault(FaultKind.FAILS, str(broken), times=None)] if broken else []
     simulation = SimulatedWorld(drawn).truth.simulation
-    assert expected is None or reachable(simulation, faults) is expected
+    assert expected is None or is_goal_reachable(simulation, faults) is expected
     if broken is not None:
         expected = reached(drawn, broken, most=300, where=simulation.facts)
-        found = reachable(simulation, not_where={Atom(broken.action, broken.arguments): simulation.facts})
+        found = is_goal_reachable(simulation, not_where={Atom(broken.action, broken.arguments): simulation.facts})
         assert expected is None or found is expected
 
 
@@ -537,10 +537,13 @@ def test_tasks_can_be_done_as_long_as_a_method_is_left() -> None:
     plan = solve(problem).expect_plan()
     simulation = SimulatedWorld(problem).truth.simulation
     flights, trains = (Fault(FaultKind.FAILS, name, times=None) for name in ("book_flight", "book_train"))
-    assert doable(problem, plan, (), simulation) is True
-    assert doable(problem, plan, (), simulation, [flights]) is True
-    assert doable(problem, plan, (), simulation, [flights, trains]) is False
-    assert doable(problem, plan, (), simulation, [flights], unused=[Atom("book_train", ("_", "_", "_"))]) is False
+    assert are_tasks_reachable(problem, plan, (), simulation) is True
+    assert are_tasks_reachable(problem, plan, (), simulation, [flights]) is True
+    assert are_tasks_reachable(problem, plan, (), simulation, [flights, trains]) is False
+    assert (
+        are_tasks_reachable(problem, plan, (), simulation, [flights], unused=[Atom("book_train", ("_", "_", "_"))])
+        is False
+    )
 
 
 def test_objects_that_nobody_knows_of_are_of_no_use() -> None:
@@ -549,9 +552,9 @@ def test_objects_that_nobody_knows_of_are_of_no_use() -> None:
     [made] = simulated.truth.create(problem.domain.actions["open_ticket"])
     simulated.truth.apply(Step("open_ticket", ("login", made[0])), "", (made,))
     now, no_more = simulated.truth.simulation, [Atom("open_ticket", ("login",))]
-    assert reachable(now, stated=problem) is True
-    assert reachable(now, stated=problem, unused=no_more, created=[made[0]]) is True
-    assert reachable(now, stated=problem, unused=no_more) is False
+    assert is_goal_reachable(now, stated=problem) is True
+    assert is_goal_reachable(now, stated=problem, unused=no_more, created=[made[0]]) is True
+    assert is_goal_reachable(now, stated=problem, unused=no_more) is False
 
 
 def uncertain(**declared: Any) -> Problem:

@@ -155,8 +155,8 @@ def test_later_calls_come_in_virtual_time_from_wherever() -> None:
     heard: list[float] = []
 
     async def main() -> None:
-        virtual_time.later(50, lambda: heard.append(virtual_time.now()))
-        await asyncio.to_thread(virtual_time.later, 40, lambda: heard.append(virtual_time.now()))
+        virtual_time.call_after(50, lambda: heard.append(virtual_time.now()))
+        await asyncio.to_thread(virtual_time.call_after, 40, lambda: heard.append(virtual_time.now()))
         await asyncio.sleep(100)
 
     run_virtual(main())

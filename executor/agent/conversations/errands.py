@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from executor.agent.agent_events import Conflict, Joined, Preempted, Tell
 from executor.agent.conversations.record import Errand
-from executor.agent.plan_search import able, searched
+from executor.agent.plan_search import restrict_to_handlers, solve_in_thread
 from executor.agent.proposals import Achieved, Proposal, Standing
-from executor.agent.propose import joined
+from executor.agent.propose import join_problems
 from executor.agent.run_goals import PERSON
 from executor.errors import RunError
 from executor.events.events import Asked
@@ -58,12 +58,12 @@ class Agenda:
         """All tasks that are not over."""
         return [*([self.at_work] if self.at_work is not None else []), *self.waiting]
 
-    async def turn(self, task: Task) -> None:
+    async def wait_for_turn(self, task: Task) -> None:
         """Wait until it is the turn of `task`; what is less urgent gives way at the end of a step."""
         self.waiting.append(task)
-        self._yield()
+        self._preempt()
         try:
-            while self.at_work is not None or self._first() is not task:
+            while self.at_work is not None or self._most_urgent() is not task:
                 self._changed.clear()
                 await self._changed.wait()
             self.at_work = task
@@ -71,28 +71,28 @@ class Agenda:
             self.waiting.remove(task)
             self._changed.set()
 
-    def began(self, task: Task, run: str) -> None:
+    def note_run(self, task: Task, run: str) -> None:
         """Note in which run a task is at work."""
         task.run = run
-        self._yield()
+        self._preempt()
 
-    def _yield(self) -> None:
+    def _preempt(self) -> None:
         """Have the task at work give way, if something more urgent waits."""
         now = self.at_work
         if now is not None and now.run and any(each.priority > now.priority for each in self.waiting):
             now.gives_way = self.interrupt(now.run)
 
-    def over(self, task: Task) -> None:
+    def end_turn(self, task: Task) -> None:
         """Note that `task` is at work no more."""
         if self.at_work is task:
             self.at_work = None
         self._changed.set()
 
-    def _first(self) -> Task:
+    def _most_urgent(self) -> Task:
         return min(self.waiting, key=lambda each: (-each.priority, each.number))
 
 
-TOGETHER: Final = 3.0
+CONFLICT_SECONDS: Final = 3.0
 """Seconds for finding out whether two goals can be had together."""
 
 
@@ -107,12 +107,12 @@ class Errands:
     def active(self) -> Task | None:
         """The task that is at work, if one is."""
         task = self._agenda.at_work
-        return task if task is not None and task.run in self._agent.runs.doing else None
+        return task if task is not None and task.run in self._agent.runs.active else None
 
-    def asked(self) -> list[tuple[Errand, Asked]]:
+    def open_questions(self) -> list[tuple[Errand, Asked]]:
         """Return the open questions of runs that nobody drives."""
         runs = self._agent.runs
-        begun = [each for each in self._room.errands if each.run and each.run not in runs.doing]
+        begun = [each for each in self._room.errands if each.run and each.run not in runs.active]
         return [(each, asked) for each in begun for asked in runs.questions(each.run)]
 
     def interrupt(self) -> None:
@@ -130,48 +130,48 @@ class Errands:
             if is_begun:
                 ended.append(await self._agent.resume(errand.run, tell=tell))
             elif errand.wanted is not None:
-                task = Task(errand.number, await self._wanted(errand, errand.wanted), errand.priority)
-                found = await self._worked(task, {}, tell)
+                task = Task(errand.number, await self._restore_proposal(errand, errand.wanted), errand.priority)
+                found = await self._carry_out_in_turn(task, {}, tell)
                 ended += [] if found is None else [found]
                 continue
-            self.ended(errand.number, ended[-1] if is_begun else None)
+            self.note_end(errand.number, ended[-1] if is_begun else None)
         return ended
 
-    async def _wanted(self, errand: Errand, wanted: ActionPlan) -> Proposal:
+    async def _restore_proposal(self, errand: Errand, wanted: ActionPlan) -> Proposal:
         """Return what `errand` comes to as things stand now: somebody has confirmed it before the process ended."""
         now, problem = self._agent.problem, wanted.problem(self._agent.world.model)
         objects = {each.name: each for each in (*problem.objects, *now.objects)}
         problem = replace(problem, initial=now.initial, objects=tuple(objects.values()))
-        found = await self._agent.proposer.of_goal(problem)
+        found = await self._agent.proposer.propose_goal(problem)
         if found.plan is not None and wanted.basis.confirmed == PERSON:
             found = replace(found, standing=Standing.UNCONFIRMED)
         return replace(found, request=errand.request, words=errand.words, thought=wanted.basis.thought)
 
-    async def answered(self, errand: Errand, answers: Mapping[str, Any], tell: Tell) -> Achieved:
+    async def resume_with(self, errand: Errand, answers: Mapping[str, Any], tell: Tell) -> Achieved:
         """Take up the run of `errand` with `answers`, and return what becomes of it."""
-        return await self._followed(errand, self._agent.runs.take_up(errand.run, answers=answers), tell)
+        return await self._follow_run(errand, self._agent.runs.take_up(errand.run, answers=answers), tell)
 
-    async def called_off(self, errand: Errand, tell: Tell) -> Achieved:
+    async def cancel_run(self, errand: Errand, tell: Tell) -> Achieved:
         """Call the run of `errand` off."""
         run = self._agent.runs.take_up(errand.run)
         run.cancel()
-        return await self._followed(errand, run, tell)
+        return await self._follow_run(errand, run, tell)
 
-    async def _followed(self, errand: Errand, run: Run, tell: Tell) -> Achieved:
-        outcome = await self._agent.runs.followed(run, tell)
-        self.ended(errand.number, outcome)
+    async def _follow_run(self, errand: Errand, run: Run, tell: Tell) -> Achieved:
+        outcome = await self._agent.runs.follow(run, tell)
+        self.note_end(errand.number, outcome)
         return Achieved(Proposal(Standing.PLANNED, errand.request, words=errand.words), outcome)
 
-    async def done(self, proposal: Proposal, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
+    async def carry_out(self, proposal: Proposal, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
         """Do what `proposal` comes to, in its turn, or with what is at work."""
         active = self.active
         if active is not None and proposal.relation != "alone":
-            outcome = await self._joined(active, proposal, tell)
+            outcome = await self._join_active(active, proposal, tell)
             if outcome is not None:
                 return Achieved(proposal, outcome)
         task = Task(self._room.record.count + 1, proposal, priority)
         for other in self._agenda.tasks:
-            if not other.is_displaced and await self._clash(task, other):
+            if not other.is_displaced and await self._are_incompatible(task, other):
                 stays, goes = (other, task) if task.priority <= other.priority else (task, other)
                 tell(Conflict(stays.proposal.words, goes.proposal.words))
                 goes.is_displaced = True
@@ -179,10 +179,10 @@ class Errands:
                     reason = f"it cannot be had together with what comes first:\n{stays.proposal.words}"
                     return Achieved(proposal.stopped(Standing.CONFLICTING, reason))
         self._note(task)
-        outcome = await self._worked(task, memory, tell)
+        outcome = await self._carry_out_in_turn(task, memory, tell)
         return Achieved(task.proposal, outcome)
 
-    async def _joined(self, task: Task, proposal: Proposal, tell: Tell) -> RunOutcome | None:
+    async def _join_active(self, task: Task, proposal: Proposal, tell: Tell) -> RunOutcome | None:
         """Have a task at work go on to what `proposal` asks for; return how it ends, None where it cannot.
 
         One whose place is taken then gives way for good.
@@ -201,49 +201,51 @@ class Errands:
         outcome: RunOutcome = await run
         return outcome
 
-    async def _worked(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
+    async def _carry_out_in_turn(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
         """Carry out a task whenever it is its turn, and return how it ends; None where there is no plan any more."""
         while True:
-            await self._agenda.turn(task)
+            await self._agenda.wait_for_turn(task)
             try:
-                outcome = await self._work(task, memory, tell)
+                outcome = await self._carry_out_once(task, memory, tell)
             finally:
-                self._agenda.over(task)
+                self._agenda.end_turn(task)
             gave_way, task.gives_way = task.gives_way, False
             if outcome is None or outcome.status.is_over or not gave_way or task.is_displaced:
-                self.ended(task.number, None if task.is_displaced else outcome)
+                self.note_end(task.number, None if task.is_displaced else outcome)
                 return outcome
             tell(Preempted(task.run))
             task.left_at = frozenset(self._agent.problem.initial)
 
-    async def _work(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
+    async def _carry_out_once(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
         runs = self._agent.runs
         if task.run:
             before, now = task.left_at or frozenset(), frozenset(self._agent.problem.initial)
             facts = {fact: fact in now for fact in before ^ now} if task.left_at is not None else {}
             run = runs.take_up(task.run, facts=facts)
         else:
-            task.proposal = await self._agent.proposer.renewed(task.proposal, self._agent.problem)
+            task.proposal = await self._agent.proposer.renew(task.proposal, self._agent.problem)
             if task.proposal.plan is None or task.proposal.standing is Standing.UNPLANNED:
                 return None
             run = self._agent.start(task.proposal, memory=memory)
-        self._agenda.began(task, run.id)
+        self._agenda.note_run(task, run.id)
         self._note(task)
-        return await runs.followed(run, tell)
+        return await runs.follow(run, tell)
 
-    async def _clash(self, task: Task, other: Task) -> bool:
+    async def _are_incompatible(self, task: Task, other: Task) -> bool:
         """Return whether it is proved that two tasks cannot be had together."""
         one, two = task.proposal.problem, other.proposal.problem
         if one is None or two is None:
             return False
-        found = await searched(able(joined(one, two), self._agent.world), time_limit=TOGETHER)
+        found = await solve_in_thread(
+            restrict_to_handlers(join_problems(one, two), self._agent.world), time_limit=CONFLICT_SECONDS
+        )
         return found.status is Status.UNSOLVABLE
 
     def _note(self, task: Task) -> None:
         errand = Errand.of(task.number, task.proposal, task.priority, task.run)
         self._room.note(self._room.record.with_errand(errand))
 
-    def ended(self, number: int, outcome: RunOutcome | None) -> None:
+    def note_end(self, number: int, outcome: RunOutcome | None) -> None:
         """Note how an errand has ended, if it has."""
         if outcome is None or outcome.status.is_over:
-            self._room.note(self._room.record.without(number))
+            self._room.note(self._room.record.without_errand(number))

@@ -16,7 +16,7 @@ from executor.agent.proposals import Proposal
 from executor.agent.run_goals import basis_of
 from executor.journal import Journal
 from executor.language_model.protocol import Origin, Part
-from executor.plans.action_plan import ActionPlan, stated
+from executor.plans.action_plan import ActionPlan, statement_of
 from executor.tools.json_data import dumped, loaded
 
 MOST_TURNS: Final = 20
@@ -36,7 +36,7 @@ class Turn(_Kept):
     text: str
 
 
-class Said(_Kept):
+class OpenSentence(_Kept):
     """A sentence as it was read: what it may mean, and how it stands.
 
     `serving` is what a model proposed for what no fact expresses, and `proposing` what it said to that.
@@ -50,7 +50,7 @@ class Said(_Kept):
     proposing: str = ""
 
     @classmethod
-    def of(cls, proposal: Proposal) -> Said:
+    def of(cls, proposal: Proposal) -> OpenSentence:
         """Return what is kept of `proposal`."""
         meanings = tuple([each.meaning for each in proposal.readings if each.meaning is not None])
         standing, question = proposal.standing.name, proposal.question
@@ -83,7 +83,7 @@ class Errand(_Kept):
         """Return the errand that `proposal` is; with steps that nothing confirms, somebody has to be asked again."""
         problem, wanted = proposal.problem, None
         if problem is not None and proposal.improvised is None:
-            wanted = ActionPlan(**stated(problem), basis=basis_of(proposal))
+            wanted = ActionPlan(**statement_of(problem), basis=basis_of(proposal))
         return cls(
             number=number, request=proposal.request, words=proposal.words, priority=priority, run=run, wanted=wanted
         )
@@ -93,12 +93,12 @@ class RoomRecord(_Kept):
     """A room: what was said, the sentence to which somebody has to say something, and what is not over."""
 
     turns: tuple[Turn, ...] = ()
-    open: Said | None = None
+    open: OpenSentence | None = None
     errands: tuple[Errand, ...] = ()
     count: int = 0
     """How many errands there were."""
 
-    def said(self, who: Literal["user", "agent"], text: str) -> RoomRecord:
+    def with_turn(self, who: Literal["user", "agent"], text: str) -> RoomRecord:
         """Return the room after another turn."""
         turns = (*self.turns, Turn(who=who, text=text[:LONGEST]))[-MOST_TURNS:]
         return self.model_copy(update={"turns": turns})
@@ -109,16 +109,16 @@ class RoomRecord(_Kept):
         errands = tuple(sorted([*others, errand], key=lambda each: each.number))
         return self.model_copy(update={"errands": errands, "count": max(self.count, errand.number)})
 
-    def without(self, number: int) -> RoomRecord:
+    def without_errand(self, number: int) -> RoomRecord:
         """Return the room after an errand is over."""
         return self.model_copy(update={"errands": tuple([each for each in self.errands if each.number != number])})
 
     def as_text(self) -> str:
-        """Return the room as `kept` reads it: as JSON, whatever halves of characters somebody has said."""
+        """Return the room as `load_room` reads it: as JSON, whatever halves of characters somebody has said."""
         return dumped(self.model_dump(mode="json"))
 
 
-def kept(journal: Journal | None, name: str) -> RoomRecord:
+def load_room(journal: Journal | None, name: str) -> RoomRecord:
     """Return the room of this `name` as `journal` has it, a new one where it does not; raises `JournalError`."""
     found = [each.data for each in journal.rooms() if each.name == name] if journal is not None else []
     return RoomRecord.model_validate(loaded(found[-1])) if found else RoomRecord()
@@ -135,7 +135,7 @@ Something is being done already. Say in 'relation' whether the user asks for som
 (instead), or for something that is for itself (alone). In each case, give the goal of what is asked for now."""
 
 
-def context_of(record: RoomRecord, doing: str | None) -> Iterator[Part]:
+def context_parts(record: RoomRecord, doing: str | None) -> Iterator[Part]:
     """Yield what was said before the last turn, and what is being done, in words."""
     for turn in record.turns[:-1]:
         is_user = turn.who == "user"
@@ -145,37 +145,37 @@ def context_of(record: RoomRecord, doing: str | None) -> Iterator[Part]:
         yield Part("What is being done", f"{doing}\n{HOW}")
 
 
-def decision(text: str) -> bool | None:
+def read_decision(text: str) -> bool | None:
     """Return whether `text` says yes, or no; None where it says something else."""
-    plain = _plain(text)
+    plain = _normalise(text)
     return True if plain in YES else False if plain in NO else None
 
 
 def is_stop(text: str) -> bool:
     """Return whether `text` asks to stop for now."""
-    return _plain(text) in STOP
+    return _normalise(text) in STOP
 
 
 def is_go_on(text: str) -> bool:
     """Return whether `text` asks to go on with what was stopped."""
-    return _plain(text) in GO_ON
+    return _normalise(text) in GO_ON
 
 
 def is_new(text: str) -> bool:
     """Return whether `text` says that what was named is new."""
-    return _plain(text) in NEW
+    return _normalise(text) in NEW
 
 
-def chosen(text: str, words: Sequence[str]) -> int | None:
+def read_choice(text: str, words: Sequence[str]) -> int | None:
     """Return which of several readings `text` takes, by number or by its words; None where it is none of them."""
-    plain = _plain(text).removeprefix("number ").removeprefix("the ").removesuffix(" one")
+    plain = _normalise(text).removeprefix("number ").removeprefix("the ").removesuffix(" one")
     if plain in ORDINALS[: len(words)]:
         return ORDINALS.index(plain)
     if plain.isdecimal() and 1 <= int(plain) <= len(words):
         return int(plain) - 1
-    found = [place for place, each in enumerate(words) if _plain(each) == plain]
+    found = [place for place, each in enumerate(words) if _normalise(each) == plain]
     return found[0] if len(found) == 1 else None
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .!?")

@@ -15,21 +15,30 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from executor.agent.agent_events import AgentEvent, Decided, Finished, Heard, Tell, events_of, nobody, streamed
+from executor.agent.agent_events import (
+    AgentEvent,
+    Decided,
+    Finished,
+    Heard,
+    Tell,
+    events_of,
+    ignore_event,
+    stream_events,
+)
 from executor.agent.agent_options import check_given
 from executor.agent.conversations.errands import Errands
 from executor.agent.conversations.record import (
     Errand,
+    OpenSentence,
     RoomRecord,
-    Said,
-    chosen,
-    context_of,
-    decision,
+    context_parts,
     is_go_on,
     is_new,
     is_stop,
+    read_choice,
+    read_decision,
 )
-from executor.agent.fill_parameters import answer_of, required
+from executor.agent.fill_parameters import answer_of, required_parameters
 from executor.agent.goal_reading.goal_problem import Meanings
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.arguments import check_named
@@ -37,7 +46,7 @@ from executor.errors import ModelError
 from executor.events.answers import is_clear, is_filling
 from executor.events.events import Asked
 from executor.events.run_state import RunState
-from executor.language_model.checked_answers import answered
+from executor.language_model.checked_answers import ask_checked
 from executor.language_model.protocol import LanguageModel, Meter, Origin, Part, Purpose, Request
 from executor.loop.parameters import FillRequest, find_open_parameters
 from executor.run import RunOutcome
@@ -53,7 +62,7 @@ answer does not say.
 """
 
 
-async def values_in(text: str, asked: Asked, state: RunState, model: LanguageModel | None, meter: Meter) -> Any:
+async def read_values(text: str, asked: Asked, state: RunState, model: LanguageModel | None, meter: Meter) -> Any:
     """Return what `text` says for the parameters that a run has `asked` for: values by name, or the only one as it is.
 
     What tools returned is not shown to the model, so that nothing can come from there. Without a model, the text is the
@@ -63,7 +72,7 @@ async def values_in(text: str, asked: Asked, state: RunState, model: LanguageMod
     action = state.domain.actions[record.step.action]
     parameters = find_open_parameters(state, record, action)
     request = FillRequest(record, action, parameters, {}, state)
-    wanted = required(request)
+    wanted = required_parameters(request)
     if model is None or not wanted or (len(wanted) == 1 and _fits(wanted[0].annotation, text)):
         return text
     kind = answer_of(request)
@@ -73,7 +82,7 @@ async def values_in(text: str, asked: Asked, state: RunState, model: LanguageMod
         Part("The user answers", text, Origin.USER),
     )
     try:
-        found = await answered(model, Request(Purpose.FILL, INSTRUCTIONS, parts, kind), kind, meter=meter)
+        found = await ask_checked(model, Request(Purpose.FILL, INSTRUCTIONS, parts, kind), kind, meter=meter)
     except ModelError:
         return None
     values = found.value.values
@@ -90,18 +99,18 @@ def _fits(annotation: Any, text: str) -> bool:
 
 
 @dataclass(slots=True, eq=False)
-class Opened:
+class OpenProposal:
     """The proposal to which somebody has yet to say something, in this process."""
 
     agent: Agent
     proposal: Proposal | None = None
 
-    def keep(self, proposal: Proposal | None) -> Said | None:
+    def keep(self, proposal: Proposal | None) -> OpenSentence | None:
         """Return what is kept of `proposal`, which is open now, if one is."""
         self.proposal = proposal
-        return None if proposal is None else Said.of(proposal)
+        return None if proposal is None else OpenSentence.of(proposal)
 
-    async def answered(self, text: str, said: Said | None, tell: Tell) -> tuple[Proposal, bool] | None:
+    async def take_answer(self, text: str, said: OpenSentence | None, tell: Tell) -> tuple[Proposal, bool] | None:
         """Return what comes of `text` as an answer to what is open, `said`; None where it is something else.
 
         Where what was open when the process ended is another one now, the answer is none to that: it is asked again.
@@ -109,55 +118,55 @@ class Opened:
         if said is None:
             return None
         if self.proposal is None:
-            self.proposal = await self._again(said)
-            if self.proposal is not None and not _is_same(self.proposal, said):
-                return await self._asked_again(self.proposal, text, tell)
+            self.proposal = await self._restore(said)
+            if self.proposal is not None and not _is_unchanged(self.proposal, said):
+                return await self._ask_again(self.proposal, text, tell)
         proposal = self.proposal
         if proposal is None:
             return None
         if proposal.is_for_somebody:
-            answer = decision(text)
+            answer = read_decision(text)
             if answer is None:
                 return None
             tell(Decided(answer))
-            return self.agent.decided(proposal, said=answer)
+            return self.agent.decide(proposal, said=answer)
         found: Proposal | None = None
         if proposal.standing is Standing.AMBIGUOUS:
-            number = chosen(text, [each.words for each in proposal.readings])
+            number = read_choice(text, [each.words for each in proposal.readings])
             found = None if number is None else await self.agent.choose(proposal, number)
         elif proposal.standing is Standing.UNKNOWN and is_new(text):
             kinds = {kind for each in proposal.readings for kind in each.unknown.values()}
-            found = await self._reread(Said.of(proposal), kinds)
-        return None if found is None else await self.agent.settled(found, tell)
+            found = await self._reread(OpenSentence.of(proposal), kinds)
+        return None if found is None else await self.agent.settle(found, tell)
 
-    async def _asked_again(self, proposal: Proposal, text: str, tell: Tell) -> tuple[Proposal, bool] | None:
+    async def _ask_again(self, proposal: Proposal, text: str, tell: Tell) -> tuple[Proposal, bool] | None:
         """Return `proposal`, to which somebody has to say something, where `text` answers what it was before."""
-        answer = decision(text)
+        answer = read_decision(text)
         if answer is None or not proposal.is_for_somebody:
             self.proposal = None
             return None
         if not answer:
             tell(Decided(answer))
-            return self.agent.decided(proposal, said=answer)
+            return self.agent.decide(proposal, said=answer)
         for event in events_of(proposal):
             tell(event)
         return proposal, False
 
-    async def _again(self, said: Said) -> Proposal | None:
+    async def _restore(self, said: OpenSentence) -> Proposal | None:
         """Return the proposal that was open when the process ended, as it is now; None where it means nothing now."""
         try:
             return await self._reread(said, set())
         except InputError:
             return None
 
-    async def _reread(self, said: Said, open_types: set[str]) -> Proposal:
+    async def _reread(self, said: OpenSentence, open_types: set[str]) -> Proposal:
         meanings = Meanings(meanings=list(said.meanings), thought="")
         proposer, now = self.agent.proposer, self.agent.problem
         meter = Meter(self.agent.allowance)
-        return await proposer.again(said.sentence, now, meanings, meter, open_types=open_types, served=said.served)
+        return await proposer.reread(said.sentence, now, meanings, meter, open_types=open_types, served=said.served)
 
 
-def _is_same(proposal: Proposal, said: Said) -> bool:
+def _is_unchanged(proposal: Proposal, said: OpenSentence) -> bool:
     return (proposal.standing.name, proposal.question) == (said.standing, said.question)
 
 
@@ -173,7 +182,7 @@ class Room:
         self.name = name
         self.record = record
         self._agent = agent
-        self._opened = Opened(agent)
+        self._opened = OpenProposal(agent)
         self._errands = Errands(agent, self)
 
     @property
@@ -181,7 +190,7 @@ class Room:
         """What somebody has to answer: as to what is meant, or as to a step of a run; nothing where nothing is open."""
         if self.record.open is not None:
             return self.record.open.question
-        return next((asked.text for _, asked in self._errands.asked()), "")
+        return next((asked.text for _, asked in self._errands.open_questions()), "")
 
     @property
     def errands(self) -> tuple[Errand, ...]:
@@ -189,7 +198,7 @@ class Room:
         return self.record.errands
 
     async def achieve(
-        self, request: Any, *, priority: int = 0, memory: Mapping[str, Any] | None = None, tell: Tell = nobody
+        self, request: Any, *, priority: int = 0, memory: Mapping[str, Any] | None = None, tell: Tell = ignore_event
     ) -> Achieved:
         """Do what `request` asks for in this room, or take it as the answer to what is open, and say what became of it.
 
@@ -204,81 +213,85 @@ class Room:
         achieved = None
         if isinstance(request, str):
             if not request.strip():
-                return self._unheard(Proposal(Standing.NOTHING, request, reason="nothing was said"), tell)
-            self.note(self.record.said("user", request))
-            achieved = await self._directed(request, tell) or await self._answered(request, tell)
+                return self._ignore_empty(Proposal(Standing.NOTHING, request, reason="nothing was said"), tell)
+            self.note(self.record.with_turn("user", request))
+            achieved = await self._obey_command(request, tell) or await self._answer_run(request, tell)
         if achieved is None:
-            achieved = await self._asked_for(request, priority, memory or {}, tell)
-        self.note(self.record.said("agent", _reply(achieved)))
+            achieved = await self._handle_request(request, priority, memory or {}, tell)
+        self.note(self.record.with_turn("agent", _reply_to(achieved)))
         tell(Finished(achieved))
         return achieved
 
     def stream(self, request: Any, **options: Any) -> AsyncGenerator[AgentEvent]:
         """Yield what happens while `request` is achieved; see `Agent.stream`."""
-        return streamed(lambda tell: self.achieve(request, tell=tell, **options), self._agent.runs.interrupt)
+        return stream_events(lambda tell: self.achieve(request, tell=tell, **options), self._agent.runs.interrupt)
 
     def interrupt(self) -> None:
         """Have what is at work in the room stop at the end of a step; `resume` goes on with it."""
         self._errands.interrupt()
 
-    async def resume(self, *, tell: Tell = nobody) -> list[RunOutcome]:
+    async def resume(self, *, tell: Tell = ignore_event) -> list[RunOutcome]:
         """Go on with all that was begun in the room and is not over, the most urgent first; return how it ends."""
         return await self._errands.resume(tell)
 
-    async def _asked_for(self, request: Any, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
+    async def _handle_request(self, request: Any, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
         """Do what `request` asks for, if nothing is in the way; else keep what somebody has to say first."""
-        settled = await self._opened.answered(request, self.record.open, tell) if isinstance(request, str) else None
+        settled = await self._opened.take_answer(request, self.record.open, tell) if isinstance(request, str) else None
         if settled is None:
             active = self._errands.active
-            proposal = await self._agent.proposed(
+            proposal = await self._agent.propose(
                 request,
-                self._agent.runs.now("" if active is None else active.run),
-                tuple(context_of(self.record, None if active is None else active.proposal.words)),
+                self._agent.runs.current_problem("" if active is None else active.run),
+                tuple(context_parts(self.record, None if active is None else active.proposal.words)),
                 None if active is None else active.proposal.problem,
             )
-            settled = await self._agent.settled(proposal, tell)
+            settled = await self._agent.settle(proposal, tell)
         proposal, may_be_done = settled
         if proposal.standing in NOT_HEARD and self.record.open is not None:
             return Achieved(replace(proposal, question=self.question))
         is_open = bool(proposal.question) and not may_be_done and proposal.standing is not Standing.DECLINED
         self.note(self.record.model_copy(update={"open": self._opened.keep(proposal if is_open else None)}))
-        return await self._errands.done(proposal, priority, memory, tell) if may_be_done else Achieved(proposal)
+        return await self._errands.carry_out(proposal, priority, memory, tell) if may_be_done else Achieved(proposal)
 
-    def _unheard(self, proposal: Proposal, tell: Tell) -> Achieved:
+    def _ignore_empty(self, proposal: Proposal, tell: Tell) -> Achieved:
         """Return that nothing was asked for: what was open stays open."""
         achieved = Achieved(replace(proposal, question=self.question))
         tell(Finished(achieved))
         return achieved
 
-    async def _directed(self, text: str, tell: Tell) -> Achieved | None:
+    async def _obey_command(self, text: str, tell: Tell) -> Achieved | None:
         """Stop what is at work where `text` asks for that, or go on with what was stopped; None where it does not."""
         active = self._errands.active
         if active is not None and is_stop(text):
             self.interrupt()
-            outcome: RunOutcome = await self._agent.runs.at_work(active.run).run
+            outcome: RunOutcome = await self._agent.runs.active_run(active.run).run
             return Achieved(active.proposal, outcome)
         stopped = [each for each in self.errands if each.run] if active is None and is_go_on(text) else []
-        if not stopped or self.record.open is not None or any(is_filling(asked) for _, asked in self._errands.asked()):
+        if (
+            not stopped
+            or self.record.open is not None
+            or any(is_filling(asked) for _, asked in self._errands.open_questions())
+        ):
             return None
         ended = await self.resume(tell=tell)
         if not ended:
             return Achieved(Proposal(Standing.NOTHING, stopped[0].request, words=stopped[0].words, reason=LOST))
         return Achieved(Proposal(Standing.PLANNED, stopped[0].request, words=stopped[0].words), ended[0])
 
-    async def _answered(self, text: str, tell: Tell) -> Achieved | None:
+    async def _answer_run(self, text: str, tell: Tell) -> Achieved | None:
         """Return what becomes of a run that waits for the answer `text`; None where it answers nothing."""
-        for errand, asked in self._errands.asked() if self.record.open is None else ():
-            if is_filling(asked) and decision(text) is False:
-                return await self._errands.called_off(errand, tell)
+        for errand, asked in self._errands.open_questions() if self.record.open is None else ():
+            if is_filling(asked) and read_decision(text) is False:
+                return await self._errands.cancel_run(errand, tell)
             answer: Any = text
             if is_filling(asked):
                 state, meter = self._agent.runs.state_of(errand.run), Meter(self._agent.allowance)
-                answer = await values_in(text, asked, state, self._agent.model, meter)
+                answer = await read_values(text, asked, state, self._agent.model, meter)
                 if answer is None:
                     reason = "that does not say what is needed"
                     return Achieved(Proposal(Standing.NOTHING, text, question=asked.text, reason=reason))
             if is_clear(asked, answer):
-                return await self._errands.answered(errand, {asked.question: answer}, tell)
+                return await self._errands.resume_with(errand, {asked.question: answer}, tell)
         return None
 
     def note(self, record: RoomRecord) -> None:
@@ -290,7 +303,7 @@ class Room:
                 journal.save_room(self.name, record.as_text())
 
 
-def _reply(achieved: Achieved) -> str:
+def _reply_to(achieved: Achieved) -> str:
     """Return what the agent says to a request, in words that follow from goals and plans alone."""
     proposal, outcome = achieved.proposal, achieved.outcome
     if outcome is None:

@@ -40,7 +40,7 @@ _NAMES: Final = (
 )
 _ARGUMENTS: Final = ("arguments", "args", "parameters", "params", "input", "inputs", "tool_input", "kwargs", "objects")
 _LISTS: Final = ("steps", "plan", "actions", "tool_calls", "calls", "tasks")
-_MARK: Final = re.compile(r"^\s*(?:[-*•]\s+|(?:step\s*)?\d+\s*[.):]\s*)*", re.IGNORECASE)
+_BULLET: Final = re.compile(r"^\s*(?:[-*•]\s+|(?:step\s*)?\d+\s*[.):]\s*)*", re.IGNORECASE)
 """Bullets and numbers before a step."""
 _CALL: Final = re.compile(r"^([^()]*[^()\s])\s*\((.*)\)\s*;?$", re.DOTALL)
 """A name, which may have spaces, and arguments."""
@@ -62,37 +62,37 @@ class Call:
     text: str = ""
 
 
-def calls_in(given: Any) -> list[Call]:
+def read_calls(given: Any) -> list[Call]:
     """Return the steps that `given` writes; raises `PlanError` for what is none of the forms."""
     found: list[Call] = []
-    for call in _calls(given, 0):
+    for call in _read_calls(given, 0):
         found.append(call)
         if len(found) > MOST:
             raise PlanError(f"a plan of more than {MOST:,} steps")
     return found
 
 
-def _calls(given: Any, depth: int) -> Iterator[Call]:
+def _read_calls(given: Any, depth: int) -> Iterator[Call]:
     if depth > DEEPEST:
         raise PlanError("a plan that is nested too deeply")
     match given:
         case Plan():
-            yield from _calls(given.steps, depth)
+            yield from _read_calls(given.steps, depth)
         case Step():
             yield Call(given.action, given.arguments, text=str(given))
         case str():
-            yield from _from_text(given, depth)
+            yield from _read_text(given, depth)
         case Mapping():
-            yield from _from_mapping(given, depth)
+            yield from _read_mapping(given, depth)
         case Sequence():
             for each in given:
-                yield from _calls(each, depth + 1)
+                yield from _read_calls(each, depth + 1)
         case _:
             hint = "such as 'move(r2, lab)' or {'action': …, 'arguments': …}"
-            raise PlanError(f"{_shown(given)} is no step", hint=hint)
+            raise PlanError(f"{_shorten(given)} is no step", hint=hint)
 
 
-def _from_text(text: str, depth: int) -> Iterator[Call]:
+def _read_text(text: str, depth: int) -> Iterator[Call]:
     fenced = _FENCE.search(text)
     stripped = (fenced[1] if fenced else text).strip()
     if stripped[:1] in ("{", "["):
@@ -100,50 +100,52 @@ def _from_text(text: str, depth: int) -> Iterator[Call]:
             data = json.loads(stripped)
         except (ValueError, RecursionError) as error:
             raise PlanError(f"no plan in JSON: {error}") from None
-        yield from _calls(data, depth + 1)
+        yield from _read_calls(data, depth + 1)
         return
     for line in stripped.splitlines():
         said = line.partition(";")[0] if line.lstrip().startswith((";", "(")) else line
-        bare = _MARK.sub("", said.strip().strip("`")).strip()
+        bare = _BULLET.sub("", said.strip().strip("`")).strip()
         if bare and not bare.startswith("#") and not bare.endswith(":"):
-            yield _from_line(bare)
+            yield _read_line(bare)
 
 
-def _from_line(line: str) -> Call:
+def _read_line(line: str) -> Call:
     found = _CALL.match(line)
     if found:
         given = [each.strip() for each in found[2].split(",") if each.strip()]
         if given and all(map(_NAMED.match, given)):
             named = dict(each.split("=", 1) for each in given)
-            return Call(found[1], named={key.strip(): _bare(value) for key, value in named.items()}, text=line)
-        return Call(found[1], tuple(filter(None, map(_bare, given))), text=line)
+            return Call(
+                found[1], named={key.strip(): _strip_argument(value) for key, value in named.items()}, text=line
+            )
+        return Call(found[1], tuple(filter(None, map(_strip_argument, given))), text=line)
     found = _LISP.match(line)
     words = (found[1] if found else line.replace(",", " ").replace(":", " ", 1)).split()
     return Call(words[0], tuple(words[1:]), text=line) if words else Call(line, text=line)
 
 
-def _bare(argument: str) -> str:
+def _strip_argument(argument: str) -> str:
     """Return an argument without quotes, and without the name that it may be given by."""
     return argument.rpartition("=")[2].strip().strip("'\"")
 
 
-def _from_mapping(given: Mapping[Any, Any], depth: int) -> Iterator[Call]:
+def _read_mapping(given: Mapping[Any, Any], depth: int) -> Iterator[Call]:
     name = next((given[key] for key in _NAMES if isinstance(given.get(key), str)), None)
     if name is None:
         inner = next((given[key] for key in (*_LISTS, "function", "params") if given.get(key) is not None), None)
         if inner is None:
             hint = f"name it by {', '.join(_NAMES[:3])}, its arguments by {', '.join(_ARGUMENTS[:3])}"
-            raise PlanError(f"{_shown(dict(given))} names no action", hint=hint)
-        yield from _calls(inner, depth + 1)
+            raise PlanError(f"{_shorten(dict(given))} names no action", hint=hint)
+        yield from _read_calls(inner, depth + 1)
         return
     arguments = next((given[key] for key in _ARGUMENTS if given.get(key) is not None), None)
     if arguments is None and "(" in name:
-        yield from _from_text(name, depth)
+        yield from _read_text(name, depth)
         return
-    yield _with_arguments(name, _read(arguments), _shown(dict(given)))
+    yield _make_call(name, _decode_arguments(arguments), _shorten(dict(given)))
 
 
-def _read(arguments: Any) -> Any:
+def _decode_arguments(arguments: Any) -> Any:
     """Return arguments that may be JSON as text."""
     if isinstance(arguments, str) and arguments.strip()[:1] in ("{", "["):
         try:
@@ -153,20 +155,20 @@ def _read(arguments: Any) -> Any:
     return arguments
 
 
-def _with_arguments(name: str, arguments: Any, text: str) -> Call:
+def _make_call(name: str, arguments: Any, text: str) -> Call:
     match arguments:
         case None:
             return Call(name, text=text)
         case Mapping():
             return Call(name, named={str(key): value for key, value in arguments.items()}, text=text)
         case str():
-            return Call(name, tuple(filter(None, map(_bare, arguments.split(",")))), text=text)
+            return Call(name, tuple(filter(None, map(_strip_argument, arguments.split(",")))), text=text)
         case Sequence():
             return Call(name, tuple(map(str, arguments)), text=text)
     return Call(name, (str(arguments),), text=text)
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 120 else f"{text[:120]}…"
 
@@ -176,7 +178,7 @@ MOST_WAYS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ForeignStep:
     """A step as it was written (`text`), and what it means: `step`; `wrong` says why it means nothing, if so.
 
     `data` are the values for data parameters that came with it. Where arguments were left out, `ways` are those in
@@ -192,10 +194,10 @@ class Said:
     is_completed: bool = False
 
 
-def resolve(problem: Problem, calls: Iterable[Call]) -> list[Said]:
+def resolve_calls(problem: Problem, calls: Iterable[Call]) -> list[ForeignStep]:
     """Return what each of `calls` means in `problem`."""
     names = _Names(problem)
-    return [_resolved(problem, call, names) for call in calls]
+    return [_resolve_call(problem, call, names) for call in calls]
 
 
 class _Names:
@@ -208,7 +210,7 @@ class _Names:
         for name in self.types:
             self._by_name.setdefault(fold_name(name), []).append(name)
 
-    def meant(self, value: Any) -> str:
+    def find_name(self, value: Any) -> str:
         """Return the name of an object that is given as a text, or as a mapping that has its name."""
         if isinstance(value, Mapping):
             value = next((value[key] for key in ("name", "id") if isinstance(value.get(key), str)), value)
@@ -221,27 +223,27 @@ class _Names:
         return name in self.types and self._hierarchy.is_a(self.types[name], parameter.types)
 
 
-def _resolved(problem: Problem, call: Call, names: _Names) -> Said:
+def _resolve_call(problem: Problem, call: Call, names: _Names) -> ForeignStep:
     try:
         action = resolve_action(problem.domain, call.name)
     except InputError as error:
-        return Said(call.text or call.name, Step(call.name, call.positional), str(error))
+        return ForeignStep(call.text or call.name, Step(call.name, call.positional), str(error))
     if call.named is None:
-        return _in_order(action, call, names)
-    return _by_name(action, call, call.named, names)
+        return _resolve_positional(action, call, names)
+    return _resolve_named(action, call, call.named, names)
 
 
-def _in_order(action: Action, call: Call, names: _Names) -> Said:
-    given, parameters = [names.meant(each) for each in call.positional], action.step_parameters
+def _resolve_positional(action: Action, call: Call, names: _Names) -> ForeignStep:
+    given, parameters = [names.find_name(each) for each in call.positional], action.step_parameters
     step = Step(action.name, tuple(given))
     if len(given) == len(parameters):
-        return Said(call.text, step, _unknown(action, given, names))
+        return ForeignStep(call.text, step, _find_unknown(action, given, names))
     wrong = f"{action.signature} takes {len(parameters)} arguments, not {len(given)}"
-    ways = () if action.creates or len(given) > len(parameters) else tuple(_placed(given, parameters, names))
-    return Said(call.text, step, _unknown(action, given, names) or wrong, ways=ways)
+    ways = () if action.creates or len(given) > len(parameters) else tuple(_match_in_order(given, parameters, names))
+    return ForeignStep(call.text, step, _find_unknown(action, given, names) or wrong, ways=ways)
 
 
-def _placed(given: Sequence[str], parameters: Sequence[Variable], names: _Names) -> Iterator[tuple[str, ...]]:
+def _match_in_order(given: Sequence[str], parameters: Sequence[Variable], names: _Names) -> Iterator[tuple[str, ...]]:
     """Yield the ways in which the objects `given` may stand for some of `parameters`, in their order."""
     ways = 0
     for places in combinations(range(len(parameters)), len(given)):
@@ -253,24 +255,26 @@ def _placed(given: Sequence[str], parameters: Sequence[Variable], names: _Names)
             return
 
 
-def _by_name(action: Action, call: Call, named: Mapping[str, Any], names: _Names) -> Said:
+def _resolve_named(action: Action, call: Call, named: Mapping[str, Any], names: _Names) -> ForeignStep:
     parameters = {fold_name(each.name.removeprefix("?")): each for each in action.step_parameters}
     data = {fold_name(each.name): each.name for each in action.data}
     by_name = {fold_name(key): value for key, value in named.items()}
-    found = {key: names.meant(by_name[key]) for key in parameters if key in by_name}
-    _by_type({key: names.meant(each) for key, each in by_name.items() if key not in data}, parameters, found, names)
+    found = {key: names.find_name(by_name[key]) for key in parameters if key in by_name}
+    _match_by_type(
+        {key: names.find_name(each) for key, each in by_name.items() if key not in data}, parameters, found, names
+    )
     arguments = tuple([found.get(key, OPEN) for key in parameters])
     lacking = [each.name.removeprefix("?") for key, each in parameters.items() if key not in found]
-    wrong = _unknown(action, list(found.values()), names)
+    wrong = _find_unknown(action, list(found.values()), names)
     values = {data[key]: value for key, value in by_name.items() if key in data}
     if not lacking:
-        return Said(call.text, Step(action.name, arguments), wrong, values)
+        return ForeignStep(call.text, Step(action.name, arguments), wrong, values)
     lacks = f"{action.signature} lacks {', '.join(lacking)}"
     ways = () if action.creates or wrong else (arguments,)
-    return Said(call.text, Step(action.name, arguments), wrong or lacks, values, ways)
+    return ForeignStep(call.text, Step(action.name, arguments), wrong or lacks, values, ways)
 
 
-def _by_type(
+def _match_by_type(
     given: Mapping[str, str], parameters: Mapping[str, Variable], found: dict[str, str], names: _Names
 ) -> None:
     """Add to `found` what is named otherwise than it is declared, where only one parameter is left that it fits."""
@@ -281,7 +285,7 @@ def _by_type(
                 found[left[0]] = name
 
 
-def _unknown(action: Action, given: Iterable[str], names: _Names) -> str:
+def _find_unknown(action: Action, given: Iterable[str], names: _Names) -> str:
     """Return which of `given` is no object, if one is none, and the action creates nothing that it could be."""
     unknown = next((each for each in given if each not in names.types), None)
     if unknown is None or action.creates:

@@ -13,7 +13,7 @@ from enum import Enum
 from itertools import product
 from typing import Any, Final
 
-from executor.agent.foreign_plans.parse_steps import Said, calls_in, resolve
+from executor.agent.foreign_plans.parse_steps import ForeignStep, read_calls, resolve_calls
 from executor.tools.world import actions_of
 from planner.compilations.object_creation import for_steps
 from planner.compilations.soft_goals import value_plan
@@ -32,7 +32,7 @@ MOST: Final = 2_000
 """Steps that are tried for one that lacks arguments."""
 
 
-def completed(problem: Problem, given: Sequence[Said]) -> list[Said]:
+def complete_arguments(problem: Problem, given: Sequence[ForeignStep]) -> list[ForeignStep]:
     """Return `given`, in which steps that lack arguments have those with which alone they can be done where they stand.
 
     Steps before them that cannot be done are taken to be left out.
@@ -42,15 +42,15 @@ def completed(problem: Problem, given: Sequence[Said]) -> list[Said]:
     simulation = Simulation(for_steps(problem, [said.step for said in given if not said.wrong]))
     found = []
     for said in given:
-        meant = _completed(simulation, said) if said.ways else said
+        meant = _complete_step(simulation, said) if said.ways else said
         found.append(meant)
         if not meant.wrong and simulation.objection(meant.step) is None:
             simulation.apply(meant.step)
     return found
 
 
-def _completed(simulation: Simulation, said: Said) -> Said:
-    possible = [step for step in _steps(simulation.problem, said) if simulation.objection(step) is None]
+def _complete_step(simulation: Simulation, said: ForeignStep) -> ForeignStep:
+    possible = [step for step in _possible_steps(simulation.problem, said) if simulation.objection(step) is None]
     if len(possible) == 1:
         return replace(said, step=possible[0], wrong="", is_completed=True)
     if not possible:
@@ -58,7 +58,7 @@ def _completed(simulation: Simulation, said: Said) -> Said:
     return replace(said, wrong=f"{said.wrong}; it may be {' or '.join(map(str, possible[:3]))}")
 
 
-def _steps(problem: Problem, said: Said) -> Iterator[Step]:
+def _possible_steps(problem: Problem, said: ForeignStep) -> Iterator[Step]:
     """Yield the steps that `said` may mean, each once; none where there are too many."""
     hierarchy = TypeHierarchy(problem.domain.types)
     parameters = problem.domain.actions[said.step.action].parameters
@@ -98,7 +98,7 @@ class Repaired:
     """
 
     status: RepairStatus
-    given: tuple[Said, ...]
+    given: tuple[ForeignStep, ...]
     plan: Plan | None = None
     origins: tuple[int | None, ...] = ()
     least: bool = False
@@ -163,24 +163,24 @@ def repair(
     those that `state` names, of the types that its facts ask for. Raises `InputError` for a state or a goal that means
     nothing in `domain`, and `PlanError` for what is no plan at all.
     """
-    facts = _facts(state)
+    facts = _check_facts(state)
     declared = domain if isinstance(domain, Domain) else Domain.of(actions_of(domain))
-    named = objects if objects is not None else _objects(declared, facts)
+    named = objects if objects is not None else _infer_objects(declared, facts)
     try:
         problem = declared.problem(objects=named, initial=facts, goal=goal)
     except InputError as error:
         raise error.without_place() from None
-    return repaired(problem, steps, time_limit=time_limit)
+    return repair_plan(problem, steps, time_limit=time_limit)
 
 
-def _facts(state: object) -> list[Any]:
+def _check_facts(state: object) -> list[Any]:
     if not isinstance(state, Iterable):
         hint = "such as problem.initial; with a problem, Agent.repair(steps, goal)"
         raise InputError(f"a state is the facts that hold, not {kind_of(state)}", hint=hint)
     return [state] if isinstance(state, str | Atom) else list(state)
 
 
-def repaired(
+def repair_plan(
     problem: Problem,
     steps: Any,
     *,
@@ -194,7 +194,7 @@ def repaired(
 
     Raises `PlanError` for what is no plan at all.
     """
-    given = tuple(completed(problem, resolve(problem, calls_in(steps))))
+    given = tuple(complete_arguments(problem, resolve_calls(problem, read_calls(steps))))
     understood = choose_versions([said.step for said in given], problem)
     verdict = check_steps(problem, understood)
     plan = checked(problem, [(step.action, step.arguments) for step in understood], {}) if verdict.valid else None
@@ -202,11 +202,11 @@ def repaired(
         places = tuple(range(len(given)))
         added = any(said.is_completed for said in given)
         status, reason = (RepairStatus.REPAIRED, COMPLETED) if added else (RepairStatus.VALID, "")
-        return Repaired(status, given, plan, places, least=True, reason=reason, data=_data(given, places))
+        return Repaired(status, given, plan, places, least=True, reason=reason, data=_data_by_place(given, places))
     mended = mend(problem, understood, time_limit=time_limit, memory_limit=memory_limit, cancel=cancel)
     if mended.steps is None:
         return Repaired(RepairStatus.REFUSED, given, counterexample=verdict, reason=mended.reason, search=mended.status)
-    origins = _with_versions(mended.steps, mended.origins, understood, problem)
+    origins = _trace_versions(mended.steps, mended.origins, understood, problem)
     return Repaired(
         RepairStatus.REPAIRED,
         given,
@@ -215,12 +215,12 @@ def repaired(
         mended.status is Status.OPTIMAL,
         verdict,
         mended.reason,
-        _data(given, origins),
+        _data_by_place(given, origins),
         mended.status,
     )
 
 
-def _with_versions(
+def _trace_versions(
     steps: Sequence[Step], origins: Sequence[int | None], given: Sequence[Step], problem: Problem
 ) -> tuple[int | None, ...]:
     """Return `origins`, where new `steps` come from `given` ones that are left out for another version of them."""
@@ -230,23 +230,23 @@ def _with_versions(
     for place, origin in enumerate(origins):
         if origin is None:
             end = next((each for each in origins[place:] if each is not None), len(given))
-            same = [each for each in range(last + 1, end) if _is_same(known[each], written[place])]
+            same = [each for each in range(last + 1, end) if _is_same_action(known[each], written[place])]
             found[place] = same[0] if same else None
         last = last if found[place] is None else max(last, found[place] or 0)
     return tuple(found)
 
 
-def _is_same(one: Step, other: Step) -> bool:
+def _is_same_action(one: Step, other: Step) -> bool:
     return (one.action, one.arguments) == (other.action, other.arguments)
 
 
-def _data(given: tuple[Said, ...], origins: Iterable[int | None]) -> dict[int, Mapping[str, Any]]:
+def _data_by_place(given: tuple[ForeignStep, ...], origins: Iterable[int | None]) -> dict[int, Mapping[str, Any]]:
     return {
         place: given[origin].data for place, origin in enumerate(origins) if origin is not None and given[origin].data
     }
 
 
-def _objects(domain: Domain, facts: Iterable[Any]) -> list[Object]:
+def _infer_objects(domain: Domain, facts: Iterable[Any]) -> list[Object]:
     """Return the objects that `facts` name, each of the types that they ask for; constants are there already."""
     from planner.language.declare.atom_syntax import NotationError, parse_atom
 

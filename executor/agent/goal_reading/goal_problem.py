@@ -108,7 +108,7 @@ STEP: Final = "do "
 """Before a step, where a condition may stand, too."""
 
 
-def wanted(problem: Problem, meaning: Meaning) -> Problem:
+def apply_meaning(problem: Problem, meaning: Meaning) -> Problem:
     """Return `problem` with the goal, the constraints and the limits that `meaning` states, and with its new objects.
 
     What `problem` itself constrains and limits still holds. Raises `InputError` for the first mistake.
@@ -116,10 +116,13 @@ def wanted(problem: Problem, meaning: Meaning) -> Problem:
     found = Domain.of(problem.domain).problem(
         problem.name,
         objects=[*problem.objects, *[Object(name, (kind,)) for name, kind in meaning.new_objects.items()]],
-        goal={"hard": list(meaning.goal), "soft": [(each.condition, _exact(each.worth)) for each in meaning.wishes]},
-        constraints=list(_constraints(meaning)),
-        budgets={name: _exact(amount) for name, amount in meaning.budgets.items()},
-        deadline=None if meaning.deadline_seconds is None else _exact(meaning.deadline_seconds),
+        goal={
+            "hard": list(meaning.goal),
+            "soft": [(each.condition, _as_decimal(each.worth)) for each in meaning.wishes],
+        },
+        constraints=list(_read_constraints(meaning)),
+        budgets={name: _as_decimal(amount) for name, amount in meaning.budgets.items()},
+        deadline=None if meaning.deadline_seconds is None else _as_decimal(meaning.deadline_seconds),
     )
     budgets = dict(problem.budgets)
     for name, amount in found.budgets.items():
@@ -135,10 +138,10 @@ def wanted(problem: Problem, meaning: Meaning) -> Problem:
     )
 
 
-def mistakes(problem: Problem, meaning: Meaning) -> list[str]:
+def find_mistakes(problem: Problem, meaning: Meaning) -> list[str]:
     """Return what is wrong with `meaning`, in words: each text is read on its own, so that all mistakes are told."""
     base = Meaning(new_objects=meaning.new_objects, deadline_seconds=None)
-    found = list(_first(problem, base))
+    found = list(_first_mistake(problem, base))
     if found:
         return found
     parts: list[dict[str, Any]] = [
@@ -147,29 +150,29 @@ def mistakes(problem: Problem, meaning: Meaning) -> list[str]:
         for each in getattr(meaning, name)
     ]
     parts += [{"budgets": {name: amount}} for name, amount in meaning.budgets.items()]
-    return [text for part in parts for text in _first(problem, base.model_copy(update=part))]
+    return [text for part in parts for text in _first_mistake(problem, base.model_copy(update=part))]
 
 
-def _first(problem: Problem, meaning: Meaning) -> Iterator[str]:
+def _first_mistake(problem: Problem, meaning: Meaning) -> Iterator[str]:
     try:
-        wanted(problem, meaning)
+        apply_meaning(problem, meaning)
     except InputError as error:
         message, hint = getattr(error, "message", str(error)), getattr(error, "hint", None)
         yield f"{message}{f' ({hint})' if hint else ''}"
 
 
-def _constraints(meaning: Meaning) -> Iterator[Any]:
+def _read_constraints(meaning: Meaning) -> Iterator[Any]:
     yield from (forbidden(each) for each in meaning.forbidden)
     yield from (mandatory(each) for each in meaning.mandatory)
     yield from (never(each) for each in meaning.never)
     yield from (always(each) for each in meaning.always)
-    yield from (before(_happening(each.first), _happening(each.then)) for each in meaning.before)
-    yield from (at_most(each.times, _happening(each.what)) for each in meaning.at_most)
+    yield from (before(_read_happening(each.first), _read_happening(each.then)) for each in meaning.before)
+    yield from (at_most(each.times, _read_happening(each.what)) for each in meaning.at_most)
 
 
-def _happening(text: str) -> Any:
+def _read_happening(text: str) -> Any:
     return done(text.removeprefix(STEP)) if text.startswith(STEP) else text
 
 
-def _exact(number: float) -> Decimal:
+def _as_decimal(number: float) -> Decimal:
     return Decimal(str(number))

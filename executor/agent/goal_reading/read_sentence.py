@@ -26,9 +26,9 @@ from pydantic import create_model
 from executor.agent.describe_problem import describe_domain, describe_goal, describe_state
 from executor.agent.goal_reading.confirmed_readings import Readings, Remembered, key_of
 from executor.agent.goal_reading.goal_problem import INSTRUCTIONS as INSTRUCTIONS_READING
-from executor.agent.goal_reading.goal_problem import Meaning, Meanings, mistakes, wanted
+from executor.agent.goal_reading.goal_problem import Meaning, Meanings, apply_meaning, find_mistakes
 from executor.background_searches import search_in_turn
-from executor.language_model.checked_answers import ROUNDS, TIMEOUT, Answered, answered
+from executor.language_model.checked_answers import ROUNDS, TIMEOUT, CheckedAnswer, ask_checked
 from executor.language_model.protocol import Answer, LanguageModel, Meter, Origin, Part, Purpose, Request, Usage
 from planner.explain.unreachable_goals import Unreachable
 from planner.lightweight import dataclass, field, replace
@@ -61,25 +61,25 @@ _NEGATIONS: Final = {
 NEGATION: Final = re.compile(rf"\b(?:{'|'.join(_NEGATIONS.values())})\b", re.IGNORECASE | re.VERBOSE | re.DOTALL)
 
 
-def mistakes_in(sentence: str, problem: Problem, meaning: Meaning) -> Iterator[str]:
+def find_sentence_mistakes(sentence: str, problem: Problem, meaning: Meaning) -> Iterator[str]:
     """Yield what cannot stay as it is."""
     if meaning.is_empty:
         yield "a meaning asks for nothing: leave it out, or say what it asks for"
     for name, kind in meaning.new_objects.items():
         if any(each.name == name for each in problem.all_objects):
             yield f"{name!r} is listed already, and no new object"
-        elif not _occurs(name.replace("_", " "), sentence) and not _occurs(name, sentence):
+        elif not _occurs_in(name.replace("_", " "), sentence) and not _occurs_in(name, sentence):
             yield f"the sentence does not name the new object {name!r}"
         elif kind not in problem.domain.types:
             yield f"there is no type {kind!r}; the types are {', '.join(problem.domain.types)}"
     for part in meaning.not_expressible:
-        if not _occurs(part, sentence):
+        if not _occurs_in(part, sentence):
             yield f"{part!r} in not_expressible is not in the sentence, word for word"
     if all(kind in problem.domain.types for kind in meaning.new_objects.values()):
-        yield from mistakes(problem, meaning)
+        yield from find_mistakes(problem, meaning)
 
 
-def doubts_about(sentence: str, meaning: Meaning) -> Iterator[str]:
+def find_doubts(sentence: str, meaning: Meaning) -> Iterator[str]:
     """Yield a doubt where `sentence` excludes something, and `meaning` neither excludes nor sets aside anything."""
     rest = unicodedata.normalize("NFC", sentence)
     for part in filter(str.strip, meaning.not_expressible):
@@ -90,15 +90,15 @@ def doubts_about(sentence: str, meaning: Meaning) -> Iterator[str]:
         yield f"the sentence says {found[0]!r}, and nothing is excluded"
 
 
-def _occurs(part: str, sentence: str) -> bool:
-    return bool(part.strip()) and _plain(part) in _plain(sentence)
+def _occurs_in(part: str, sentence: str) -> bool:
+    return bool(part.strip()) and _normalise(part) in _normalise(sentence)
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def types_asked(meaning: Meaning, open_types: Collection[str]) -> dict[str, str]:
+def unknown_objects(meaning: Meaning, open_types: Collection[str]) -> dict[str, str]:
     """Return the new objects that may not simply be made, with their types."""
     return {name: kind for name, kind in meaning.new_objects.items() if kind not in open_types}
 
@@ -111,7 +111,7 @@ NONE: Final = "none of these"
 INSTRUCTIONS: Final = "Choose the fact that the user wants to be true."
 
 
-class Chosen(Answer):
+class SmallAnswer(Answer):
     """What a small model answers: one of the choices, without a thought."""
 
     thought: Literal[""] = ""
@@ -122,36 +122,38 @@ def is_small(model: LanguageModel) -> bool:
     return getattr(model, "is_small", False) is True
 
 
-async def chosen(model: LanguageModel, said: Sequence[Part], problem: Problem, **limits: Any) -> Answered[Meanings]:
+async def choose_fact(
+    model: LanguageModel, said: Sequence[Part], problem: Problem, **limits: Any
+) -> CheckedAnswer[Meanings]:
     """Return what `model` takes the user to want: one fact, or nothing; `said` are the user's words.
 
     `limits` are those of `executor.language_model.checked_answers.answered`, whose errors are raised.
     """
-    facts = attainable(problem)
+    facts = attainable_facts(problem)
     if len(facts) > MOST:
-        predicates = {fact.predicate: _about(fact.predicate, problem) for fact in facts}
-        found = await _choice(model, said, predicates, limits)
+        predicates = {fact.predicate: _describe_predicate(fact.predicate, problem) for fact in facts}
+        found = await _ask_choice(model, said, predicates, limits)
         facts = [fact for fact in facts if fact.predicate == found.value]
-    offered = {str(fact): _about(fact.predicate, problem) for fact in islice(facts, MOST)}
-    answer = await _choice(model, said, offered, limits)
+    offered = {str(fact): _describe_predicate(fact.predicate, problem) for fact in islice(facts, MOST)}
+    answer = await _ask_choice(model, said, offered, limits)
     meanings = [] if answer.value == NONE else [{"goal": [answer.value]}]
-    return Answered(Meanings.model_validate({"meanings": meanings}), answer.rounds, answer.from_tools)
+    return CheckedAnswer(Meanings.model_validate({"meanings": meanings}), answer.rounds, answer.from_tools)
 
 
-async def _choice(
+async def _ask_choice(
     model: LanguageModel, said: Sequence[Part], choices: dict[str, str], limits: dict[str, Any]
-) -> Answered[Any]:
+) -> CheckedAnswer[Any]:
     """Return which of `choices`, each with what it is about, is chosen."""
     names: Any = Literal[(*choices, NONE)]
-    kind = create_model("Choice", __base__=Chosen, goal=(names, ...))
+    kind = create_model("Choice", __base__=SmallAnswer, goal=(names, ...))
     listed = "\n".join(f"- {name}{f': {about}' if about else ''}" for name, about in choices.items())
     request = Request(Purpose.GOAL, INSTRUCTIONS, (Part("The choices", listed), *said), kind)
-    found = await answered(model, request, kind, **limits)
+    found = await ask_checked(model, request, kind, **limits)
     goal: Any = getattr(found.value, "goal")  # noqa: B009 - a field that is made above
-    return Answered(goal, found.rounds, found.from_tools)
+    return CheckedAnswer(goal, found.rounds, found.from_tools)
 
 
-def attainable(problem: Problem) -> list[Atom]:
+def attainable_facts(problem: Problem) -> list[Atom]:
     """Return the facts that do not hold in `problem` and that its actions may bring about, by predicate."""
     from planner.explain.unsolvability import find_unreachable_parts
 
@@ -183,14 +185,16 @@ def _instances(predicate: Predicate, problem: Problem) -> Iterator[Atom]:
         yield Atom(predicate.name, args)
 
 
-def _provided(action: Action) -> set[str]:
+def _provided_predicates(action: Action) -> set[str]:
     return {atom.predicate for when in action.effects for atom in positive_atoms(when.provides)}
 
 
-def _about(predicate: str, problem: Problem) -> str:
+def _describe_predicate(predicate: str, problem: Problem) -> str:
     """Return what a predicate is declared to mean, or else what an action that provides it does."""
     declared = problem.domain.predicates[predicate].description
-    providers = (each.description for each in problem.domain.actions.values() if predicate in _provided(each))
+    providers = (
+        each.description for each in problem.domain.actions.values() if predicate in _provided_predicates(each)
+    )
     return " ".join((declared or next(providers, "")).split())
 
 
@@ -273,10 +277,10 @@ class Reader:
         parts = (Part("What there is", describe_domain(problem)), state, *context, asked)
         request = Request(Purpose.GOAL, INSTRUCTIONS_READING, parts, Meanings)
         before_that = tuple([part.text for part in context if part.origin is Origin.USER])
-        judge, key = _Judge(sentence, problem, before_that), "" if context else key_of(request)
-        known = self._known(judge, key)
+        judge, key = _ReadingChecker(sentence, problem, before_that), "" if context else key_of(request)
+        known = self._recall(judge, key)
         if known is not None:
-            return self._understood(judge, known.meanings, 0, key, known.usage)
+            return self._make_understood(judge, known.meanings, 0, key, known.usage)
         meter = meter or Meter()
         before = meter.spent
         limits: dict[str, Any] = {"meter": meter, "rounds": self.rounds, "timeout": self.timeout}
@@ -285,42 +289,44 @@ class Reader:
             return search_in_turn(lambda: judge(said))  # it may look for a while whether a goal can be reached
 
         if is_small(self.model):
-            found = await chosen(self.model, (*context, asked), problem, **limits)
+            found = await choose_fact(self.model, (*context, asked), problem, **limits)
         else:
-            found = await answered(self.model, request, Meanings, check=check, **limits)
+            found = await ask_checked(self.model, request, Meanings, check=check, **limits)
         spent = meter.spent - before
-        understood = await search_in_turn(lambda: self._understood(judge, found.value, found.rounds, key, spent))
+        understood = await search_in_turn(lambda: self._make_understood(judge, found.value, found.rounds, key, spent))
         return replace(understood, from_tools=found.from_tools)
 
-    def again(self, sentence: str, problem: Problem, said: Meanings) -> Understood:
+    def reread(self, sentence: str, problem: Problem, said: Meanings) -> Understood:
         """Return what `sentence` means in `problem` as it was `said` to mean; raises `InputError` where it cannot."""
-        return self._understood(_Judge(sentence, problem), said, 0, "", Usage())
+        return self._make_understood(_ReadingChecker(sentence, problem), said, 0, "", Usage())
 
-    def _known(self, judge: _Judge, key: str) -> Remembered | None:
+    def _recall(self, judge: _ReadingChecker, key: str) -> Remembered | None:
         """Return what is remembered, if there is nothing wrong with it."""
         found = self.remembered.get(key) if self.remembered is not None and key else None
         wrong = found is not None and any(judge.mistakes(found.meanings))
         return None if wrong else found
 
-    def _understood(self, judge: _Judge, said: Meanings, rounds: int, key: str, usage: Usage) -> Understood:
-        readings = {each.words: each for each in (self._reading(judge, one) for one in said.meanings)}
+    def _make_understood(
+        self, judge: _ReadingChecker, said: Meanings, rounds: int, key: str, usage: Usage
+    ) -> Understood:
+        readings = {each.words: each for each in (self._make_reading(judge, one) for one in said.meanings)}
         return Understood(judge.sentence, tuple(readings.values()), said.thought, rounds, key, said, usage)
 
-    def _reading(self, judge: _Judge, meaning: Meaning) -> Reading:
-        problem = wanted(judge.problem, meaning)
+    def _make_reading(self, judge: _ReadingChecker, meaning: Meaning) -> Reading:
+        problem = apply_meaning(judge.problem, meaning)
         return Reading(
             problem,
             describe_goal(problem),
             tuple(meaning.not_expressible),
-            unreachable_in(problem),
-            types_asked(meaning, self.open_types),
-            tuple(doubts_about(judge.sentence, meaning)),
+            find_unreachable(problem),
+            unknown_objects(meaning, self.open_types),
+            tuple(find_doubts(judge.sentence, meaning)),
             meaning,
         )
 
 
 @dataclass(slots=True, eq=False)
-class _Judge:
+class _ReadingChecker:
     """Says what is wrong with an answer; what may be wrong, it says once. `before` is what the user said before."""
 
     sentence: str
@@ -333,25 +339,25 @@ class _Judge:
         found = self.mistakes(answer)
         if found:
             return found
-        doubts = [each for one in answer.meanings for each in self._doubts(one) if each not in self.said]
+        doubts = [each for one in answer.meanings for each in self._find_new_doubts(one) if each not in self.said]
         self.said.update(doubts)
         return doubts
 
     def mistakes(self, answer: Meanings) -> list[str]:
         """Return what cannot stay as it is."""
         words = "\n".join([*self.before, self.sentence])
-        return [each for one in answer.meanings for each in mistakes_in(words, self.problem, one)]
+        return [each for one in answer.meanings for each in find_sentence_mistakes(words, self.problem, one)]
 
-    def _doubts(self, meaning: Meaning) -> list[str]:
-        unreachable = unreachable_in(wanted(self.problem, meaning))
+    def _find_new_doubts(self, meaning: Meaning) -> list[str]:
+        unreachable = find_unreachable(apply_meaning(self.problem, meaning))
         told = [
             f"{part.goal} cannot be reached: {'; '.join(map(str, part.missing))}. If another goal is meant, give that"
             for part in unreachable
         ]
-        return [*doubts_about(self.sentence, meaning), *told]
+        return [*find_doubts(self.sentence, meaning), *told]
 
 
-def unreachable_in(problem: Problem) -> tuple[Unreachable, ...]:
+def find_unreachable(problem: Problem) -> tuple[Unreachable, ...]:
     """Return the parts of the goal that nothing gives; none where that takes too long to find out."""
     from planner.explain.unsolvability import find_unreachable_parts
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from executor.loop.dispatch import linearise
 from executor.plan_check.imported_plans.foreign_fields import Here, Part, is_number
 from executor.plan_check.imported_plans.import_step import Names, ids_of, import_step
-from executor.plan_check.plan_findings import Path, PlanFinding, shown
+from executor.plan_check.plan_findings import Path, PlanFinding, path_text
 from executor.plans.action_plan import references
 from planner.errors import kind_of
 from planner.language.declare.atom_syntax import is_name
@@ -60,11 +60,11 @@ class Imported(Part):
 
     notes: list[PlanFinding] = field(default_factory=list)
 
-    def traced(self, finding: PlanFinding) -> PlanFinding:
+    def trace(self, finding: PlanFinding) -> PlanFinding:
         """Return `finding`, which is about the plan as data, with its path in the document."""
         path = finding.path
         source = next((each for at in range(len(path), 0, -1) if (each := self._source(path, at)) is not None), path)
-        return replace(finding, path=source, message=finding.message.replace(shown(path), shown(source), 1))
+        return replace(finding, path=source, message=finding.message.replace(path_text(path), path_text(source), 1))
 
     def _source(self, path: Path, length: int) -> Path | None:
         found = self.places.get(path[:length])
@@ -73,7 +73,7 @@ class Imported(Part):
 
 def is_foreign(data: Any) -> bool:
     """Return whether `data` is a plan in the form of another framework, and no `ActionPlan`."""
-    _, plan = _unwrapped(data)
+    _, plan = _unwrap(data)
     if any(isinstance(key, str) and fold_name(key) == "executionmodel" for key in plan):
         return True
     return any(isinstance(each, dict) and not _MARKS.isdisjoint(each) for each in _steps_in(plan)[1])
@@ -86,7 +86,7 @@ def import_plan(
 
     With `has_problem` a problem says what the goal is, and not the plan.
     """
-    path, given = _unwrapped(data)
+    path, given = _unwrap(data)
     found = Imported()
     top = Here(found.notes, path)
     stated = given.get("objects")
@@ -103,14 +103,14 @@ def import_plan(
     for here, each in zip(places, steps, strict=True):
         names.name_created(here.step, each)
     made = [import_step(each, here, names) for each, here in zip(steps, places, strict=True)]
-    ordered = made if found.data.get("model") in ("sequential", "reactive") else _in_order(made, names)
+    ordered = made if found.data.get("model") in ("sequential", "reactive") else _sort_steps(made, names)
     for place, each in enumerate(ordered):
         found.places |= {("steps", place, *inner): source for inner, source in each.places.items()}
     found.data["steps"] = [each.data for each in ordered]
     return found
 
 
-def _unwrapped(data: Any) -> tuple[Path, Mapping[str, Any]]:
+def _unwrap(data: Any) -> tuple[Path, Mapping[str, Any]]:
     """Return the plan in `data`, which may stand under a key of its own, and the path to it."""
     if not isinstance(data, Mapping):
         return (), {}
@@ -208,7 +208,7 @@ def _import_limit(given: Any, here: Here, found: Imported) -> None:
     found.put(here.at("value"), limit, "metadata", "constraints", name)
 
 
-def _in_order(steps: list[Part], names: Names) -> list[Part]:
+def _sort_steps(steps: list[Part], names: Names) -> list[Part]:
     """Return `steps` in an order in which they can run; as they are where there is none."""
     by_id = {each.data["id"]: each for each in steps}
     before = {

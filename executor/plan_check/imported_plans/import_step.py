@@ -55,7 +55,7 @@ class Names:
         for name in self.known:
             self._alike.setdefault(fold_name(name), []).append(name)
 
-    def meant(self, text: str) -> str:
+    def find_name(self, text: str) -> str:
         """Return the known name that `text` is, perhaps but for case and punctuation; else `text`."""
         alike = self._alike.get(fold_name(text), [])
         return alike[0] if text not in self.known and len(alike) == 1 else text
@@ -165,7 +165,7 @@ def _object(value: Any, here: Here, names: Names) -> str:
         here.refuse("form", f"the parameter {here.key!r} takes the name of an object, not {kind_of(value)}")
         return str(value)
     reference = REFERENCE.fullmatch(str(value).strip())
-    return names.meant(str(value)) if reference is None else _created(reference, here, names)
+    return names.find_name(str(value)) if reference is None else _created(reference, here, names)
 
 
 def _created(reference: re.Match[str], here: Here, names: Names) -> str:
