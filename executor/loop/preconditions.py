@@ -12,7 +12,7 @@ from executor.events.steps import StepRecord
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import literal_of
 from executor.observe.step_verdict import Expected, expect_effects
-from executor.plans.suppositions import sensed_by, parse_suppositions
+from executor.plans.suppositions import parse_suppositions, sensed_by
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
 from planner.model import Action, Atom, Formula
