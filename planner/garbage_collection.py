@@ -1,4 +1,4 @@
-"""The garbage collector, kept still where it can find nothing."""
+"""Pauses of the garbage collector where it would find nothing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def collector_paused() -> Iterator[None]:
-    """Switch the cyclic garbage collector off for a while.
+def pause_collector() -> Iterator[None]:
+    """Pause the cyclic garbage collector; at the end, all new objects count as long-lived.
 
-    Reading, declaring and grounding make hundreds of thousands of lists and atoms, all of them kept and none in a
-    cycle; walking them again and again takes up to half of the time. At the end they pass as long-lived.
+    Reading, declaring and grounding create hundreds of thousands of lists and atoms, all of them kept and none in a
+    cycle. Traversing them again and again would take up to half of the time.
     """
     if not gc.isenabled():
         yield
@@ -26,13 +26,13 @@ def collector_paused() -> Iterator[None]:
 
 
 class Keeper:
-    """Lets what exists pass as long-lived, unless somebody else has frozen objects: these would thaw."""
+    """Makes objects long-lived, unless other code has frozen objects: these would be unfrozen."""
 
     def __init__(self) -> None:
         self._may = not gc.get_freeze_count()
 
     def keep(self) -> None:
-        """Spare the collector the way through what is new."""
+        """Move all objects to the oldest generation."""
         if self._may:
             gc.freeze()
             gc.unfreeze()

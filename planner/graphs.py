@@ -9,10 +9,10 @@ from planner.lightweight import TypeVar
 Key = TypeVar("Key")
 
 
-def components(leads: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
-    """Yield the strongly connected components (Tarjan, 1972), those that others lead to before these.
+def strong_components(leads: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
+    """Yield the strongly connected components (Tarjan, 1972), successors first.
 
-    `leads` says for every node where it leads.
+    `leads` maps every node to its successors.
     """
     met: dict[Key, int] = {}
     low: dict[Key, int] = {}
@@ -31,11 +31,11 @@ def components(leads: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
             path.pop()
             low[name] = min([low[name], *[low[each] for each in leads[name] if each in low]])
             if low[name] == met[name]:
-                yield _top(stack, name, low)
+                yield _pop_component(stack, name, low)
 
 
-def _top(stack: list[Key], name: Key, low: dict[Key, int]) -> list[Key]:
-    """Take what is on the `stack` down to `name` away."""
+def _pop_component(stack: list[Key], name: Key, low: dict[Key, int]) -> list[Key]:
+    """Pop the component of `name` from the `stack`."""
     component: list[Key] = []
     while not component or component[-1] != name:
         component.append(stack.pop())

@@ -1,7 +1,7 @@
-"""Time, memory and cancellation: one object that every long loop asks.
+"""Limits on time and memory, and cancellation: one object that every long loop checks.
 
-A loop calls `limits.check()` every so many rounds. When a limit is reached, `LimitReached` unwinds the stage to
-`planner.solve`, which turns it into a `Result`; no other code catches it for good.
+A loop calls `limits.check()` once in a number of iterations. When a limit is reached, `LimitReached` unwinds the stage
+to `planner.solve`, which turns it into a `Result`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 GIB: Final = 1024**3
 MEMORY_CHECK_SECONDS: Final = 0.05
-"""How often the process's memory is looked up; reading it costs some microseconds."""
+"""Seconds between two readings of the process's memory, each of which takes some microseconds."""
 
 _NO_LIMIT: Final = "None is no limit"
 T = TypeVar("T")
@@ -30,7 +30,7 @@ T = TypeVar("T")
 class LimitReached(BaseException):
     """A limit ended the work; `stopped_by` says which.
 
-    As `KeyboardInterrupt`, it may be raised anywhere by a signal, and `except Exception` lets it pass.
+    Like `KeyboardInterrupt`, it may be raised anywhere by a signal, so that `except Exception` must not catch it.
     """
 
     def __init__(self, stopped_by: StoppedBy) -> None:
@@ -39,7 +39,7 @@ class LimitReached(BaseException):
 
 
 class Alarm(LimitReached):
-    """The clock of a time limit ended the work: a signal raised this wherever the main thread was."""
+    """A time limit ended the work by a signal, which raised this in the main thread."""
 
 
 STOPS: Final = (LimitReached, MemoryError, KeyboardInterrupt)
@@ -54,23 +54,23 @@ def stop_reason(stop: BaseException) -> StoppedBy:
 
 
 def check_limits(time_limit: Any, memory_limit: Any) -> None:
-    """Raise `InputError` for what is no limit; seconds may be 0, as when other work has used them up."""
+    """Raise `InputError` for invalid limits; the time may be 0, as when other work has used it up."""
     if time_limit is not None and not (isinstance(time_limit, Real) and float(time_limit) >= 0):
-        raise InputError(f"the time limit is a number of seconds, 0 or more, not {time_limit!r}", hint=_NO_LIMIT)
+        raise InputError(f"the time limit must be in seconds, 0 or more, got {time_limit!r}", hint=_NO_LIMIT)
     if memory_limit is not None and not (isinstance(memory_limit, Real) and float(memory_limit) > 0):
-        raise InputError(f"the memory limit is a number of GiB above 0, not {memory_limit!r}", hint=_NO_LIMIT)
+        raise InputError(f"the memory limit must be in GiB, above 0, got {memory_limit!r}", hint=_NO_LIMIT)
 
 
 def read_clock() -> float:
-    """Return the time in seconds, on a clock that nobody sets."""
+    """Return the time of a monotonic clock, in seconds."""
     return time.monotonic()
 
 
 @dataclass(slots=True)
 class Limits:
-    """What may still be used: `time_limit` in seconds of wall-clock time from now, `memory_limit` in GiB resident.
+    """Limits that count from now: `time_limit` in seconds of wall-clock time, `memory_limit` in GiB of resident memory.
 
-    None means no limit. `cancel` may be set from any thread. `elsewhere` are bytes that were given to other processes.
+    None is no limit. `cancel` may be set from any thread. `elsewhere` are the bytes that other processes use.
     """
 
     time_limit: float | None = None
@@ -87,21 +87,21 @@ class Limits:
 
     @property
     def remaining(self) -> float | None:
-        """Seconds that are left, never negative; None without a limit."""
+        """The remaining time in seconds, never negative; None without a limit."""
         return None if self.time_limit is None else max(0.0, self.time_limit - self.elapsed)
 
     def share(self, part: float) -> Limits:
-        """Return what may be used in this part of the time that is left."""
+        """Return limits with this part of the remaining time."""
         return Limits(None if self.remaining is None else part * self.remaining, self.memory_limit, self.cancel)
 
     def part(self, seconds: float | None) -> Limits:
-        """Return what may be used in the next so many `seconds`; None: all that is left."""
+        """Return limits that end after `seconds`, or with these limits; None: with these limits."""
         left = self.remaining
         limit = left if seconds is None else seconds if left is None else min(left, seconds)
         return Limits(limit, self.memory_limit, self.cancel)
 
     def check(self) -> None:
-        """Raise `LimitReached` when time, memory or patience has run out."""
+        """Raise `LimitReached` if a limit is reached or `cancel` is set."""
         if self.cancel is not None and self.cancel.is_set():
             raise LimitReached(StoppedBy.CANCELLED)
         now = time.monotonic()
@@ -114,7 +114,7 @@ class Limits:
 
 
 def lift_address_limit() -> None:
-    """Undo the limit on address space that another process has set for itself, and this one inherits."""
+    """Raise the limit on address space that this process has inherited to the hard limit."""
     import resource
 
     if sys.platform == "linux":
@@ -123,11 +123,11 @@ def lift_address_limit() -> None:
 
 
 def never() -> None:
-    """Check nothing: there is no limit."""
+    """Check nothing, where there is no limit."""
 
 
-def checked(items: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
-    """Yield `items`, with a `check` every so many: it raises when a limit is reached meanwhile."""
+def check_regularly(items: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
+    """Yield `items`, and call `check` before every 256th, which raises when a limit is reached."""
     for number, item in enumerate(items):
         if not number & 255:
             check()
@@ -135,9 +135,9 @@ def checked(items: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
 
 
 class Finishing:
-    """Entered while a plan that was found is made ready and checked: a clock does not break that off, or it were lost.
+    """A context in which a plan is mapped back and checked; alarms do not interrupt it, since the plan would be lost.
 
-    `going_on` counts how many are entered.
+    `going_on` counts the contexts that are entered.
     """
 
     going_on = 0
@@ -150,7 +150,7 @@ class Finishing:
 
 
 def resident_bytes() -> int:
-    """Return the resident memory of this process in bytes (its peak where the system does not tell the current one)."""
+    """Return the resident memory of this process in bytes; its peak where the system does not tell the present one."""
     try:
         with open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123 - a path object would cost more
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -161,6 +161,6 @@ def resident_bytes() -> int:
         return peak if sys.platform == "darwin" else peak * 1024
 
 
-def processors() -> int:
-    """Return how many processors there are for this process."""
+def count_processors() -> int:
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""The options of `solve`: which search runs, what ends it, and who hears of its progress."""
+"""The options of `solve`: the search to run, its limits, and a callback for its progress."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SolveOptions:
-    """What `planner.solve` is asked for, beside the problem; its docstring describes the fields.
+    """The options of `planner.solve`, whose docstring describes the fields.
 
-    `time_limit` is in seconds from the moment at which somebody calls `limits`, `memory_limit` in GiB.
+    `time_limit` is in seconds from the call of `limits`, `memory_limit` in GiB.
     """
 
     mode: str = "anytime"
@@ -32,33 +32,33 @@ class SolveOptions:
     cancel: threading.Event | None = None
 
     def check(self) -> None:
-        """Raise `InputError` for limits, numbers of simulations and seeds that are none."""
+        """Raise `InputError` for invalid limits, numbers of simulations and seeds."""
         check_limits(self.time_limit, self.memory_limit)
         check_simulations(self.search, self.simulations, self.seed)
 
     def limits(self) -> Limits:
-        """Return the limits on time and memory, which begin to count now."""
+        """Return the limits on time and memory; time counts from now."""
         return Limits(self.time_limit, self.memory_limit, self.cancel)
 
     def within(self, limits: Limits, share: float = 1.0, **changes: Any) -> SolveOptions:
-        """Return these options with `changes`, limited to a `share` of the time that `limits` has left."""
+        """Return these options with `changes`, limited to a `share` of the remaining time of `limits`."""
         left = limits.remaining
         kept = {"memory_limit": limits.memory_limit, "cancel": limits.cancel}
         return replace(self, **{"time_limit": None if left is None else share * left, **kept, **changes})
 
 
 def check_simulations(search: str | None, simulations: Any, seed: Any) -> None:
-    """Raise `InputError` for numbers of simulations and seeds that are none, and for simulations of other searches."""
+    """Raise `InputError` for invalid numbers of simulations and seeds, and for simulations of other searches."""
     if simulations is not None and not (isinstance(simulations, int) and simulations > 0):
-        raise InputError(f"simulations are a whole number above 0, not {simulations!r}", hint="None is no limit")
+        raise InputError(f"`simulations` must be a positive integer, got {simulations!r}", hint="None is no limit")
     if simulations is not None and search != "mcts":
-        raise InputError("simulations are made by search 'mcts' only", hint="search='mcts' asks for it")
+        raise InputError("`simulations` limits search 'mcts' only", hint="give search='mcts', or no simulations")
     if not (isinstance(seed, int) and seed >= 0):
-        raise InputError(f"a seed is a whole number, 0 or more, not {seed!r}")
+        raise InputError(f"`seed` must be an integer, 0 or more, got {seed!r}")
 
 
 ANY_PLAN: Final = SolveOptions(mode="first")
-"""The options of a search that is to find out whether there is a plan."""
+"""The options of a search for any plan."""
 
 Solve = Callable[[Any, SolveOptions], Result]
-"""A function that answers for a problem: `planner.solve.answer`, or the one of another kind of problems."""
+"""A function that solves a problem: `planner.solve.answer`, or that of another kind of problems."""

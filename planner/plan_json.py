@@ -22,18 +22,18 @@ def is_json(text: str) -> bool:
 
 
 def read_json_plan(text: str, problem: Problem, source: str) -> tuple[Plan, Number | None]:
-    """Return the plan for `problem` in `text`, and the cost that the text claims for it, if it does.
+    """Return the plan for `problem` in `text`, and the cost that the text claims, if any.
 
     Raises `PlanError` with what is wrong.
     """
-    return steps_from(read_json(text, source), problem, source)
+    return read_json_data(read_json(text, source), problem, source)
 
 
-def steps_from(data: Any, problem: Problem, source: str) -> tuple[Plan, Number | None]:
-    """Return the same of what was read from JSON: a result, a plan, or a list of steps."""
+def read_json_data(data: Any, problem: Problem, source: str) -> tuple[Plan, Number | None]:
+    """Return the same for JSON data: a result, a plan, or a list of steps."""
     place = Location(source)
-    items = _steps(data, place)
-    steps = [_step(item, number, place) for number, item in enumerate(items, start=1)]
+    items = _find_steps(data, place)
+    steps = [_read_step(item, number, place) for number, item in enumerate(items, start=1)]
     expanded = for_steps(problem, steps)
     objects = {each.name for each in expanded.all_objects}
     for number, step in enumerate(steps, start=1):
@@ -44,7 +44,7 @@ def steps_from(data: Any, problem: Problem, source: str) -> tuple[Plan, Number |
 
 
 def read_json(text: str, source: str) -> Any:
-    """Return what `text` says. Raises `PlanError` where it is no JSON."""
+    """Parse `text`. Raises `PlanError` where it is no JSON."""
     try:
         return json.loads(text, parse_float=Decimal)
     except json.JSONDecodeError as error:
@@ -56,13 +56,13 @@ def read_json(text: str, source: str) -> Any:
         raise PlanError(f"no plan in JSON: {error}", Location(source)) from None
 
 
-def _steps(data: Any, place: Location) -> list[Any]:
-    """Return the items for steps in a result, in a plan, or in a list of them."""
+def _find_steps(data: Any, place: Location) -> list[Any]:
+    """Return the items of steps in a result, a plan, or a list."""
     match data:
         case {"plan": dict() as plan}:
-            return _steps(plan, place)
+            return _find_steps(plan, place)
         case {"steps": list() as steps}:
-            return _steps(steps, place)
+            return _find_steps(steps, place)
         case list():
             return data
         case {"plan": None}:
@@ -72,7 +72,7 @@ def _steps(data: Any, place: Location) -> list[Any]:
             raise PlanError(f"found no steps in it; {expected}", place)
 
 
-def _step(item: Any, number: int, place: Location) -> Step:
+def _read_step(item: Any, number: int, place: Location) -> Step:
     match item:
         case {"action": str(action), "arguments": list(arguments)} if all(isinstance(word, str) for word in arguments):
             cost = item.get("cost", 0)
@@ -83,19 +83,19 @@ def _step(item: Any, number: int, place: Location) -> Step:
 
 
 def _check_names(step: Step, where: str, problem: Problem, objects: set[str], place: Location) -> None:
-    """Refuse what the problem does not have, as in plans of the other format."""
+    """Raise `PlanError` for actions and objects that the problem does not have."""
     action = problem.domain.actions.get(step.action)
     if action is None:
         raise PlanError(
-            f"{where}: the problem has no action {step.action!r}", place, _near(step.action, problem.domain.actions)
+            f"{where}: the problem has no action {step.action!r}", place, _hint_at(step.action, problem.domain.actions)
         )
     if len(step.arguments) != len(action.parameters):
         message = f"{where}: {step.action!r} is given {format_count(len(step.arguments))}, not {len(action.parameters)}"
         raise PlanError(message, place, f"it is declared as {action.signature}")
     for name in step.arguments:
         if name not in objects:
-            raise PlanError(f"{where}: the problem has no object {name!r}", place, _near(name, objects))
+            raise PlanError(f"{where}: the problem has no object {name!r}", place, _hint_at(name, objects))
 
 
-def _near(name: str, known: Iterable[str]) -> str:
+def _hint_at(name: str, known: Iterable[str]) -> str:
     return did_you_mean(name, known) or "check that the plan belongs to this problem"

@@ -1,4 +1,4 @@
-"""From a problem to an answer: the story of `solve`, stage by stage."""
+"""Solving: from a problem to a result, stage by stage."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def solve(
     on_progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Result:
-    """Return the answer to `problem`: a validated plan with its proof or gap, or why there is none.
+    """Solve `problem`: return a validated plan with its proof or gap, or why there is no plan.
 
     `mode` says when to stop: `anytime` with a proof, `first` with any plan, `optimal` with a proof and without looking
     for other plans on the way. `search` and `heuristic` override the automatic choice; `engine` names a foreign planner
-    instead. Search `mcts` stops after so many `simulations`, and draws its random numbers from `seed`: the same one
-    leads to the same plan. `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit.
-    `on_progress` is told of every better plan and bound, and setting `cancel` from any thread ends the work, as Ctrl-C
-    does. A problem of another kind, such as a hierarchical one, answers for itself. Of several outcomes of an action,
-    `provides`, the intended one, is planned on; `reason` says so. Where something is wished for, the optimum is the
-    most net benefit: the utilities of what comes true, less the cost.
+    to use instead. Search `mcts` stops after `simulations`; its random numbers, and so its plan, depend on `seed` only.
+    `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. `on_progress` is called with
+    every better plan and bound. Setting `cancel` from any thread ends the work, as Ctrl-C does.
 
-    Raises `InputError` for names that do not exist, for limits that are none, and for mistakes in the problem that only
-    grounding shows.
+    The module that serves a problem of another kind, such as a hierarchical one, solves it. Uncertain actions are
+    planned with their intended outcome, `provides`; `reason` says so. Where there are wishes, the optimum is the
+    greatest net benefit: the utilities of the wishes that come true, less the cost.
+
+    Raises `InputError` for unknown names, invalid limits, and mistakes in the problem that only grounding finds.
     """
     options = SolveOptions(
         mode, search, heuristic, engine, simulations, seed, time_limit, memory_limit, on_progress, cancel
@@ -61,9 +61,9 @@ def solve(
 
 
 def answer(problem: AnyProblem, options: SolveOptions) -> Result:
-    """Return what `solve` does for a resolved problem, without a look for demands that clash where there is no plan.
+    """Solve a resolved problem, without explaining unsolvability by conflicts.
 
-    The kind of the problem answers, or else the first reduction that applies, or else a search of the ground task.
+    The module of another kind of problems solves them, or the first reduction that applies, or a search.
     """
     options.check()
     if is_other_problem(problem):
@@ -80,7 +80,7 @@ def answer(problem: AnyProblem, options: SolveOptions) -> Result:
 
 
 def _search(incumbent: Incumbent, options: SolveOptions) -> Result:
-    """Ground the compiled problem, search, and map back and validate each better plan; raises `LimitReached`."""
+    """Ground the problem and search; map back and validate each better plan. Raises `LimitReached`."""
     from planner.grounding.ground import ground
 
     task = ground(incumbent.problem, incumbent.limits)
@@ -92,9 +92,9 @@ def _search(incumbent: Incumbent, options: SolveOptions) -> Result:
 
 
 async def improve(problem: AnyProblem, **options: Any) -> AsyncIterator[Result]:
-    """Yield a `Result` for each better plan, and at last the one that `solve` returns, as a worker thread finds them.
+    """Search in a worker thread; yield a `Result` for each better plan, and at last the one that `solve` returns.
 
-    Takes the options of `solve`. When the iteration is given up, the search is cancelled.
+    Takes the options of `solve`. Ending the iteration early cancels the search.
     """
     import asyncio
 
@@ -107,7 +107,7 @@ async def improve(problem: AnyProblem, **options: Any) -> AsyncIterator[Result]:
 
     def work() -> None:
         try:
-            report(solve(problem, **options, on_progress=lambda progress: report(_so_far(progress))))
+            report(solve(problem, **options, on_progress=lambda progress: report(_make_result(progress))))
         except BaseException as error:  # noqa: BLE001 - raised where the iteration is
             report(error)
         report(None)
@@ -126,7 +126,7 @@ async def improve(problem: AnyProblem, **options: Any) -> AsyncIterator[Result]:
         cancel.set()
 
 
-def _so_far(progress: Progress) -> Result:
+def _make_result(progress: Progress) -> Result:
     status = Status.UNKNOWN if progress.plan is None else Status.SOLVED
     return Result(status, StoppedBy.INCOMPLETE, progress.plan, progress.lower_bound, progress.statistics)
 

@@ -22,7 +22,7 @@ from executor.plans.action_plan import PlanStep, references
 from executor.plans.stated_steps import Spelled, spell_out
 from executor.plans.suppositions import find_looks
 from planner.errors import PlanError
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.lightweight import dataclass, field, replace
 from planner.model import OPEN, Action, Atom, DomainModel, Problem, is_variable
 from planner.model.actions import has_open_argument, negated_atoms, positive_atoms
@@ -211,7 +211,7 @@ def order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
     they do what the order given does. Steps that are named and not among `steps` are taken to be done. Raises
     `InputError` where a step is no instance of an action, or states what is no condition.
     """
-    with collector_paused():
+    with pause_collector():
         return _order_of(problem, steps)
 
 

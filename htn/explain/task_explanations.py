@@ -15,7 +15,7 @@ from htn.verification.chart_parsing import find_decomposition
 from planner.compilations.trajectory_constraints import MARK
 from planner.errors import PlanError
 from planner.explain.conflicts import Kind, find_conflicts
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Constraint, Problem
@@ -74,12 +74,12 @@ def explain_unsolvable(problem: HtnProblem, limits: Limits) -> WhyNot:
     take.
     """
     if not has_demands(problem.classical) or problem.classical.unknown:
-        with collector_paused():
+        with pause_collector():
             return _explain_tasks(compile_constraints(problem).problem, limits)
     demanded = _explain_conflicts(problem, part_of(limits, 1 / 2))
     if demanded.solvable:
         return demanded
-    with collector_paused():
+    with pause_collector():
         found = name_constraints(
             _explain_tasks(compile_constraints(problem).problem, limits), problem.classical.constraints
         )

@@ -11,7 +11,7 @@ from htn.compilations.method_preprocessing import preprocess
 from htn.grounding.instances import DEMANDED, METHOD, Columns, Instances, columns_of, demand_problem, select_kernels
 from htn.model import HtnProblem, Method, Order
 from planner.compilations.adl import compile_adl
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.grounding.action_tables import common_resolution
 from planner.grounding.ground import Groups, build_frame, find_mutex_groups, instantiate_reached, reach
 from planner.grounding.instantiate import parts_of
@@ -132,7 +132,7 @@ class GroundHtn:
 
 def ground(problem: HtnProblem, limits: Limits) -> GroundHtn:
     """Return the ground form of `problem`, reachable from above and finishable from below; raises `LimitReached`."""
-    with collector_paused():
+    with pause_collector():
         source = preprocess(problem)
         reached = reach(compile_adl(demand_problem(source)).problem, limits)
         limits.check()

@@ -29,7 +29,7 @@ from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.model import Atom
 from planner.model.domain import creates_objects
 from planner.plan import Plan, Step
-from planner.plan_json import is_json, read_json, steps_from
+from planner.plan_json import is_json, read_json, read_json_data
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.step_effects import cost_of
 
@@ -360,7 +360,7 @@ def plan_from_text(text: str, problem: HtnProblem, source: str = "<string>") -> 
 
 def plan_from_data(data: Any, problem: HtnProblem, source: str = "<data>") -> Plan:
     """Return the plan that `data`, as `Plan.to_dict` or `Result.to_dict` gives it, stands for; raises `PlanError`."""
-    plan, claimed = steps_from(data, problem.classical, source)
+    plan, claimed = read_json_data(data, problem.classical, source)
     steps = plan.steps if claimed is not None else tuple([_add_cost(step, problem) for step in plan.steps])
     while isinstance(data, dict) and isinstance(data.get("plan"), dict):
         data = data["plan"]

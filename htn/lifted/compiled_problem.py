@@ -14,7 +14,7 @@ from htn.grounding.ground_htn import GroundHtn, GroundMethod
 from htn.lifted.fact_tables import Goals, Row, Tables
 from htn.lifted.generated_code import Signatures, Source, Unfit, write_action, write_changes, write_ways
 from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Node, linearise
-from planner.graphs import components
+from planner.graphs import strong_components
 from planner.grounding.action_tables import make_cost_function
 from planner.grounding.joins import projector
 from planner.lightweight import dataclass, replace
@@ -27,7 +27,8 @@ def recursive_tasks(domain: HtnDomain) -> set[str]:
     leads: dict[str, set[str]] = {name: set() for name in domain.tasks}
     for method in domain.methods.values():
         leads[method.task.predicate] |= {each.task.predicate for each in method.network.subtasks} & leads.keys()
-    return {name for component in components(leads) for name in component if len(component) > 1 or name in leads[name]}
+    groups = strong_components(leads)
+    return {name for group in groups for name in group if len(group) > 1 or name in leads[name]}
 
 
 Cell = tuple[int, Any, Any, int, int]

@@ -22,7 +22,7 @@ from planner.cli.output import check_writable, give, is_terminal, tell, write_at
 from planner.cli.parser import Parser, choice_of, read_whole_number
 from planner.cli.policies import POLICY_SEARCHES, add_objective, run_objective
 from planner.errors import InputError, UnsupportedError
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, Final
 from planner.limits import STOPS, stop_reason
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, json_number, without
@@ -197,7 +197,7 @@ def run_search(started: float, given: Namespace) -> Exit:
 
     with show_progress(watch, quiet=given.quiet):
         result = attempt(solve_given, watch)
-    with delay_interrupts(), collector_paused():
+    with delay_interrupts(), pause_collector():
         if not given.quiet or result.status is Status.UNSUPPORTED:
             tell(summarise(result))
         if given.tree and result.plan is not None:

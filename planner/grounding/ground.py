@@ -20,7 +20,7 @@ from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.normal_form import NormalProblem, narrow_deletes, normalise
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.grounding import instantiate
 from planner.grounding.action_tables import ActionTable, Column, common_resolution, make_cost_function
 from planner.grounding.instantiate import FactTable, Literal, RawAction, RawRule, Residuals, as_actions, parts_of
@@ -280,7 +280,7 @@ def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
     `unreachable_goal`. Raises `LimitReached` at a limit, and `InputError` for costs without a value and axioms that
     are not stratified.
     """
-    with collector_paused():
+    with pause_collector():
         relevant = problem if whole else remove_irrelevant_actions(problem)
         compiled = compile_constraints(compile_adl(relevant).problem, soft=False)
         return ground_adl(compiled.problem, limits, {}, whole=whole)

@@ -24,7 +24,7 @@ from typing import Any, Final, get_type_hints
 
 from planner.jit import common_kernel as kernels
 from planner.jit.trusted_files import open_folder
-from planner.limits import processors
+from planner.limits import count_processors
 
 OPTIONS: Final = {
     "nogil": True,
@@ -101,7 +101,7 @@ def _compile_entries(place: Path, names: list[str]) -> set[str]:
     """Compile these entries into this folder; return what they would call to raise an exception."""
     from planner.jit.making import COMMAND, build_environment
 
-    if processors() == 1:
+    if count_processors() == 1:
         return _compile_share(place, names)
     command = (*COMMAND, "--beside", str(place), *names)
     with subprocess.Popen(

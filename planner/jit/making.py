@@ -15,11 +15,11 @@ from typing import Any, Final
 from planner.errors import ForethoughtError
 from planner.jit import library
 from planner.jit.trusted_files import Untrusted, open_folder
-from planner.subprocesses import command
+from planner.subprocesses import module_command
 
 SWITCH: Final = "FORETHOUGHT_JIT"
 """Set to `off`, this variable of the environment keeps everything in plain Python that was not compiled before."""
-COMMAND: Final = tuple(command("planner.jit.build"))
+COMMAND: Final = tuple(module_command("planner.jit.build"))
 _ROOT: Final = str(Path(library.__file__).parents[2])
 _FAILED: Final = "no machine code was made, search stays in plain Python"
 _started: list[Any] = []

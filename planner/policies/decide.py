@@ -13,7 +13,7 @@ from functools import partial
 
 from planner.compilations.trajectory_constraints import constraint_of
 from planner.errors import InputError, UnsupportedError, did_you_mean
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.lightweight import Any, Final, cast
 from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
@@ -296,7 +296,7 @@ def decide(
     planning = partial(search_by_plans, seconds=None if time_limit is None else ALONE * time_limit)
     named = SEARCHES | {"mcts": simulating, PLANS: planning}
     turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
-    with collector_paused():
+    with pause_collector():
         return Decider(problem, objective, penalty, Limits(time_limit, memory_limit, cancel)).run(turns)
 
 

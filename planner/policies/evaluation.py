@@ -11,7 +11,7 @@ from random import Random
 
 from planner.compilations.determinization import ROUNDING, fix_outcome, outcome_probabilities
 from planner.errors import PlanError
-from planner.graphs import components
+from planner.graphs import strong_components
 from planner.lightweight import Any, Final, Protocol, dataclass
 from planner.limits import never
 from planner.model import COST, Atom, Formula, Number, Problem
@@ -141,7 +141,7 @@ class _Chain:
     def expected_sum(self, now: list[float]) -> float:
         """Return the expected sum of `now` over the states of an execution from the initial state."""
         values: dict[int, float] = {}
-        for component in components(dict(enumerate(self._after))):
+        for component in strong_components(dict(enumerate(self._after))):
             inside = set(component)
             if self._is_left(inside):
                 rows = {}

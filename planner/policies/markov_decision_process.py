@@ -23,7 +23,7 @@ from planner.compilations.determinization import (
     outcome_probabilities,
 )
 from planner.compilations.trajectory_constraints import MARK, compile_constraints, is_monitor
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.grounding.ground import ground_adl
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.limits import Limits
@@ -321,7 +321,7 @@ def ground_process(
 
     With `whole`, keep what is not relevant, too.
     """
-    with collector_paused():
+    with pause_collector():
         asked = JudgedProblem.of(problem)
         together = {name: way.action for name, way in ways.items() if actions[way.action].is_uncertain}
         task, cases = asked.strip(ground_adl(asked.problem, limits, together, whole=whole))

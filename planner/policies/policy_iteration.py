@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from planner.graphs import components
+from planner.graphs import strong_components
 from planner.lightweight import Final, dataclass
 from planner.policies.markov_decision_process import Option
 
@@ -183,7 +183,7 @@ def _end_components(options: dict[int, list[Option]], check: Callable[[], None])
     while waiting:
         part = _remove_leaving(waiting.pop(), check)
         leads = {node: [after for each in here for _, after in each.branches] for node, here in part.items()}
-        for nodes in components(leads):
+        for nodes in strong_components(leads):
             check()
             inside = set(nodes)
             kept = {
@@ -232,7 +232,7 @@ def find_best_exits(exits: Exits, check: Callable[[], None]) -> tuple[list[float
     values = [ENDLESS] * len(exits)
     chosen: dict[int, Exit] = {}
     leads = {number: [after for each in here for _, after in each.branches] for number, here in enumerate(exits)}
-    for component in components(leads):
+    for component in strong_components(leads):
         check()
         if len(component) == 1:
             (number,) = component
@@ -304,7 +304,7 @@ def _improve_policy(policy: dict[int, Exit], exits: Exits, values: list[float], 
 def _evaluate_policy(policy: dict[int, Exit], values: list[float]) -> None:
     """Set the `values` of `policy` by component: under a fixed policy, most components are single classes."""
     leads = {number: [after for _, after in exit_.branches if after in policy] for number, exit_ in policy.items()}
-    for component in components(leads):
+    for component in strong_components(leads):
         inside = set(component)
         rows = {}
         for number in component:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from decimal import Context, Decimal
 
 from planner.compilations.trajectory_constraints import constraint_of
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Final, replace
 from planner.limits import Finishing, LimitReached, Limits
 from planner.model import DomainModel, Number, Problem
@@ -51,7 +51,7 @@ class Incumbent:
     def run_within_limits(self, work: Callable[[], Result]) -> Result:
         """Return the result of `work`, or a result from the incumbent when a limit ends it."""
         try:
-            with collector_paused():
+            with pause_collector():
                 return work()
         except LimitReached as limit:
             return self.result_at_limit(limit.stopped_by)

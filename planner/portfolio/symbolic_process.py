@@ -16,11 +16,11 @@ import subprocess
 import time
 
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast
-from planner.limits import GIB, LimitReached, Limits, processors
+from planner.limits import GIB, LimitReached, Limits, count_processors
 from planner.plan import StoppedBy
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.symbolic import is_installed, require_oxidd
-from planner.subprocesses import command, environment
+from planner.subprocesses import module_command, module_environment
 
 if TYPE_CHECKING:
     from planner.portfolio.workplace import Workplace
@@ -59,11 +59,11 @@ class SymbolicProcess:
 
         self._actions = pruned.actions
         self._process = subprocess.Popen(
-            command("planner.search.symbolic.worker"),
+            module_command("planner.search.symbolic.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment(),
+            env=module_environment(),
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -183,7 +183,7 @@ class ProcessTurns:
     """The turns of the `process`: when to poll it and, on a single processor, how long to let it run."""
 
     def __init__(self, process: SymbolicProcess, run: Run) -> None:
-        self._process, self._run, self._is_alone = process, run, processors() == 1
+        self._process, self._run, self._is_alone = process, run, count_processors() == 1
         self._spent, self._began = 0.0, time.monotonic()
         self._due = self._began
 

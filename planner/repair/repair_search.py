@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from planner.compilations.object_creation import for_steps
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.grounding.ground import ground
 from planner.heuristics.relaxation import AXIOM, Explore, RelaxedTask, make_explorer, relax
 from planner.lightweight import Final, dataclass, field, replace
@@ -224,7 +224,7 @@ class Chooser:
     """Searches a choice. Raises `LimitReached` where `limits` does not suffice for grounding."""
 
     def __init__(self, choice: Choice, limits: Limits) -> None:
-        with collector_paused():
+        with pause_collector():
             self.task: Task = ground(choice.problem, limits)
         self._choice = choice
         self._limits = limits
@@ -254,7 +254,7 @@ class Chooser:
             return Found(None, 0, True, StoppedBy.EXHAUSTED)
         run = Run()
         try:
-            with collector_paused():
+            with pause_collector():
                 ending = self._search(prices, known, run)
             ended = StoppedBy.EXHAUSTED if ending is Ending.EXHAUSTED else StoppedBy.INCOMPLETE
         except STOPS as stop:

@@ -14,7 +14,7 @@ from typing import Final
 from planner.jit.arrays import empty_index, flatten, index, make_hollow, words, zeros
 from planner.jit.common_kernel import NOTHING
 from planner.lightweight import dataclass, field
-from planner.limits import checked, never
+from planner.limits import check_regularly, never
 from planner.task.ground_task import GroundAction, Task
 from planner.task.packed_states_kernel import Actions, Axioms, Changes, Coding, Conditions, Space, Tree, derive_facts
 from planner.task.state_space import build_decision_nodes
@@ -184,7 +184,7 @@ def pack_space(task: Task, packing: Packing, check: Callable[[], None] = never, 
     Unless it is `searched` for the actions that can be applied in a state, its decision tree is a hollow one.
     """
     effects = Effects()
-    own = [effects.take(action, packing) for action in checked(task.actions, check)]
+    own = [effects.take(action, packing) for action in check_regularly(task.actions, check)]
     tree = pack_tree(task, packing, check) if searched else make_hollow(Tree)
     check()
     return effects.space(task, packing, _pack_changes(own), tree, [action.cost for action in task.actions])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from planner.lightweight import Final
-from planner.limits import checked, never
+from planner.limits import check_regularly, never
 from planner.task.ground_task import Closure, State, Task, bits, facts_of
 
 SMALL: Final = 24
@@ -81,7 +81,7 @@ def build_decision_nodes(task: Task, check: Callable[[], None] = never) -> list[
             test_for[fact] = rank * facts + fact
     leaves: list[list[int]] = [[]]
     below: list[dict[int, int]] = [{}]
-    for number, action in enumerate(checked(task.actions, check)):
+    for number, action in enumerate(check_regularly(task.actions, check)):
         node = 0
         for test in sorted([test_for[fact] for fact in action.precondition]):
             children = below[node]

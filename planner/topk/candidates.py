@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from planner.compilations.soft_goals import value_plan
 from planner.errors import InputError, UnsupportedError
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, TypeVar, dataclass, replace
 from planner.limits import Finishing, LimitReached, Limits, check_limits
 from planner.model import Number, Problem
@@ -159,7 +159,7 @@ class Candidates(Iterator[Plan]):
         while self.stopped_by is None:
             self._limits.started += time.monotonic() - self._resting_since
             try:
-                with collector_paused():
+                with pause_collector():
                     plan = next(plans)
             except StopIteration:
                 return

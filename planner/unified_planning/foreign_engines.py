@@ -33,7 +33,7 @@ from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, exact_sum
 from planner.problem_kinds import AnyProblem, OtherProblem, classical_of, service_of
 from planner.semantics.simulation import Simulation
-from planner.subprocesses import command, environment
+from planner.subprocesses import module_command, module_environment
 from planner.unified_planning.jobs import Answer, EngineOutcome, Job, without_python_values
 from planner.unified_planning.problem_writer import refuse
 from planner.validation.validate import validate
@@ -132,11 +132,11 @@ def run_job(job: Job, limits: Limits) -> Answer:
 
 def _start(directory: Path, output: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        command("planner.unified_planning.engine_worker", str(directory)),
+        module_command("planner.unified_planning.engine_worker", str(directory)),
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
-        env=environment(TMPDIR=str(directory)),
+        env=module_environment(TMPDIR=str(directory)),
         start_new_session=True,
     )
 

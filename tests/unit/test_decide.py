@@ -267,7 +267,7 @@ def test_executions_agree_with_what_is_claimed():
         ({"objective": Objective.COST, "penalty": -1}, "may not be negative"),
         ({"objective": Objective.COST, "penalty": "8"}, "is a number, 0 or more, not '8'"),
         ({"penalty": 3}, "only the objective COST"),
-        ({"time_limit": -1}, "the time limit is"),
+        ({"time_limit": -1}, "the time limit must be"),
     ],
 )
 def test_wrong_options_are_refused(options, message):

@@ -154,7 +154,7 @@ def test_refusals_are_passed_on() -> None:
     [
         ({"weight": -1}, "the weight of a dropped step is -1, and it is never negative"),
         ({"weight": "much"}, "the weight of a dropped step: 'much' is not a number"),
-        ({"time_limit": -1}, "the time limit is a number of seconds"),
+        ({"time_limit": -1}, "the time limit must be in seconds"),
     ],
 )
 def test_what_is_no_weight_and_no_limit(options, complaint) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from htn.language.hddl.network_sections import Heads, read_constraints, read_network, read_network_parts, read_task
 from htn.model import HtnDomain, HtnProblem, Method, Network, Spelling, Task, seal_problem
 from planner.errors import UnsupportedError
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.language.pddl.pddl_conditions import read_condition
 from planner.language.pddl.pddl_domains import SECTIONS, WITHOUT_MEANING, build_domain, with_undeclared
 from planner.language.pddl.pddl_problems import SECTIONS as SECTIONS_PROBLEMS
@@ -95,7 +95,7 @@ def read_domain(path: str | os.PathLike[str]) -> HtnDomain:
     return parse_domain(read_text(path), os.fspath(path))
 
 
-@collector_paused()
+@pause_collector()
 def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
     """Return the domain that `text` defines; `source` names it in messages.
 
@@ -178,7 +178,7 @@ def read_problem(path: str | os.PathLike[str], domain: HtnDomain) -> HtnProblem:
     return parse_problem(read_text(path), domain, os.fspath(path))
 
 
-@collector_paused()
+@pause_collector()
 def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> HtnProblem:
     """Return the problem for `domain` that `text` defines; `source` names it in messages. Names become lower-case.
 

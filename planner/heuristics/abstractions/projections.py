@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from planner.jit.common_kernel import NOTHING
 from planner.lightweight import Final, dataclass
-from planner.limits import checked
+from planner.limits import check_regularly
 from planner.task.ground_task import ConditionalEffect, GroundAction, Task
 from planner.task.packed_task_compiled import Packing
 
@@ -138,7 +138,7 @@ def find_moves(task: Task, packing: Packing, check: Callable[[], None]) -> Moves
                 places[fact] = (variable, value)
     touches = []
     affecting: list[list[int]] = [[] for _ in sizes]
-    for number, action in enumerate(checked(task.actions, check)):
+    for number, action in enumerate(check_regularly(task.actions, check)):
         touched = _find_touches(action, sizes, places)
         touches.append(touched)
         for variable, options in touched.items():

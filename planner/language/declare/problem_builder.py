@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, Final
 
 from planner.errors import InputError, did_you_mean
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.language.declare.atom_syntax import NotationError, abbreviate, explain_bad_name, is_name, parse_atom
 from planner.language.declare.condition_reader import Conditions, Constraints, constraints_of, read_atom
 from planner.language.declare.declared_names import Scope, Use
@@ -130,7 +130,7 @@ class ProblemBuilder:
         if not is_name(name):
             raise self._place.error(*explain_bad_name(name, "a problem"))
         place = self._place
-        with collector_paused():
+        with pause_collector():
             facts = self._facts(initial, place.within("initial"))
         hidden = self._unknown(unknown, place.within("unknown"))
         found = Problem(

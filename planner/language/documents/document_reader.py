@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from planner.errors import DocumentError, Location, did_you_mean
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.language.declare.action_parameters import parse_data_type, read_parameters
 from planner.language.declare.condition_reader import read_atom
 from planner.language.declare.declared_names import Types
@@ -145,7 +145,7 @@ def read_documents(source: str | Path, *, domain: AnyDomain | None = None) -> Do
     A text, unlike a path, has a line break or a brace. Problems whose domain is not in the same text are those of
     `domain`; those with tasks are hierarchical. Raises `DocumentError` with file, line and column.
     """
-    with collector_paused():
+    with pause_collector():
         return _read(_documents(source), domain)
 
 

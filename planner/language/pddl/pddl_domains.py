@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.language.pddl import syntax
 from planner.language.pddl.pddl_actions import (
     derived_name,
@@ -36,7 +36,7 @@ def read_domain(path: str | os.PathLike[str]) -> DomainModel:
     return parse_domain(read_text(path), os.fspath(path))
 
 
-@collector_paused()
+@pause_collector()
 def parse_domain(text: str, source: str = "<string>") -> DomainModel:
     """Parse the domain in `text`; `source` names it in messages. All names become lower-case.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from planner.errors import PddlError, UnsupportedError
-from planner.garbage_collection import collector_paused
+from planner.garbage_collection import pause_collector
 from planner.language.pddl import syntax
 from planner.language.pddl.pddl_actions import TOTAL_COST, read_objects
 from planner.language.pddl.pddl_conditions import (
@@ -361,7 +361,7 @@ def read_problem(path: str | os.PathLike[str], domain: DomainModel) -> Problem:
     return parse_problem(read_text(path), domain, os.fspath(path))
 
 
-@collector_paused()
+@pause_collector()
 def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> Problem:
     """Parse the problem for `domain` in `text`; `source` names it in messages. Names become lower-case.
 
