@@ -45,7 +45,7 @@ def check_action(action: Action, domain: DomainModel) -> Iterator[Finding]:
 
 
 def _check_parameters(action: Action) -> Iterator[Finding]:
-    if any(isinstance(term, CostFunction) for term in _amounts(action)):
+    if any(isinstance(term, CostFunction) for term in _amounts_in(action)):
         return
     used = _terms_in(action)
     for parameter in action.parameters:
@@ -71,7 +71,7 @@ def _terms_in(action: Action) -> set[str]:
         *(atom for effect in effects for atom in (*positive_atoms(effect.provides), *negated_atoms(effect.provides))),
         *(atom for effect in effects for atom in effect.modifies),
         *(atom for outcome in action.outcomes for atom in outcome.modifies),
-        *(term for term in _amounts(action) if isinstance(term, Atom)),
+        *(term for term in _amounts_in(action) if isinstance(term, Atom)),
         *action.after,
         *action.senses,
         *(parameter.source.fact for parameter in action.data if parameter.source is not None),
@@ -80,7 +80,7 @@ def _terms_in(action: Action) -> set[str]:
     return terms_of(atoms) | {name for condition in conditions for name in free_variables(condition)}
 
 
-def _amounts(action: Action) -> Iterator[CostTerm]:
+def _amounts_in(action: Action) -> Iterator[CostTerm]:
     yield from action.cost
     for terms in action.uses.values():
         yield from terms
@@ -191,7 +191,7 @@ def check_single_values(problem: Problem, limits: Limits) -> Iterator[Finding]:
                 "several-values",
                 f"action {places[pattern][0].name}",
                 f"it modifies {places[pattern][1]}, but that such an item has one value at a time cannot be proved",
-                _suspects(pattern, problem),
+                _find_suspects(pattern, problem),
             )
 
 
@@ -201,16 +201,16 @@ def _open_patterns(domain: DomainModel) -> dict[Atom, tuple[Action, Atom]]:
     for action in domain.actions.values():
         for patterns in [*[effect.modifies for effect in action.effects], *[x.modifies for x in action.outcomes]]:
             for pattern in filter(has_open_argument, patterns):
-                found.setdefault(_item(pattern), (action, pattern))
+                found.setdefault(_item_of(pattern), (action, pattern))
     return found
 
 
-def _item(pattern: Atom) -> Atom:
+def _item_of(pattern: Atom) -> Atom:
     """Return the pattern with its bound arguments named by their places: the same for the same kind of item."""
     return Atom(pattern.predicate, tuple([arg if arg == OPEN else f"?{n}" for n, arg in enumerate(pattern.args, 1)]))
 
 
-def _suspects(pattern: Atom, problem: Problem) -> str:
+def _find_suspects(pattern: Atom, problem: Problem) -> str:
     """Return what most likely gives an item a second value."""
     adders = [
         action.name
@@ -233,17 +233,17 @@ def check_arguments(domain: DomainModel) -> Iterator[Finding]:
     constants = {each.name: each.types for each in domain.constants}
     for action in domain.actions.values():
         own = constants | _types_by_name(action.step_parameters)
-        atoms = [*_atoms(action.requires, own), *[(item, own) for item in action.modifies]]
+        atoms = [*_atoms_in(action.requires, own), *[(item, own) for item in action.modifies]]
         for effect in action.effects:
             inside = own | _types_by_name(effect.variables)
-            atoms += _atoms(effect.requires, inside)
+            atoms += _atoms_in(effect.requires, inside)
             atoms += [(fact, inside) for fact in (*positive_atoms(effect.provides), *negated_atoms(effect.provides))]
         for outcome in action.outcomes:
             atoms += [(fact, own) for fact in (*positive_atoms(outcome.provides), *negated_atoms(outcome.provides))]
         yield from _check_atoms(atoms, f"action {domain.versions.get(action.name, action.name)}", domain, types)
     for axiom in domain.axioms:
         own = constants | _types_by_name(axiom.parameters)
-        atoms = [(axiom.head, own), *_atoms(axiom.condition, own)]
+        atoms = [(axiom.head, own), *_atoms_in(axiom.condition, own)]
         yield from _check_atoms(atoms, f"derived {axiom.predicate}", domain, types)
 
 
@@ -251,7 +251,7 @@ def _types_by_name(variables: Iterable[Variable]) -> dict[str, tuple[str, ...]]:
     return {each.name: each.types for each in variables}
 
 
-def _atoms(formula: Formula, kinds: Kinds) -> Iterator[tuple[Atom, Kinds]]:
+def _atoms_in(formula: Formula, kinds: Kinds) -> Iterator[tuple[Atom, Kinds]]:
     """Yield the atoms of `formula`, each with the types of the names in scope."""
     stack = [(formula, kinds)]
     while stack:

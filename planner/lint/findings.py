@@ -123,7 +123,7 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
             hint = "it may be a goal of some problem"
             yield Finding(Level.NOTE, "never-required", f"predicate {name}", message, hint)
         elif not provided and name not in stated and name in uses.needed:
-            yield from _never_provided(name, domain, uses, problem)
+            yield from _check_never_provided(name, domain, uses, problem)
 
 
 def check_unmentioned(problem: Problem) -> Iterator[Finding]:
@@ -135,7 +135,7 @@ def check_unmentioned(problem: Problem) -> Iterator[Finding]:
         yield Finding(Level.NOTE, "unmentioned-fact", "initial", message, "leave it out, or declare the predicate")
 
 
-def _never_provided(name: str, domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
+def _check_never_provided(name: str, domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
     """Yield a required predicate that nothing provides: always with a problem, else where its name looks misspelt.
 
     Alone it is no mistake, since a problem need not use all of its domain; a similar name makes it one.

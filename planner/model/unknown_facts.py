@@ -44,7 +44,7 @@ def find_hidden_variables(problem: Problem, predicates: Iterable[str] | None = N
     if not problem.unknown:
         return ()
     members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
-    stated, values = set(problem.initial), _values_stated(problem)
+    stated, values = set(problem.initial), _find_stated_values(problem)
     items: dict[tuple[str, tuple[str, ...]], dict[Atom, None]] = {}
     surely: set[tuple[str, tuple[str, ...]]] = set()
     for pattern in problem.unknown:
@@ -52,21 +52,21 @@ def find_hidden_variables(problem: Problem, predicates: Iterable[str] | None = N
         if wanted is not None and pattern.predicate not in wanted:
             continue
         is_open = bool(places) and all(pattern.args[place] == OPEN for place in places)
-        for fact in _covered(problem, pattern, members):
-            key = (fact.predicate, _outside(fact, places) if places else fact.args)
+        for fact in _instances_of(problem, pattern, members):
+            key = (fact.predicate, _drop_places(fact, places) if places else fact.args)
             if fact not in stated and key not in values:
                 items.setdefault(key, {})[fact] = None
                 surely |= {key} if is_open else set()
-    return tuple([_with_probabilities(tuple(facts), problem, one=key in surely) for key, facts in items.items()])
+    return tuple([_make_variable(tuple(facts), problem, one=key in surely) for key, facts in items.items()])
 
 
 def instances_of(problem: Problem, pattern: Atom) -> Iterator[Atom]:
     """Yield the ground facts that `pattern` covers."""
     members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
-    return _covered(problem, pattern, members)
+    return _instances_of(problem, pattern, members)
 
 
-def _covered(problem: Problem, pattern: Atom, members: Mapping[str, list[str]]) -> Iterator[Atom]:
+def _instances_of(problem: Problem, pattern: Atom, members: Mapping[str, list[str]]) -> Iterator[Atom]:
     parameters = problem.domain.predicates[pattern.predicate].parameters
     ranges = [dict.fromkeys(name for kind in each.types for name in members.get(kind, ())) for each in parameters]
     columns = [fitting if arg == OPEN else [arg] for arg, fitting in zip(pattern.args, ranges, strict=True)]
@@ -97,7 +97,7 @@ def _decimal(share: Fraction) -> Decimal:
 
 def enumerate_worlds(problem: Problem) -> Iterator[tuple[Fraction, Problem]]:
     """Yield each possible world of `problem`, which decides all unknown facts, with its probability."""
-    for choice in product(*[list(_ways(variable)) for variable in find_hidden_variables(problem)]):
+    for choice in product(*[list(_weigh_values(variable)) for variable in find_hidden_variables(problem)]):
         chance, facts = Fraction(1), list[Atom]()
         for share, held in choice:
             chance *= share
@@ -105,7 +105,7 @@ def enumerate_worlds(problem: Problem) -> Iterator[tuple[Fraction, Problem]]:
         yield chance, fix_unknown_facts(problem, facts)
 
 
-def _ways(variable: HiddenVariable) -> Iterator[tuple[Fraction, list[Atom]]]:
+def _weigh_values(variable: HiddenVariable) -> Iterator[tuple[Fraction, list[Atom]]]:
     for fact, chance in zip(variable.facts, variable.chances, strict=True):
         if chance:
             yield chance, [fact]
@@ -118,7 +118,7 @@ def item_places(domain: DomainModel) -> Mapping[str, Places]:
     """Return the predicates whose facts give the values of items, with the places of the value among the arguments."""
     found: dict[str, Places | None] = {}
     for action in domain.actions.values():
-        for pattern in _modified(action):
+        for pattern in _modified_patterns(action):
             places = tuple([place for place, arg in enumerate(pattern.args) if arg == OPEN])
             if places and found.setdefault(pattern.predicate, places) != places:
                 found[pattern.predicate] = None
@@ -129,7 +129,7 @@ def item_places(domain: DomainModel) -> Mapping[str, Places]:
     return {name: places for name, places in found.items() if places}
 
 
-def _modified(action: Action) -> Iterator[Atom]:
+def _modified_patterns(action: Action) -> Iterator[Atom]:
     patterns = [effect.modifies for effect in action.effects] + [outcome.modifies for outcome in action.outcomes]
     return (pattern for each in patterns for pattern in each)
 
@@ -139,7 +139,7 @@ def _find_multi_valued(action: Action, places: Mapping[str, Places | None]) -> I
     effects = [(each.provides, each.modifies) for each in action.effects]
     for provides, modifies in [*effects, *[(each.provides, each.modifies) for each in action.outcomes]]:
         given, ended = [
-            [(name, _opened(fact, places[name] or ())) for fact in facts if places.get(name := fact.predicate)]
+            [(name, _open_places(fact, places[name] or ())) for fact in facts if places.get(name := fact.predicate)]
             for facts in (positive_atoms(provides), negated_atoms(provides))
         ]
         for place, (predicate, item) in enumerate([*given, *ended]):
@@ -147,23 +147,23 @@ def _find_multi_valued(action: Action, places: Mapping[str, Places | None]) -> I
                 yield predicate
 
 
-def _opened(fact: Atom, places: Places) -> Atom:
+def _open_places(fact: Atom, places: Places) -> Atom:
     return Atom(fact.predicate, tuple([OPEN if at in places else arg for at, arg in enumerate(fact.args)]))
 
 
-def _outside(fact: Atom, places: Places) -> tuple[str, ...]:
+def _drop_places(fact: Atom, places: Places) -> tuple[str, ...]:
     return tuple([arg for at, arg in enumerate(fact.args) if at not in places])
 
 
-def _values_stated(problem: Problem) -> set[tuple[str, tuple[str, ...]]]:
+def _find_stated_values(problem: Problem) -> set[tuple[str, tuple[str, ...]]]:
     """Return the items whose values `problem` states."""
     places = item_places(problem.domain)
     patterns = {pattern.predicate for pattern in problem.unknown}
     facts = [fact for fact in problem.initial if fact.predicate in patterns and fact.predicate in places]
-    return {(fact.predicate, _outside(fact, places[fact.predicate])) for fact in facts}
+    return {(fact.predicate, _drop_places(fact, places[fact.predicate])) for fact in facts}
 
 
-def _with_probabilities(facts: tuple[Atom, ...], problem: Problem, *, one: bool) -> HiddenVariable:
+def _make_variable(facts: tuple[Atom, ...], problem: Problem, *, one: bool) -> HiddenVariable:
     """Return the variable of `facts`; those without a stated probability share the rest, with "none" unless `one`."""
     stated = {fact: Fraction(problem.likely[fact]) for fact in facts if fact in problem.likely}
     total = sum(stated.values(), Fraction(0))

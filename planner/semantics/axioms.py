@@ -95,7 +95,7 @@ class Axioms:
         self._below = {predicate: collect_reachable(predicate, uses) for predicate in uses}
         self._strata: dict[str, Stratum] = {}
         for predicate in uses:
-            self._found_stratum(predicate, uses)
+            self._build_stratum(predicate, uses)
         for rule in rules:
             self._strata[rule.predicate].enter(rule)
 
@@ -112,7 +112,7 @@ class Axioms:
         names.sort(key=lambda name: (len(self._below[name] | {name}), name))
         return list({id(self._strata[name]): self._strata[name] for name in names}.values())
 
-    def _found_stratum(self, predicate: str, uses: Mapping[str, Uses]) -> None:
+    def _build_stratum(self, predicate: str, uses: Mapping[str, Uses]) -> None:
         if predicate in self._strata:
             return
         below = self._below[predicate]
@@ -212,7 +212,7 @@ class World:
         for predicate in stratum.predicates:
             self._derived[predicate] = Table()
         rules = stratum.rules
-        while found := [fact for rule in rules for fact in self._applied(rule)]:
+        while found := [fact for rule in rules for fact in self._apply(rule)]:
             self._close(stratum, found)
             rules = stratum.hidden
 
@@ -223,16 +223,16 @@ class World:
             if row not in self._derived[predicate].rows:
                 self.enter(predicate, row)
                 for trigger in stratum.triggers.get(predicate, ()):
-                    found.extend(self._triggered(trigger, row))
+                    found.extend(self._fire(trigger, row))
 
-    def _applied(self, rule: Rule) -> Found:
+    def _apply(self, rule: Rule) -> Found:
         """Return the facts that `rule` derives and that are not known yet."""
         known = self._derived[rule.predicate].rows
         solutions = self.solver.solutions([rule.condition], rule.domains, {})
         rows = {tuple([solution[name] for name in rule.domains]): None for solution in solutions}
         return [(rule.predicate, row) for row in rows if row not in known]
 
-    def _triggered(self, trigger: Trigger, row: Row) -> Found:
+    def _fire(self, trigger: Trigger, row: Row) -> Found:
         binding = unify(trigger.lookup.args, row, trigger.domains, {})
         if binding is None:
             return []

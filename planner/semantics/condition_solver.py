@@ -241,13 +241,13 @@ class Compiler:
             case Not(part):
                 return self.compile(part, names, positive=not positive)
             case Forall(variables, part):
-                return self._quantified(variables, part, names, found=False, positive=positive)
+                return self._compile_quantifier(variables, part, names, found=False, positive=positive)
             case Exists(variables, part):
-                return self._quantified(variables, part, names, found=True, positive=positive)
+                return self._compile_quantifier(variables, part, names, found=True, positive=positive)
             case _:
-                return self._connective(formula, names, positive=positive)
+                return self._compile_connective(formula, names, positive=positive)
 
-    def _connective(self, formula: And | Or | Imply, names: dict[str, str], *, positive: bool) -> Condition:
+    def _compile_connective(self, formula: And | Or | Imply, names: dict[str, str], *, positive: bool) -> Condition:
         parts: tuple[Condition, ...]
         match formula:
             case Imply(premise, conclusion):
@@ -262,7 +262,7 @@ class Compiler:
         free = frozenset[str]().union(*(part.free for part in parts))
         return All(parts, free) if isinstance(formula, And) == positive else Either(parts, free)
 
-    def _quantified(
+    def _compile_quantifier(
         self, variables: tuple[Variable, ...], part: Formula, names: dict[str, str], *, found: bool, positive: bool
     ) -> Condition:
         fresh = {variable.name: f"{variable.name}#{next(self._numbers)}" for variable in variables}
@@ -343,9 +343,9 @@ class Solver:
     def _branch(self, pending: list[Condition], domains: Domains, binding: Binding) -> Iterator[Binding]:
         """Branch over the proposals of the most selective goal, or over the objects of the smallest domain."""
         if len(pending) == 1 and isinstance(pending[0], Lookup) and pending[0].positive:
-            yield from self._proposals(pending[0], domains, binding)
+            yield from self._propose(pending[0], domains, binding)
             return
-        sizes = [self._size(goal, binding) for goal in pending]
+        sizes = [self._count_proposals(goal, binding) for goal in pending]
         best = min(range(len(pending)), key=sizes.__getitem__)
         variable = min(
             (name for goal in pending for name in goal.free if name not in binding),
@@ -360,10 +360,10 @@ class Solver:
             for part in goal.parts:
                 yield from self._solve([*rest, part], domains, binding)
             return
-        for extended in self._proposals(goal, domains, binding):
+        for extended in self._propose(goal, domains, binding):
             yield from self._solve(list(rest), domains, extended)
 
-    def _size(self, goal: Condition, binding: Binding) -> float:
+    def _count_proposals(self, goal: Condition, binding: Binding) -> float:
         """Return the number of bindings that `goal` would propose; infinity where it can only test."""
         match goal:
             case Lookup() | Same() if goal.free <= binding.keys():
@@ -373,15 +373,15 @@ class Solver:
             case Same(left, right, True):
                 return 1 if left in binding or right in binding or not goal.free >= {left, right} else inf
             case All(parts):
-                return min((self._size(part, binding) for part in parts), default=inf)
+                return min((self._count_proposals(part, binding) for part in parts), default=inf)
             case Either(parts):
-                return sum(self._size(part, binding) for part in parts)
+                return sum(self._count_proposals(part, binding) for part in parts)
             case Some(_, part):
-                return self._size(part, binding)
+                return self._count_proposals(part, binding)
             case _:
                 return inf
 
-    def _proposals(self, goal: Condition, domains: Domains, binding: Binding) -> Iterator[Binding]:
+    def _propose(self, goal: Condition, domains: Domains, binding: Binding) -> Iterator[Binding]:
         match goal:
             case Lookup(predicate, args):
                 rows = self._table(predicate).matching(*bound_positions(args, binding))

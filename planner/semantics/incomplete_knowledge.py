@@ -39,7 +39,7 @@ def _read(formula: Formula, *, helps: bool, surely: bool) -> Formula:
     return with_children(formula, tuple([_read(each, helps=helps, surely=surely) for each in children(formula)]))
 
 
-def _opened(atom: Atom) -> Atom:
+def _open_variables(atom: Atom) -> Atom:
     return Atom(atom.predicate, tuple([OPEN if is_variable(arg) else arg for arg in atom.args]))
 
 
@@ -89,7 +89,7 @@ class KnowledgeModel:
         Where it mentions a derived predicate, all facts count that match an atom of its axioms.
         """
         patterns: dict[tuple[Atom, bool], None] = {}
-        queue = [(_opened(atom), sign) for atom, sign in literals_in(formula)]
+        queue = [(_open_variables(atom), sign) for atom, sign in literals_in(formula)]
         while queue:
             atom, sign = queue.pop(0)
             if (atom, sign) in patterns:
@@ -97,7 +97,9 @@ class KnowledgeModel:
             patterns[atom, sign] = None
             for axiom in self.problem.domain.axioms:
                 if axiom.predicate == atom.predicate:
-                    queue += [(_opened(each), inner) for each, inner in literals_in(axiom.condition, positive=sign)]
+                    queue += [
+                        (_open_variables(each), inner) for each, inner in literals_in(axiom.condition, positive=sign)
+                    ]
         return [(fact, sign) for pattern, sign in patterns for fact in facts if pattern.matches(fact)]
 
     def read_by(self, name: str, facts: Iterable[Atom]) -> list[Atom]:
@@ -137,7 +139,7 @@ class KnowledgeState:
 
     def holds(self, formula: Formula, *, surely: bool, unknown: Iterable[Atom] = ()) -> bool:
         """Return whether the ground `formula` surely, or possibly, holds while the facts `unknown` are unknown."""
-        with self._unknown(unknown):
+        with self._assume_unknown(unknown):
             return self._world.solver.holds(self.prospect.condition(formula, surely=surely), {})
 
     def misfit(self, step: Step) -> str:
@@ -166,10 +168,10 @@ class KnowledgeState:
     def effects_rest_on(self, facts: Collection[Atom], step: Step) -> bool:
         """Return whether the effects of `step` depend on `facts`: they would differ if these were unknown."""
         facts = self.prospect.read_by(step.action, facts)
-        return bool(facts) and self._writes(step, facts) != self._writes(step)
+        return bool(facts) and self._find_writes(step, facts) != self._find_writes(step)
 
     @contextmanager
-    def _unknown(self, facts: Iterable[Atom]) -> Iterator[None]:
+    def _assume_unknown(self, facts: Iterable[Atom]) -> Iterator[None]:
         """Make `facts` unknown inside the context."""
         facts, state = dict.fromkeys(facts), self._world.state
         held = [fact for fact in facts if fact in state]
@@ -180,25 +182,25 @@ class KnowledgeState:
         finally:
             self._world.update(excluded, held)
 
-    def _changes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[Changes]:
+    def _find_changes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[Changes]:
         """Return the sure and the possible changes of `step` while the facts `unknown` are unknown."""
         rules = self.prospect.rules
         binding = bind_parameters(rules.problem.domain.actions[step.action], step)
-        with self._unknown(unknown):
+        with self._assume_unknown(unknown):
             return [
                 compute_changes(self._world, effects, rules.staleness, binding)
                 for effects in self.prospect.effects(step.action)
             ]
 
-    def _writes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[tuple[Collection[Atom], ...]]:
+    def _find_writes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[tuple[Collection[Atom], ...]]:
         """Return what `step` surely writes and what it possibly writes while the facts `unknown` are unknown."""
-        found = self._changes(step, unknown)
+        found = self._find_changes(step, unknown)
         return [tuple(map(frozenset, (each.provided, each.retracted, each.modified))) for each in found]
 
     def apply(self, step: Step, unknown: Iterable[Atom] = ()) -> None:
         """Apply `step` with the effects that it has while the facts `unknown` are unknown."""
         state = self._world.state
-        certain, possible = self._changes(step, unknown)
+        certain, possible = self._find_changes(step, unknown)
         if certain != possible:
             self.doubt_causes.update(self.prospect.read_by(step.action, self.open))
         lost = [fact for each in possible.retracted for fact in state.matching(each)]

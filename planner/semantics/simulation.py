@@ -62,7 +62,7 @@ class FailureInspector:
             case Imply(_, conclusion):
                 return self.smallest_failure(conclusion, binding)
             case Forall(variables, part):
-                return self.smallest_failure(part, self._witness(variables, Not(part), binding))
+                return self.smallest_failure(part, self._find_witness(variables, Not(part), binding))
             case Not(Not(part)):
                 return self.smallest_failure(part, binding)
             case Not(Or(parts)):
@@ -71,14 +71,14 @@ class FailureInspector:
             case Not(And((part,))):
                 return self.smallest_failure(Not(part), binding)
             case Not(Exists(variables, part)):
-                return self.smallest_failure(Not(part), self._witness(variables, part, binding))
+                return self.smallest_failure(Not(part), self._find_witness(variables, part, binding))
             case _:
                 return substitute(formula, binding)
 
     def _holds(self, formula: Formula, binding: Binding) -> bool:
         return self.world.solver.holds(self.compiler.compile(formula), binding)
 
-    def _witness(self, variables: tuple[Variable, ...], part: Formula, binding: Binding) -> Binding:
+    def _find_witness(self, variables: tuple[Variable, ...], part: Formula, binding: Binding) -> Binding:
         """Return `binding` with values for `variables` for which `part` holds."""
         domains = self.universe.domains(variables)
         outer = {name: value for name, value in binding.items() if name not in domains}
@@ -111,11 +111,11 @@ class ChangeHistory:
             case Atom(predicate) | Not(Atom(predicate)) if predicate in self.derived:
                 return "which is derived and does not hold in this state"
             case Atom() if condition in self.last_change:
-                return f"which was retracted by {self._culprit(condition)}"
+                return f"which was retracted by {self._describe_culprit(condition)}"
             case Atom():
                 return "which is false in the initial state and never provided before"
             case Not(Atom() as fact) if fact in self.last_change:
-                return f"which ended when {self._culprit(fact)} provided {fact}"
+                return f"which ended when {self._describe_culprit(fact)} provided {fact}"
             case Not(Atom() as fact):
                 return f"but {fact} is true in the initial state and never retracted before"
             case Equals() | Not(Equals()):
@@ -123,7 +123,7 @@ class ChangeHistory:
             case _:
                 return "which does not hold in this state"
 
-    def _culprit(self, fact: Atom) -> str:
+    def _describe_culprit(self, fact: Atom) -> str:
         number, step = self.last_change[fact]
         return f"step {number} {step}"
 
@@ -266,7 +266,7 @@ class Simulation:
             return Objection(compiled)
         action = self.problem.domain.actions[step.action]
         if action.after:
-            missing = self._missing(action, compiled.binding)
+            missing = self._find_missing(action, compiled.binding)
             if missing is not None:
                 return Objection(f"it comes after {missing}, which has not run before it")
         if tests_pass(compiled.tests, self.world.state):
@@ -316,10 +316,10 @@ class Simulation:
             found = self.world.solver.solutions([schema.requires], schema.domains, {})
             for arguments in sorted({tuple([solution[each] for each in schema.domains]) for solution in found}):
                 step = Step(name, arguments)
-                if self._missing(schema.action, bind_parameters(schema.action, step)) is None:
+                if self._find_missing(schema.action, bind_parameters(schema.action, step)) is None:
                     yield Step(name, arguments, self.cost(step))
 
-    def _missing(self, action: Action, binding: Binding) -> Atom | None:
+    def _find_missing(self, action: Action, binding: Binding) -> Atom | None:
         """Return the first pattern of `after` that no step so far matches."""
         needed = (pattern.substitute(binding) for pattern in action.after)
         return next((pattern for pattern in needed if not self.history.matching(pattern)), None)

@@ -130,7 +130,7 @@ def cost_of(problem: Problem, action: Action, binding: Binding) -> Number:
     """
     if problem.metric is Metric.LENGTH:
         return 1
-    return exact_sum(_term(problem, term, binding, "cost") for term in action.cost)
+    return exact_sum(_evaluate_term(problem, term, binding, "cost") for term in action.cost)
 
 
 def uses_of(problem: Problem, action: Action, binding: Binding) -> dict[str, Number]:
@@ -139,12 +139,12 @@ def uses_of(problem: Problem, action: Action, binding: Binding) -> dict[str, Num
     Raises as `cost_of` does.
     """
     return {
-        resource: exact_sum(_term(problem, term, binding, f"use of {resource}") for term in terms)
+        resource: exact_sum(_evaluate_term(problem, term, binding, f"use of {resource}") for term in terms)
         for resource, terms in action.uses.items()
     }
 
 
-def _term(problem: Problem, term: CostTerm, binding: Binding, what: str) -> Number:
+def _evaluate_term(problem: Problem, term: CostTerm, binding: Binding, what: str) -> Number:
     name = f"its {what}"
     match term:
         case CostFunction():

@@ -66,15 +66,15 @@ class SuppositionSearch:
     def search(self, supposed: Supposed) -> Supposed | None:
         """Return sufficient suppositions that include `supposed`; None where there are none."""
         try:
-            return self._forward(supposed)
+            return self._search_forward(supposed)
         except _Doubt as doubt:
-            for holds in self._ways(doubt.fact, wanted=True):
+            for holds in self._order_truth_values(doubt.fact, wanted=True):
                 found = self.search({**supposed, doubt.fact: holds})
                 if found is not None:
                     return found
             return None
 
-    def _forward(self, supposed: Supposed) -> Supposed | None:
+    def _search_forward(self, supposed: Supposed) -> Supposed | None:
         """Search through the steps in order, and backtrack where one fails; raises `_Doubt`."""
         start = KnowledgeState(self.prospect)
         for fact, holds in supposed.items():
@@ -102,14 +102,14 @@ class SuppositionSearch:
         """Yield suppositions on which the precondition of the step at `place`, or the goal, surely holds."""
         misfit = outlook.misfit(self.steps[place]) if place < len(self.steps) else ""
         if misfit:
-            self._failed(place, misfit, None)
+            self._record_failure(place, misfit, None)
             return
         condition, guesses = self.condition(place), self.guesses(outlook.decided, place)
         if outlook.holds(condition, surely=True, unknown=guesses):
             yield outlook, supposed
         elif not outlook.holds(condition, surely=False):
             part = next(each for each in conjuncts(condition) if not outlook.holds(each, surely=False))
-            self._failed(place, f"requires {part}, which does not hold, whatever is unknown", part)
+            self._record_failure(place, f"requires {part}, which does not hold, whatever is unknown", part)
         else:
             parts = conjuncts(condition)
             part = next(each for each in parts if not outlook.holds(each, surely=True, unknown=guesses))
@@ -124,12 +124,14 @@ class SuppositionSearch:
         if not options:
             for fact in [fact for fact in outlook.doubt_causes if fact not in supposed]:
                 raise _Doubt(fact)
-            self._failed(place, f"requires {part}, which holds in some cases, and no supposition makes it sure", part)
+            self._record_failure(
+                place, f"requires {part}, which holds in some cases, and no supposition makes it sure", part
+            )
             return
         fact, wanted = min(options, key=lambda option: option[0] not in self.expected)
         if fact in outlook.doubt_causes:
             raise _Doubt(fact)
-        for holds in self._ways(fact, wanted=wanted):
+        for holds in self._order_truth_values(fact, wanted=wanted):
             self.tries += 1
             if self.tries > MOST_TRIES:
                 return
@@ -137,11 +139,11 @@ class SuppositionSearch:
             after.suppose(fact, holds=holds)
             yield from self._satisfy(after, {**supposed, fact: holds}, place)
 
-    def _ways(self, fact: Atom, *, wanted: bool) -> tuple[bool, bool]:
+    def _order_truth_values(self, fact: Atom, *, wanted: bool) -> tuple[bool, bool]:
         first = self.expected.get(fact, wanted)
         return first, not first
 
-    def _failed(self, place: int, reason: str, condition: Formula | None) -> None:
+    def _record_failure(self, place: int, reason: str, condition: Formula | None) -> None:
         if place + 1 >= self.failure.number:
             self.failure = _Failure(place + 1, reason, condition)
 
@@ -251,7 +253,7 @@ def _find_careless_step(careful: SuppositionSearch, known: Callable[[Problem], V
 
 def _blame(search: SuppositionSearch, supposed: Supposed) -> tuple[int, str] | None:
     """Return the number of the first careful step that depends on a guess, with the reason for a verdict."""
-    outlook = _outlook(search, supposed)
+    outlook = _make_initial_state(search, supposed)
     for place, step in enumerate(search.steps):
         guesses = search.guesses(outlook.decided, place)
         if _rests_on(outlook, guesses, search, place):
@@ -267,7 +269,7 @@ def _blame(search: SuppositionSearch, supposed: Supposed) -> tuple[int, str] | N
     return None
 
 
-def _outlook(search: SuppositionSearch, supposed: Mapping[Atom, bool]) -> KnowledgeState:
+def _make_initial_state(search: SuppositionSearch, supposed: Mapping[Atom, bool]) -> KnowledgeState:
     """Return the initial state of knowledge with what is `supposed`."""
     outlook = KnowledgeState(search.prospect)
     for fact, holds in supposed.items():
@@ -297,10 +299,10 @@ class _DependencyAnalysis:
             if SuppositionSearch(self._search.problem, self._search.steps, without).search(without) == without:
                 self._supposed = without
                 resting = self._find_dependents()
-        made = [self._supposition(fact, resting[fact]) for fact in self._supposed]
+        made = [self._make_supposition(fact, resting[fact]) for fact in self._supposed]
         return tuple(sorted(made, key=lambda each: (each.steps or (len(self._search.steps),))[0]))
 
-    def _supposition(self, fact: Atom, places: Sequence[int]) -> Supposition:
+    def _make_supposition(self, fact: Atom, places: Sequence[int]) -> Supposition:
         count = len(self._search.steps)
         first = min(places, default=count)
         looks = [place + 1 for place in range(first) if self._search.senses(place, fact)]
@@ -309,7 +311,7 @@ class _DependencyAnalysis:
 
     def _find_dependents(self) -> dict[Atom, list[int]]:
         """Return, for each fact, the places of the steps that depend on it; the goal's place is after the last step."""
-        search, outlook = self._search, _outlook(self._search, self._supposed)
+        search, outlook = self._search, _make_initial_state(self._search, self._supposed)
         found: dict[Atom, list[int]] = {fact: [] for fact in self._supposed}
         for place in range(len(search.steps) + 1):
             guesses = search.guesses(outlook.decided, place)

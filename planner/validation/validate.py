@@ -61,7 +61,7 @@ class Replay:
                 self.simulation.uses(step)
             except InputError as error:
                 found = Objection(str(error))
-        return None if found is None else self._rejected(step, found)
+        return None if found is None else self._reject(step, found)
 
     def apply(self, step: Step) -> Changes:
         """Apply `step`, to which there is no objection, and return its changes."""
@@ -85,7 +85,7 @@ class Replay:
         reason = f"{start} breaks the constraint '{constraint}'"
         return Verdict(valid=False, cost=self.cost, reason=reason, failing_step=number, constraint=constraint)
 
-    def _rejected(self, step: Step, objection: Objection) -> Verdict:
+    def _reject(self, step: Step, objection: Objection) -> Verdict:
         number = len(self._costs) + 1
         (written,) = name_as_written([step], self.simulation.problem)
         start = f"step {number} {written}: "
@@ -100,7 +100,7 @@ class Replay:
         cost = self.cost
         if self.broken is not None:
             return self.broken
-        unmet = tuple(self._unmet_goals())
+        unmet = tuple(self._find_unmet_goals())
         if unmet:
             parts = "; ".join(f"{condition}, {self.chronicle.account(condition)}" for condition in unmet)
             return Verdict(valid=False, cost=cost, reason=f"at the end, the goal requires {parts}", unmet=unmet)
@@ -113,9 +113,9 @@ class Replay:
         exceeded = "; ".join(self._describe_exceeded_budgets())
         if exceeded:
             return Verdict(valid=False, cost=cost, reason=exceeded)
-        return Verdict(valid=True, cost=cost, forgone=tuple(self._forgone()))
+        return Verdict(valid=True, cost=cost, forgone=tuple(self._find_forgone()))
 
-    def _forgone(self) -> Iterator[SoftGoal | Constraint]:
+    def _find_forgone(self) -> Iterator[SoftGoal | Constraint]:
         for wish in self.simulation.problem.goal.soft:
             if not self.simulation.holds(wish.condition):
                 yield wish
@@ -129,7 +129,7 @@ class Replay:
                 what = f"costs {taken}" if name == COST else f"uses {taken} of {name}"
                 yield f"the plan {what}, and the budget is {budget}"
 
-    def _unmet_goals(self) -> Iterator[Formula]:
+    def _find_unmet_goals(self) -> Iterator[Formula]:
         for part in conjuncts(self.simulation.problem.goal.hard):
             if not self.simulation.holds(part):
                 yield self.simulation.inspector.smallest_failure(part, {})

@@ -84,10 +84,10 @@ class Amounts:
     def terms(self, value: Any, what: str, place: Place) -> tuple[CostTerm, ...]:
         """Read the terms whose sum is `value`; messages call the amount `what`."""
         if isinstance(value, list | tuple):
-            return tuple([self._term(item, what, place.within(index)) for index, item in enumerate(value)])
-        return (self._term(value, what, place),)
+            return tuple([self._read_term(item, what, place.within(index)) for index, item in enumerate(value)])
+        return (self._read_term(value, what, place),)
 
-    def _term(self, value: Any, what: str, place: Place) -> CostTerm:
+    def _read_term(self, value: Any, what: str, place: Place) -> CostTerm:
         match value:
             case CostFunction():
                 return value
@@ -96,12 +96,12 @@ class Amounts:
             case str() if value.strip().lower() in _TRUTHS:
                 raise place.error(f"{what} is a number or a function, not {abbreviate(value)}")
             case str() if not _NUMERIC.match(value):
-                return self._function_term(value, what, place)
+                return self._read_function_term(value, what, place)
         if callable(value):
-            return CostFunction(self._function(value, what, place), self.resolution)
+            return CostFunction(self._adapt_function(value, what, place), self.resolution)
         return check_number(value, what, place, self.resolution)
 
-    def _function_term(self, text: str, what: str, place: Place) -> Atom:
+    def _read_function_term(self, text: str, what: str, place: Place) -> Atom:
         if text.lstrip().startswith("("):
             found, _ = read_item(text, place)
             if isinstance(found, Atom):
@@ -112,7 +112,7 @@ class Amounts:
         except NotationError as mistake:
             raise place.error(f"{what} {mistake.problem}", mistake.hint) from None
 
-    def _function(self, function: Callable[..., Any], what: str, place: Place) -> Callable[..., Any]:
+    def _adapt_function(self, function: Callable[..., Any], what: str, place: Place) -> Callable[..., Any]:
         """Adapt `function`, which may name the planning parameters that it needs in any order, to take all of them."""
         try:
             wanted = list(inspect.signature(function).parameters.values())
@@ -200,7 +200,7 @@ class ActionBuilder:
             frozenset([parameter.name for parameter in parameters.data]) if parameters.data else NO_NAMES,
         )
         self.uses = self._scope.uses
-        self._outside = self._conditions(self._scope, known)
+        self._outside = self._condition_reader(self._scope, known)
         self._inside = self._outside
         self.function_uses: list[Use] = []
         self._after: list[Use] = []
@@ -211,11 +211,11 @@ class ActionBuilder:
         if not _FIELDS.issuperset(fields):
             field = next(field for field in fields if field not in _FIELDS)
             raise place.error(f"an action has no field {field!r}", did_you_mean(field, sorted(_FIELDS)))
-        creates = self._creates(fields.get("creates") or {}) if "creates" in fields else NO_OBJECTS
+        creates = self._read_creates(fields.get("creates") or {}) if "creates" in fields else NO_OBJECTS
         if creates:
             self._scope = replace(self._scope, created={name: (type_,) for name, type_ in creates.items()})
-            self._outside = self._conditions(self._scope)
-            self._inside = self._conditions(self._scope.with_created())
+            self._outside = self._condition_reader(self._scope)
+            self._inside = self._condition_reader(self._scope.with_created())
         requires = self._outside.formula(fields.get("requires"), place.within("requires"))
         resolution = resolution_of(fields.get("resolution"), place.within("resolution")) or default_resolution
         action = Action(
@@ -224,10 +224,12 @@ class ActionBuilder:
             requires=requires,
             provides=self._inside.literals(fields.get("provides"), place.within("provides")),
             modifies=self._outside.patterns(fields.get("modifies"), place.within("modifies")),
-            cost=self._cost(fields.get("cost", 1), resolution, place.within("cost")),
+            cost=self._read_cost(fields.get("cost", 1), resolution, place.within("cost")),
             creates=creates,
-            data=tuple([self._with_source(parameter, requires) for parameter in self._parameters.data]),
-            uses=self._amounts(resolution).resources(fields["uses"], place.within("uses")) if "uses" in fields else {},
+            data=tuple([self._resolve_source(parameter, requires) for parameter in self._parameters.data]),
+            uses=self._amount_reader(resolution).resources(fields["uses"], place.within("uses"))
+            if "uses" in fields
+            else {},
             **({} if _USUAL.issuperset(fields) else self._read_rare_fields(fields)),
         )
         return Declared(action, place, self._after or ())
@@ -242,7 +244,7 @@ class ActionBuilder:
             found["cases"] = cases_of(fields["cases"], planning, outcomes, place.within("cases"))
         return found
 
-    def _conditions(self, scope: Scope, known: Mapping[str, Formula] = NOTHING) -> Conditions:
+    def _condition_reader(self, scope: Scope, known: Mapping[str, Formula] = NOTHING) -> Conditions:
         return Conditions(scope, self._types.parents, exact=self._exact, known=known)
 
     @property
@@ -250,7 +252,7 @@ class ActionBuilder:
         """The texts that this action reads first, where only parameters and constants have names."""
         return self._outside.fresh
 
-    def _creates(self, creates: Mapping[str, Any]) -> dict[str, str]:
+    def _read_creates(self, creates: Mapping[str, Any]) -> dict[str, str]:
         found = {}
         for key, value in check_mapping(creates, "creates", self._place.within("creates")).items():
             name, place = key.removeprefix("?"), self._place.within("creates", key)
@@ -264,21 +266,21 @@ class ActionBuilder:
             found[f"?{name}"] = types[0]
         return found
 
-    def _when(self, value: Any, place: Place) -> tuple[ModelWhen, ...]:
+    def _read_when(self, value: Any, place: Place) -> tuple[ModelWhen, ...]:
         if value is None:
             return ()
         if isinstance(value, When | ModelWhen):
-            return (self._one_when(value, place),)
+            return (self._read_one_when(value, place),)
         items = enumerate(check_list(value, "when", place))
-        return tuple([self._one_when(item, place.within(index)) for index, item in items])
+        return tuple([self._read_one_when(item, place.within(index)) for index, item in items])
 
-    def _one_when(self, when: Any, place: Place) -> ModelWhen:
+    def _read_one_when(self, when: Any, place: Place) -> ModelWhen:
         if not isinstance(when, When | ModelWhen):
             message = f"{abbreviate(when)} is no conditional effect"
             raise place.error(message, "write When(requires, provides, modifies)")
-        variables = self._variables(when.variables, place.within("variables"))
+        variables = self._read_variables(when.variables, place.within("variables"))
         scope = self._scope.inside(variables) if variables else self._scope
-        outside, inside = self._conditions(scope), self._conditions(scope.with_created())
+        outside, inside = self._condition_reader(scope), self._condition_reader(scope.with_created())
         return ModelWhen(
             outside.formula(when.requires, place.within("requires")),
             inside.literals(when.provides, place.within("provides")),
@@ -286,7 +288,7 @@ class ActionBuilder:
             variables,
         )
 
-    def _variables(self, value: Mapping[str, Any] | Iterable[Variable], place: Place) -> tuple[Variable, ...]:
+    def _read_variables(self, value: Mapping[str, Any] | Iterable[Variable], place: Place) -> tuple[Variable, ...]:
         if isinstance(value, tuple):
             value = {each.name: each.types for each in value}
         found = self._types.variables(value, "variables", place)
@@ -296,23 +298,23 @@ class ActionBuilder:
                 raise place.within(name).error(f"the variable {name!r} of When hides another of {self._scope.owner}")
         return found
 
-    def _cost(self, value: Any, resolution: Decimal | None, place: Place) -> tuple[CostTerm, ...]:
+    def _read_cost(self, value: Any, resolution: Decimal | None, place: Place) -> tuple[CostTerm, ...]:
         if type(value) is int and value >= 0 and resolution is None:  # most actions: no need for a reader of amounts
             return (check_number(value, "the cost", place),)
-        return self._amounts(resolution).terms(value, "the cost", place)
+        return self._amount_reader(resolution).terms(value, "the cost", place)
 
-    def _amounts(self, resolution: Decimal | None) -> Amounts:
+    def _amount_reader(self, resolution: Decimal | None) -> Amounts:
         return Amounts(replace(self._scope, uses=self.function_uses), resolution, self._exact)
 
-    def _after_patterns(self, value: Any, place: Place) -> tuple[Atom, ...]:
-        return self._conditions(replace(self._scope, uses=self._after)).patterns(value, place) if value else ()
+    def _read_after(self, value: Any, place: Place) -> tuple[Atom, ...]:
+        return self._condition_reader(replace(self._scope, uses=self._after)).patterns(value, place) if value else ()
 
-    def _with_source(self, parameter: DataParameter, requires: Formula) -> DataParameter:
+    def _resolve_source(self, parameter: DataParameter, requires: Formula) -> DataParameter:
         source = (self._parameters.sources or {}).get(parameter.name)
         if source is None:
             return parameter
         place = self._place.within("parameters", parameter.name, "from")
-        facts = self._conditions(self._scope).patterns(source.fact, place)
+        facts = self._condition_reader(self._scope).patterns(source.fact, place)
         if len(facts) != 1 or facts[0] not in conjuncts(requires):
             wanted = ", ".join(map(str, facts))
             raise place.error(
@@ -323,7 +325,7 @@ class ActionBuilder:
             raise place.error(f"approved is True or False, not {abbreviate(source.approved)}")
         return replace(parameter, source=From(facts[0], source.path, source.approved))
 
-    def _outcomes(self, value: Any, place: Place) -> tuple[ModelOutcome, ...]:
+    def _read_outcomes(self, value: Any, place: Place) -> tuple[ModelOutcome, ...]:
         if not value:
             return ()
         inside = self._inside
@@ -342,11 +344,11 @@ class ActionBuilder:
         return tuple(found)
 
     _READERS: ClassVar[tuple[tuple[Any, Callable[[Any, Any, Place], Any]], ...]] = (
-        ("when", _when),
-        ("after", _after_patterns),
+        ("when", _read_when),
+        ("after", _read_after),
         ("duration", lambda _, value, place: None if value is None else check_decimal(value, "the duration", place)),
         ("risk", lambda _, value, place: check_risk(value, place)),
-        ("outcomes", _outcomes),
+        ("outcomes", _read_outcomes),
         ("senses", lambda self, value, place: self._outside.patterns(value, place)),
         ("tags", lambda _, value, place: check_action_tags(value, place)),
         ("description", lambda _, value, place: check_text(value, "a description", place)),

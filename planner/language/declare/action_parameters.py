@@ -152,7 +152,7 @@ class _Reader:
         if name in self._planning or name in self._data:
             raise place.error(f"two parameters are named {name!r}")
         if type(annotation) is str and annotation in self._types:
-            self._planning[name] = _variable(name, annotation)
+            self._planning[name] = _make_variable(name, annotation)
         elif isinstance(annotation, Variable):
             types_ = self._types.resolve(annotation.types, place)
             self._planning[name] = Variable(f"?{name}", types_)
@@ -183,7 +183,7 @@ class _Reader:
 
 
 @lru_cache(maxsize=16384)
-def _variable(name: str, type_: str) -> Variable:
+def _make_variable(name: str, type_: str) -> Variable:
     """Make a variable; domains with many actions have few different ones."""
     return Variable(f"?{name}", (type_,))
 
@@ -231,7 +231,7 @@ def _make_data_parameter(name: str, annotation: Any, default: Any, place: Place)
         default = REQUIRED
     rest = [mark for mark in marks if not isinstance(mark, Source | Fixed)]
     for field in filter(_is_field, rest):
-        default = _field_default(field, default, name, place)
+        default = _read_field_default(field, default, name, place)
     return DataParameter(
         name,
         _annotate(annotation, rest),
@@ -256,7 +256,7 @@ def _is_field(value: Any) -> bool:
     return fields is not None and isinstance(value, fields.FieldInfo)
 
 
-def _field_default(field: Any, default: Any, name: str, place: Place) -> Any:
+def _read_field_default(field: Any, default: Any, name: str, place: Place) -> Any:
     if field.default_factory is not None:
         raise place.error(f"data parameter {name!r} has a default_factory", "give a default, or none")
     return default if field.is_required() else field.default

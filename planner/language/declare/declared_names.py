@@ -136,14 +136,14 @@ class Types:
         for name in dict.fromkeys(names):
             current = name
             for other in tuple(found):
-                common = self._lowest_common(current, other)
+                common = self._find_lowest_common(current, other)
                 if common is not None:
                     found.remove(other)
                     current = common
             found.append(current)
         return (ROOT_TYPE,) if ROOT_TYPE in found else tuple(found)
 
-    def _lowest_common(self, one: str, other: str) -> str | None:
+    def _find_lowest_common(self, one: str, other: str) -> str | None:
         above_one, above_other = self.hierarchy.ancestors(one), self.hierarchy.ancestors(other)
         if other in above_one:
             return other
@@ -156,10 +156,10 @@ class Types:
         """Return whether an object may have a type of both: one is above the other, or a third one is below both."""
         known = self._overlaps.get((some, others))
         if known is None:
-            known = self._overlaps[some, others] = self._overlap(some, others)
+            known = self._overlaps[some, others] = self._compute_overlap(some, others)
         return known
 
-    def _overlap(self, some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    def _compute_overlap(self, some: tuple[str, ...], others: tuple[str, ...]) -> bool:
         is_a = self.hierarchy.is_a
         if is_a(some, others) or is_a(others, some):
             return True
@@ -258,13 +258,13 @@ class Scope:
             return variable
         if term in self.objects:
             return term
-        raise self._unknown(term, inside, place)
+        raise self._unknown_error(term, inside, place)
 
     def types_of(self, term: str) -> Types_scope | None:
         """Return the types of a resolved argument; None where it is open."""
         return self.variables[term] if term in self.variables else self.objects[term].types if term != OPEN else None
 
-    def _unknown(self, term: Any, inside: object, place: Place) -> InputError:
+    def _unknown_error(self, term: Any, inside: object, place: Place) -> InputError:
         if not isinstance(term, str):
             return place.error(f"{term!r} in an atom is no name", "call the predicate with it, or give its name")
         name = term.removeprefix("?")

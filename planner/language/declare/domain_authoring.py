@@ -49,7 +49,7 @@ class Domain:
         self._declarations = Declarations(name, place, description, resolution_of(resolution, place))
         self._entities: dict[str, Entity] = {}
         self._model: DomainModel | None = None
-        self._declarations.types.declare(_parents(types, place), place)
+        self._declarations.types.declare(_read_parents(types, place), place)
         self._add_constants(constants, place)
 
     @classmethod
@@ -91,7 +91,9 @@ class Domain:
     def type(self, name: str, parent: str | Iterable[str] = "object") -> str:
         """Declare a type below `parent` (or several parents), and return its name."""
         place = find_caller()
-        self._changed().types.declare({check_text(name, "a type", place): check_texts(parent, "types", place)}, place)
+        self._invalidate_model().types.declare(
+            {check_text(name, "a type", place): check_texts(parent, "types", place)}, place
+        )
         return name
 
     def constant(self, item: Entity | str, type_: TypeLike = "object") -> str:
@@ -100,7 +102,7 @@ class Domain:
         if isinstance(item, Entity):
             self._add_constants([item], place)
             return item.name
-        self._changed().constant(item, type_, place)
+        self._invalidate_model().constant(item, type_, place)
         return item
 
     def predicate(
@@ -118,15 +120,17 @@ class Domain:
         (`predicate("summarised", d=Document)`), or else after their types; patterns in `stale_with` use these names.
         """
         place = find_caller()
-        bare, variables = self._signature(name, types, parameters, place)
-        self._changed().predicate(bare, variables, place, stale_with=stale_with, tags_=tags, description=description)
+        bare, variables = self._read_signature(name, types, parameters, place)
+        self._invalidate_model().predicate(
+            bare, variables, place, stale_with=stale_with, tags_=tags, description=description
+        )
         return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
 
     def function(self, name: str, *types: TypeLike, **parameters: TypeLike) -> PredicateRef:
         """Declare a static numeric function for costs, and return it as a callable value."""
         place = find_caller()
-        bare, variables = self._signature(name, types, parameters, place)
-        self._changed().function(bare, variables, place)
+        bare, variables = self._read_signature(name, types, parameters, place)
+        self._invalidate_model().function(bare, variables, place)
         return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
 
     @overload
@@ -153,10 +157,10 @@ class Domain:
             return self._declare(name, read, fields, place)
         names = find_caller_names()
         if name is not None:
-            return self._decorated(name, named, fields, names)
-        return lambda function: self._decorated(function, named, fields, names)
+            return self._declare_function(name, named, fields, names)
+        return lambda function: self._declare_function(function, named, fields, names)
 
-    def _decorated(self, function: Function, named: str, fields: Any, names: Mapping[str, Any]) -> Function:
+    def _declare_function(self, function: Function, named: str, fields: Any, names: Mapping[str, Any]) -> Function:
         place = find_definition(function)
         name = named or getattr(function, "__name__", "")
         if isinstance(function, type) or not callable(function):
@@ -172,17 +176,17 @@ class Domain:
         return function
 
     def _declare(self, name: str, parameters: Parameters, fields: Any, place: Place) -> Action:
-        return self._changed().action(name, parameters, fields, place).action
+        return self._invalidate_model().action(name, parameters, fields, place).action
 
     def add(self, action: Action) -> Action:
         """Declare a finished action, checked as all others; names without `?` in it are objects."""
         place = find_caller()
-        return add_action(self._changed(), action, place)
+        return add_action(self._invalidate_model(), action, place)
 
     def bind(self, name: str, function: Function) -> Function:
         """Attach the function that carries action `name` out, and return it."""
         place = find_definition(function) if name in self._declarations.actions else find_caller()
-        self._changed().bind(name, function, place)
+        self._invalidate_model().bind(name, function, place)
         return function
 
     def derive(self, head: str, parameters: Mapping[str, Any], condition: Condition) -> None:
@@ -191,7 +195,7 @@ class Domain:
         `parameters` gives the types of the head's arguments, and of further variables: some object must fit those.
         """
         place = find_caller()
-        self._changed().derive(_read_head(head, place), parameters, condition, place)
+        self._invalidate_model().derive(_read_head(head, place), parameters, condition, place)
 
     def problem(
         self,
@@ -237,7 +241,7 @@ class Domain:
             entities={**self._entities, **entities},
         )
 
-    def _changed(self) -> Declarations:
+    def _invalidate_model(self) -> Declarations:
         self._model = None
         return self._declarations
 
@@ -245,9 +249,9 @@ class Domain:
         found, entities = objects_of(constants, self._declarations.types, place.within("constants"))
         self._entities.update(entities)
         for name, each in found.items():
-            self._changed().constant(name, each.types, place.within("constants", name))
+            self._invalidate_model().constant(name, each.types, place.within("constants", name))
 
-    def _signature(
+    def _read_signature(
         self, head: str, types: tuple[TypeLike, ...], parameters: Mapping[str, TypeLike], place: Place
     ) -> tuple[str, tuple[Variable, ...]]:
         if parameters:
@@ -269,7 +273,7 @@ def _read_head(head: str, place: Place) -> Atom:
     return read_atom(check_text(head, "what is declared", place), place, "atom", "name(arg, …)")
 
 
-def _parents(types: Any, place: Place) -> dict[str, tuple[str, ...]]:
+def _read_parents(types: Any, place: Place) -> dict[str, tuple[str, ...]]:
     """Read types as a mapping to their parents."""
     if isinstance(types, Mapping):
         return {name: check_texts(each, "types", place) for name, each in types.items()}

@@ -221,10 +221,10 @@ class Declarations:
             self.predicates.note(builder.uses)
             self.functions.note(builder.function_uses)
             known.update(builder.fresh)
-        self._keep(declared)
+        self._keep_action(declared)
         return declared
 
-    def _keep(self, declared: Declared) -> None:
+    def _keep_action(self, declared: Declared) -> None:
         action = declared.action
         self.actions[action.name] = declared
         self._models[action.name] = action

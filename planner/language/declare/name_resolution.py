@@ -45,7 +45,7 @@ def resolve_names(problem: Problem) -> Problem:
         raise place.error(f"the domain is {kind_of(problem.domain)}", "give a DomainModel, such as domain.model")
     _check_values(problem, place)
     _check_parts(problem.domain)
-    objects = _objects(problem, place.within("objects"))
+    objects = _read_objects(problem, place.within("objects"))
     if "domain" in fields:
         _check_domain(problem.domain, objects)
     whole = "domain" in fields or "objects" in fields
@@ -87,7 +87,7 @@ def _check_domain(domain: DomainModel, objects: Mapping[str, Object]) -> None:
     _ = declarations.model()
 
 
-def _objects(problem: Problem, place: Place) -> dict[str, Object]:
+def _read_objects(problem: Problem, place: Place) -> dict[str, Object]:
     """Return the objects of `problem` by name; raises `InputError` for values that are no objects."""
     given: Any = problem.objects
     if isinstance(given, str) or not isinstance(given, Iterable):

@@ -88,7 +88,7 @@ class ProblemBuilder:
         self._allowed: dict[str, tuple[frozenset[str], ...]] = {}
         self._members: dict[tuple[str, ...], frozenset[str]] = {}
         self._unmentioned: list[Atom] = []
-        self._scope = Scope("the problem", {}, self._objects, creators=_created(domain))
+        self._scope = Scope("the problem", {}, self._objects, creators=_find_created(domain))
         self._conditions = Conditions(self._scope, domain.types)
 
     def _check_finished(self) -> None:
@@ -131,22 +131,22 @@ class ProblemBuilder:
             raise self._place.error(*explain_bad_name(name, "a problem"))
         place = self._place
         with pause_collector():
-            facts = self._facts(initial, place.within("initial"))
-        hidden = self._unknown(unknown, place.within("unknown"))
+            facts = self._read_facts(initial, place.within("initial"))
+        hidden = self._read_unknown(unknown, place.within("unknown"))
         found = Problem(
             name=name,
             domain=self._domain,
             objects=self._given,
             initial=facts,
-            goal=self._goal(goal, place.within("goal")),
-            values=self._values(values, resolution, place.within("values")),
-            metric=_metric(metric, place.within("metric")),
+            goal=self._read_goal(goal, place.within("goal")),
+            values=self._read_values(values, resolution, place.within("values")),
+            metric=_read_metric(metric, place.within("metric")),
             unknown=hidden,
-            likely=self._likely(likely, hidden, frozenset(facts), place.within("likely")) if likely else {},
+            likely=self._read_likely(likely, hidden, frozenset(facts), place.within("likely")) if likely else {},
             constraints=constraints_of(constraints, self, place.within("constraints")) if constraints else (),
             budgets=budgets_of(budgets, self._domain, place.within("budgets")) if budgets else {},
             deadline=deadline_of(deadline, place.within("deadline")),
-            ran=self._ran(ran, place.within("ran")),
+            ran=self._read_ran(ran, place.within("ran")),
             entities=entities,
             unmentioned=tuple(self._unmentioned),
         )
@@ -161,15 +161,15 @@ class ProblemBuilder:
         """
         found: dict[str, Any] = {}
         readers: dict[str, Callable[[Any, Place], Any]] = {
-            "initial": self._facts,
-            "goal": self._goal,
-            "values": lambda values, place: self._values(values, None, place),
-            "metric": _metric,
-            "unknown": self._unknown,
+            "initial": self._read_facts,
+            "goal": self._read_goal,
+            "values": lambda values, place: self._read_values(values, None, place),
+            "metric": _read_metric,
+            "unknown": self._read_unknown,
             "constraints": lambda value, place: constraints_of(value, self, place),
             "budgets": lambda value, place: budgets_of(value, self._domain, place),
             "deadline": deadline_of,
-            "ran": self._ran,
+            "ran": self._read_ran,
         }
         for name in fields:
             if name in readers:
@@ -179,7 +179,7 @@ class ProblemBuilder:
         known = replace(problem, **found)
         if "likely" in fields and problem.likely:
             place = self._place.within("likely")
-            likely = self._likely(problem.likely, known.unknown, frozenset(known.initial), place)
+            likely = self._read_likely(problem.likely, known.unknown, frozenset(known.initial), place)
             known = replace(known, likely=likely)
             self._check_likely(known, likely, place)
         return seal(known)
@@ -193,16 +193,16 @@ class ProblemBuilder:
 
     def pattern(self, value: Any, place: Place) -> Atom:
         """Read a fact whose arguments may be open; raises an error at `place` for a mistake."""
-        (found,) = self._unknown((value,), place)
+        (found,) = self._read_unknown((value,), place)
         return found
 
     def instances(self, pattern: Atom) -> Iterator[Atom]:
         """Yield the facts that `pattern` covers."""
-        columns = self._allowed.get(pattern.predicate) or self._columns(pattern.predicate)
+        columns = self._allowed.get(pattern.predicate) or self._find_columns(pattern.predicate)
         values = [sorted(column) if arg == OPEN else (arg,) for arg, column in zip(pattern.args, columns, strict=True)]
         return (Atom(pattern.predicate, row) for row in product(*values))
 
-    def _likely(
+    def _read_likely(
         self, value: Any, unknown: Iterable[Atom], stated: Container[Atom], place: Place
     ) -> dict[Atom, Decimal]:
         """Read the probabilities of facts that a pattern of `unknown` covers.
@@ -249,9 +249,9 @@ class ProblemBuilder:
         action = self._domain.actions.get(pattern.predicate)
         if action is not None and not pattern.args:
             return open_all_arguments(pattern, self._domain.actions)
-        return self._term(pattern, self._domain.actions, "action", place, may_open=True)
+        return self._resolve_term(pattern, self._domain.actions, "action", place, may_open=True)
 
-    def _facts(self, initial: Facts, place: Place) -> tuple[Atom, ...]:
+    def _read_facts(self, initial: Facts, place: Place) -> tuple[Atom, ...]:
         if isinstance(initial, str | Atom):
             initial = (initial,)
         if not isinstance(initial, Iterable):
@@ -262,15 +262,15 @@ class ProblemBuilder:
         for index, item in enumerate(initial):
             try:
                 fact = parse_atom(item) if isinstance(item, str) else item
-                columns = allowed.get(fact.predicate) or self._columns(fact.predicate)
+                columns = allowed.get(fact.predicate) or self._find_columns(fact.predicate)
                 args = fact.args
                 fits = len(columns) == len(args) and all(map(frozenset.__contains__, columns, args))
             except (NotationError, KeyError, AttributeError, TypeError):
                 fits = False
             if fits and fact.predicate not in derived:
-                found.append(_plain(fact))
+                found.append(_make_plain(fact))
             elif not self._is_unmentioned(item):
-                found.append(self._fact(item, place.within(index)))
+                found.append(self._read_fact(item, place.within(index)))
         return tuple(found)
 
     def _is_unmentioned(self, item: Any) -> bool:
@@ -287,7 +287,7 @@ class ProblemBuilder:
         self._unmentioned.append(fact)
         return True
 
-    def _columns(self, predicate: str) -> tuple[frozenset[str], ...]:
+    def _find_columns(self, predicate: str) -> tuple[frozenset[str], ...]:
         """Return, for each parameter of `predicate`, the objects that may stand there."""
         parameters = self._domain.predicates[predicate].parameters
         columns = tuple([self._members_of(parameter.types) for parameter in parameters])
@@ -300,7 +300,7 @@ class ProblemBuilder:
             self._members[types] = frozenset(name for name, each in self._objects.items() if is_a(each.types, types))
         return self._members[types]
 
-    def _fact(self, item: Any, place: Place) -> Atom:
+    def _read_fact(self, item: Any, place: Place) -> Atom:
         """Read a fact that the fast path refused: one in PDDL notation, or a mistake."""
         formula = self._conditions.formula((item,), place)
         if isinstance(formula, Not):
@@ -313,7 +313,7 @@ class ProblemBuilder:
             raise place.error(f"{formula} is derived and cannot be stated", "state what it is derived from")
         return formula
 
-    def _mismatch(
+    def _find_mismatch(
         self,
         atom: Atom,
         types: list[tuple[str, ...] | None],
@@ -326,14 +326,14 @@ class ProblemBuilder:
             message = f"{atom} gives {kind} {atom.predicate!r} {format_count(len(atom.args))}; it takes {wanted}"
             return place.error(message)
         for arg, given, parameter in zip(atom.args, types, declared.parameters, strict=True):
-            if given is not None and not self._related(given, parameter.types, arg):
+            if given is not None and not self._is_related(given, parameter.types, arg):
                 return place.error(
                     f"{arg!r} in {atom} is {name_types(given)}, but {kind} {atom.predicate!r} "
                     f"takes {name_types(parameter.types)} there"
                 )
         return None
 
-    def _related(self, given: tuple[str, ...], wanted: tuple[str, ...], arg: str) -> bool:
+    def _is_related(self, given: tuple[str, ...], wanted: tuple[str, ...], arg: str) -> bool:
         """Return whether an object is of a wanted type, or a quantified variable may be."""
         is_a = self._hierarchy.is_a
         if is_a(given, wanted) or not arg.startswith("?"):
@@ -350,19 +350,19 @@ class ProblemBuilder:
         if predicate is None:
             near = did_you_mean(name, self._domain.predicates) or "declare or use it there"
             raise use.place.error(f"{use.atom}: domain {self._domain.name!r} has no predicate {name!r}", near)
-        mismatch = self._mismatch(use.atom, list(use.types), predicate, "predicate", use.place)
+        mismatch = self._find_mismatch(use.atom, list(use.types), predicate, "predicate", use.place)
         if mismatch:
             raise mismatch
 
-    def _goal(self, value: GoalLike, place: Place) -> Goal:
-        hard, wishes = _goal_parts(value, place)
+    def _read_goal(self, value: GoalLike, place: Place) -> Goal:
+        hard, wishes = _split_goal(value, place)
         hard_place = place.within("hard") if isinstance(value, Mapping) else place
         hard = self._conditions.formula(hard, hard_place)
-        soft = tuple([self._soft(each, utility, place.within("soft")) for each, utility in wishes])
+        soft = tuple([self._read_soft_goal(each, utility, place.within("soft")) for each, utility in wishes])
         self._check_uses()
         return Goal(hard, soft)
 
-    def _soft(self, condition: Any, utility: Any, place: Place) -> SoftGoal:
+    def _read_soft_goal(self, condition: Any, utility: Any, place: Place) -> SoftGoal:
         here = place.within(condition) if isinstance(condition, str) else place
         if condition is None:
             raise here.error("the condition of a soft goal is None", "say what is wished for")
@@ -371,20 +371,20 @@ class ProblemBuilder:
             raise here.error("the utility of a soft goal is 0; it must be above 0")
         return SoftGoal(self._conditions.formula(condition, here), gain)
 
-    def _values(self, values: Mapping[Any, Any], resolution: Decimal | None, place: Place) -> dict[Atom, Number]:
+    def _read_values(self, values: Mapping[Any, Any], resolution: Decimal | None, place: Place) -> dict[Atom, Number]:
         if not isinstance(values, Mapping):
             raise place.error(f"values are a mapping from function terms to numbers, not {abbreviate(values)}")
         found = {}
         for key, value in values.items():
             here = place.within(key) if isinstance(key, str) else place
             written = read_atom(key, here, "function term", "name(object, …)")
-            term = self._term(written, self._domain.functions, "function", here)
+            term = self._resolve_term(written, self._domain.functions, "function", here)
             if term in found:
                 raise here.error(f"{term} has two values")
             found[term] = check_number(value, f"the value of {term}", here, resolution)
         return found
 
-    def _unknown(self, value: Patterns, place: Place) -> tuple[Atom, ...]:
+    def _read_unknown(self, value: Patterns, place: Place) -> tuple[Atom, ...]:
         before = len(self._scope.uses)
         found = self._conditions.patterns(value, place)
         self._check_uses(before)
@@ -393,32 +393,34 @@ class ProblemBuilder:
                 raise place.error(f"{pattern} is derived and cannot be unknown", "say what it is derived from")
         return found
 
-    def _ran(self, value: Any, place: Place) -> tuple[Atom, ...]:
+    def _read_ran(self, value: Any, place: Place) -> tuple[Atom, ...]:
         if isinstance(value, str | Atom) or not isinstance(value, Iterable):
             message = f"{abbreviate(value)} is no list of actions"
             raise place.error(message, "give those that have run: ['name(object, …)', …]")
         actions = [read_atom(each, place, "action", "'name(object, …)'") for each in value]
-        return tuple([self._term(each, self._domain.actions, "action", place) for each in actions])
+        return tuple([self._resolve_term(each, self._domain.actions, "action", place) for each in actions])
 
-    def _term(self, term: Atom, known: Mapping[str, Any], kind: str, place: Place, *, may_open: bool = False) -> Atom:
+    def _resolve_term(
+        self, term: Atom, known: Mapping[str, Any], kind: str, place: Place, *, may_open: bool = False
+    ) -> Atom:
         """Return `term`, one of a function or action among those `known`, with objects that this takes."""
         name = term.predicate
         if name not in known:
             raise place.error(f"{term}: domain {self._domain.name!r} has no {kind} {name!r}", did_you_mean(name, known))
         term = self._scope.atom(term, place, bare=False, may_open=may_open, record=False)
-        mismatch = self._mismatch(term, [self._scope.types_of(arg) for arg in term.args], known[name], kind, place)
+        mismatch = self._find_mismatch(term, [self._scope.types_of(arg) for arg in term.args], known[name], kind, place)
         if mismatch:
             raise mismatch
         return term
 
 
 @cache_per_domain
-def _created(domain: DomainModel) -> dict[str, str]:
+def _find_created(domain: DomainModel) -> dict[str, str]:
     """Return the names that actions give to objects that they create, with the types."""
     return {name.removeprefix("?"): kind for action in domain.actions.values() for name, kind in action.creates.items()}
 
 
-def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any]]]:
+def _split_goal(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any]]]:
     """Return the hard goal and the soft ones, as (condition, utility)."""
     if value is None:
         raise place.error("None is no goal", "write a condition; one that always holds is ()")
@@ -448,14 +450,14 @@ def _check_soft_goals(given: Any, place: Place) -> tuple[SoftGoal, ...]:
     return found
 
 
-def _plain(fact: Atom) -> Atom:
+def _make_plain(fact: Atom) -> Atom:
     """Return `fact` with arguments that are plain strings."""
     if all(type(arg) is str for arg in fact.args):
         return fact
     return Atom(fact.predicate, tuple([str(arg) if isinstance(arg, ObjectName) else arg for arg in fact.args]))
 
 
-def _metric(value: Metric | str, place: Place) -> Metric:
+def _read_metric(value: Metric | str, place: Place) -> Metric:
     if isinstance(value, Metric):
         return value
     known = {each.name.lower(): each for each in Metric}

@@ -45,23 +45,23 @@ class Notation:
         """Return `formula` as one text."""
         match formula:
             case Atom() if self._is_plain(formula.args):
-                return self._atom(formula)
+                return self._write_atom(formula)
             case Not(Atom() as part) if self._is_plain(part.args):
-                return f"not {self._atom(part)}"
+                return f"not {self._write_atom(part)}"
             case Equals(left, right) if self._is_plain((left, right)):
-                return f"{self._term(left)} == {self._term(right)}"
+                return f"{self._write_term(left)} == {self._write_term(right)}"
             case Not(Equals(left, right)) if self._is_plain((left, right)):
-                return f"{self._term(left)} != {self._term(right)}"
+                return f"{self._write_term(left)} != {self._write_term(right)}"
         return write_condition(formula)
 
     def each(self, formulas: Iterable[Formula]) -> list[str]:
         """Return each of `formulas` as one text: literals of effects, or patterns."""
         return [self.single(formula) for formula in formulas]
 
-    def _atom(self, atom: Atom) -> str:
-        return str(Atom(atom.predicate, tuple([self._term(arg) for arg in atom.args])))
+    def _write_atom(self, atom: Atom) -> str:
+        return str(Atom(atom.predicate, tuple([self._write_term(arg) for arg in atom.args])))
 
-    def _term(self, term: str) -> str:
+    def _write_term(self, term: str) -> str:
         bare = term.removeprefix("?")
         return term if term == bare or bare in self._constants or bare == OPEN else bare
 

@@ -68,7 +68,7 @@ def _declare_action(found: Declarations, name: str, action: ActionDocument, plac
     written = {
         key: (value if len(value) > 1 else value[0] if value else "")
         if isinstance(value, list)
-        else _data_parameter(key, value, here.within(key))
+        else _read_data_parameter(key, value, here.within(key))
         for key, value in action.parameters.items()
     }
     parameters = read_parameters(written, found.types, here)
@@ -89,7 +89,7 @@ _PLAIN = (
 """The fields that declarations accept as they stand in documents."""
 
 
-def _data_parameter(name: str, data: DataDocument, place: Place) -> DataParameter:
+def _read_data_parameter(name: str, data: DataDocument, place: Place) -> DataParameter:
     annotation = parse_data_type(data.type)
     if annotation is None:
         hint = "write a planning type, or one such as str, list[int], date | None"
@@ -146,40 +146,40 @@ def read_documents(source: str | Path, *, domain: AnyDomain | None = None) -> Do
     `domain`; those with tasks are hierarchical. Raises `DocumentError` with file, line and column.
     """
     with pause_collector():
-        return _read(_documents(source), domain)
+        return _read(_open_documents(source), domain)
 
 
 def _read(documents: list[Document], domain: AnyDomain | None) -> Documents:
-    kinds = [(document, _kind(document)) for document in documents]
+    kinds = [(document, _find_kind(document)) for document in documents]
     domains: dict[str, AnyDomain] = {}
     for document, kind in kinds:
         if kind is DomainDocument:
-            model = _domain(_validated(document, DomainDocument), document.place)
+            model = _build_domain(_validate(document, DomainDocument), document.place)
             if model.name in domains:
                 raise document.place.within("domain").error(f"two domains are named {model.name!r}")
             domains[model.name] = model
     problems: list[AnyProblem] = []
     for document, kind in kinds:
         if kind is ProblemDocument:
-            found = _validated(document, ProblemDocument)
-            problems.append(_problem(found, _domain_of(found, document, domains, domain), document.place))
+            found = _validate(document, ProblemDocument)
+            problems.append(_build_problem(found, _domain_of(found, document, domains, domain), document.place))
     return Documents(tuple(domains.values()), tuple(problems))
 
 
-def _domain(document: DomainDocument, place: Place) -> AnyDomain:
+def _build_domain(document: DomainDocument, place: Place) -> AnyDomain:
     classical = declarations_of(document, place).model()
     if not document.model_fields_set & {"tasks", "methods", "derived_methods"}:
         return classical
     return load_hierarchies("tasks and methods").domain_of(document, classical, place)
 
 
-def _problem(document: ProblemDocument, domain: AnyDomain, place: Place) -> AnyProblem:
+def _build_problem(document: ProblemDocument, domain: AnyDomain, place: Place) -> AnyProblem:
     if document.tasks is None and isinstance(domain, DomainModel):
         return problem_of(document, domain, place)
     return load_hierarchies("tasks").problem_of(document, domain, place)
 
 
-def _documents(source: str | Path) -> list[Document]:
+def _open_documents(source: str | Path) -> list[Document]:
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return _parse(source, "<text>", is_json=source.lstrip()[:1] in ("{", "["))
     from planner.language.pddl.syntax import read_text
@@ -201,7 +201,7 @@ def _parse(text: str, name: str, *, is_json: bool) -> list[Document]:
     return kept
 
 
-def _kind(document: Document) -> type[DomainDocument | ProblemDocument]:
+def _find_kind(document: Document) -> type[DomainDocument | ProblemDocument]:
     data = document.data
     if not isinstance(data, Mapping):
         raise document.place.error("a document is a mapping", "it begins with 'domain: NAME' or 'problem: NAME'")
@@ -215,7 +215,7 @@ def _kind(document: Document) -> type[DomainDocument | ProblemDocument]:
     raise document.place.error("a document needs the key 'domain' or 'problem'")
 
 
-def _validated(document: Document, schema: type[Any]) -> Any:
+def _validate(document: Document, schema: type[Any]) -> Any:
     try:
         return schema.model_validate(document.data)
     except ValidationError as error:
@@ -234,10 +234,10 @@ def _domain_of(
     if not known:
         message = f"the domain of problem {problem.problem!r} is not in this file"
         raise place.error(message, "give its file before the problem's")
-    return _unknown_domain(problem, known, place)
+    return _refuse_unknown_domain(problem, known, place)
 
 
-def _unknown_domain(problem: ProblemDocument, known: Iterable[str], place: Any) -> DomainModel:
+def _refuse_unknown_domain(problem: ProblemDocument, known: Iterable[str], place: Any) -> DomainModel:
     names = ", ".join(known)
     if problem.domain is None:
         raise place.error(f"problem {problem.problem!r} does not say of which domain it is", f"one of {names}")

@@ -32,26 +32,26 @@ _UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufff
 
 def to_yaml(documents: Iterable[dict[str, Any]]) -> str:
     """Write `documents` as YAML 1.2."""
-    return "---\n".join("".join(f"{line}\n" for line in _mapping(document, "")) for document in documents)
+    return "---\n".join("".join(f"{line}\n" for line in _write_mapping(document, "")) for document in documents)
 
 
-def _mapping(value: dict[str, Any], indent: str) -> Iterable[str]:
+def _write_mapping(value: dict[str, Any], indent: str) -> Iterable[str]:
     for key, each in value.items():
-        yield from _entry(f"{indent}{_scalar(key)}:", each, indent)
+        yield from _write_entry(f"{indent}{_write_scalar(key)}:", each, indent)
 
 
-def _entry(head: str, value: Any, indent: str) -> Iterable[str]:
+def _write_entry(head: str, value: Any, indent: str) -> Iterable[str]:
     """Yield the lines of `head`, which ends in a colon or is a dash, and of its value."""
-    flow = _flow(value)
+    flow = _write_flow(value)
     if not isinstance(value, dict | list) or not value or (len(head) + len(flow) < WIDTH and _is_short(value)):
         yield f"{head} {flow}"
         return
     yield head
     if isinstance(value, dict):
-        yield from _mapping(value, indent + "  ")
+        yield from _write_mapping(value, indent + "  ")
     else:
         for each in value:
-            first, *others = _entry(f"{indent}  -", each, indent + "  ")
+            first, *others = _write_entry(f"{indent}  -", each, indent + "  ")
             yield first if not others else f"{first} {others.pop(0).lstrip()}"
             yield from others
 
@@ -63,26 +63,26 @@ def _is_short(value: Any) -> bool:
     return all(not isinstance(each, dict) for each in value)
 
 
-def _flow(value: Any) -> str:
+def _write_flow(value: Any) -> str:
     match value:
         case dict():
-            return "{" + ", ".join(f"{_scalar(key)}: {_flow(each)}" for key, each in value.items()) + "}"
+            return "{" + ", ".join(f"{_write_scalar(key)}: {_write_flow(each)}" for key, each in value.items()) + "}"
         case list():
-            return "[" + ", ".join(map(_flow, value)) + "]"
-    return _scalar(value)
+            return "[" + ", ".join(map(_write_flow, value)) + "]"
+    return _write_scalar(value)
 
 
-def _scalar(value: Any) -> str:
+def _write_scalar(value: Any) -> str:
     if isinstance(value, str):
-        return value if _PLAIN.match(value) and value.lower() not in _OTHERWISE else _quoted(value)
-    return _number(value)
+        return value if _PLAIN.match(value) and value.lower() not in _OTHERWISE else _quote(value)
+    return _write_number(value)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
-def _number(value: Any) -> str:
+def _write_number(value: Any) -> str:
     match value:
         case None:
             return "null"
@@ -106,7 +106,7 @@ def to_json(value: Any, indent: str = "") -> str:
         case str() | dict():
             return json.dumps(value)
         case _:
-            return _number(value)
+            return _write_number(value)
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return opening + "\n" + ",\n".join(lines) + f"\n{indent}{closing}"
 
@@ -145,12 +145,14 @@ def write_domain_document(domain: DomainModel) -> dict[str, Any]:
         {
             "domain": domain.name,
             "description": domain.description,
-            "types": {name: _one(parents) for name, parents in domain.types.items()},
-            "constants": _objects(domain.constants),
-            "predicates": {name: _predicate(each, constants) for name, each in domain.predicates.items()},
-            "functions": {name: {"parameters": _signature(each.parameters)} for name, each in domain.functions.items()},
-            "actions": {name: _action(each, constants) for name, each in domain.actions.items()},
-            "derived": [_rule(each, constants) for each in domain.axioms],
+            "types": {name: _write_types(parents) for name, parents in domain.types.items()},
+            "constants": _write_objects(domain.constants),
+            "predicates": {name: _write_predicate(each, constants) for name, each in domain.predicates.items()},
+            "functions": {
+                name: {"parameters": _write_signature(each.parameters)} for name, each in domain.functions.items()
+            },
+            "actions": {name: _write_action(each, constants) for name, each in domain.actions.items()},
+            "derived": [_write_rule(each, constants) for each in domain.axioms],
         }
     )
 
@@ -162,9 +164,9 @@ def write_problem_document(problem: Problem) -> dict[str, Any]:
         {
             "problem": problem.name,
             "domain": problem.domain.name,
-            "objects": _objects(problem.objects),
+            "objects": _write_objects(problem.objects),
             "initial": list(map(str, problem.initial)),
-            "goal": _goal(problem.goal, write),
+            "goal": _write_goal(problem.goal, write),
             "values": {str(term): value for term, value in problem.values.items()},
             "unknown": list(map(str, problem.unknown)),
             "likely": {str(fact): chance for fact, chance in problem.likely.items()},
@@ -177,7 +179,7 @@ def write_problem_document(problem: Problem) -> dict[str, Any]:
     )
 
 
-def _goal(goal: Goal, write: Notation) -> Any:
+def _write_goal(goal: Goal, write: Notation) -> Any:
     if not goal.soft:
         return write.formula(goal.hard)
     conditions = [write.single(each.condition) for each in goal.soft]
@@ -188,11 +190,11 @@ def _goal(goal: Goal, write: Notation) -> Any:
     return without_defaults({"hard": write.formula(goal.hard), "soft": soft})
 
 
-def _predicate(predicate: Predicate, constants: frozenset[str]) -> dict[str, Any]:
+def _write_predicate(predicate: Predicate, constants: frozenset[str]) -> dict[str, Any]:
     write = Notation([each.name for each in predicate.parameters], constants)
     return without_defaults(
         {
-            "parameters": _signature(predicate.parameters),
+            "parameters": _write_signature(predicate.parameters),
             "stale_with": write.each(predicate.stale_with),
             "tags": sorted(predicate.tags),
             "description": predicate.description,
@@ -200,12 +202,12 @@ def _predicate(predicate: Predicate, constants: frozenset[str]) -> dict[str, Any
     )
 
 
-def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
+def _write_action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
     before = Notation([each.name for each in action.parameters], constants)
     after = before.inside(action.creates)
     parameters = write_variables_document(action.parameters)
-    parameters.update({each.name: _data(each, action, before) for each in action.data})
-    cost = _amount(action.cost, action, before)
+    parameters.update({each.name: _write_data(each, action, before) for each in action.data})
+    cost = _write_amount(action.cost, action, before)
     return without_defaults(
         {
             "description": action.description,
@@ -213,14 +215,14 @@ def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
             "requires": before.formula(action.requires),
             "provides": after.each(action.provides),
             "modifies": before.each(action.modifies),
-            "when": [_when(each, before, action) for each in action.when],
+            "when": [_write_when(each, before, action) for each in action.when],
             "cost": None if cost == 1 else cost,
-            "uses": {name: _amount(terms, action, before) for name, terms in action.uses.items()},
+            "uses": {name: _write_amount(terms, action, before) for name, terms in action.uses.items()},
             "after": before.each(action.after),
             "creates": {name.removeprefix("?"): type_ for name, type_ in action.creates.items()},
             "duration": action.duration,
             "risk": action.risk or None,
-            "outcomes": [_outcome(each, after) for each in action.outcomes],
+            "outcomes": [_write_outcome(each, after) for each in action.outcomes],
             "cases": [
                 without_defaults({"arguments": list(x.arguments), "risk": x.risk or None, "outcomes": list(x.outcomes)})
                 for x in action.cases
@@ -234,7 +236,7 @@ def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
     )
 
 
-def _when(when: When, before: Notation, action: Action) -> dict[str, Any]:
+def _write_when(when: When, before: Notation, action: Action) -> dict[str, Any]:
     inner = before.inside(each.name for each in when.variables)
     return without_defaults(
         {
@@ -246,7 +248,7 @@ def _when(when: When, before: Notation, action: Action) -> dict[str, Any]:
     )
 
 
-def _outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:
+def _write_outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:
     return without_defaults(
         {
             "probability": outcome.probability,
@@ -257,12 +259,12 @@ def _outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:
     )
 
 
-def _amount(terms: tuple[CostTerm, ...], action: Action, write: Notation) -> Any:
-    found = [_term(term, action, write) for term in terms]
+def _write_amount(terms: tuple[CostTerm, ...], action: Action, write: Notation) -> Any:
+    found = [_write_term(term, action, write) for term in terms]
     return found[0] if len(found) == 1 else found
 
 
-def _term(term: CostTerm, action: Action, write: Notation) -> Any:
+def _write_term(term: CostTerm, action: Action, write: Notation) -> Any:
     if isinstance(term, CostFunction):
         hint = "give the costs as values of a function, such as cost(a, b)"
         raise UnsupportedError(f"a cost of {action.name!r} that Python computes, in a document", hint)
@@ -271,7 +273,7 @@ def _term(term: CostTerm, action: Action, write: Notation) -> Any:
     return write.single(term) if term.args else f"{term.predicate}()"
 
 
-def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str, Any]:
+def _write_data(parameter: DataParameter, action: Action, write: Notation) -> dict[str, Any]:
     owner = f"data parameter {parameter.name!r} of {action.name!r}"
     name = data_type_name(parameter.annotation)
     if name is None:
@@ -288,7 +290,7 @@ def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str
     return found | without_defaults({"description": parameter.description})
 
 
-def _rule(axiom: Axiom, constants: frozenset[str]) -> dict[str, Any]:
+def _write_rule(axiom: Axiom, constants: frozenset[str]) -> dict[str, Any]:
     write = Notation([each.name for each in axiom.parameters], constants)
     head = Atom(axiom.predicate, tuple([each.name.removeprefix("?") for each in axiom.parameters]))
     return {
@@ -298,23 +300,23 @@ def _rule(axiom: Axiom, constants: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def _signature(parameters: tuple[Variable, ...]) -> Any:
+def _write_signature(parameters: tuple[Variable, ...]) -> Any:
     """Write types alone where the parameters have their default names, else names and types."""
     if parameters == name_parameters([each.types for each in parameters]):
-        return [_one(each.types) for each in parameters]
+        return [_write_types(each.types) for each in parameters]
     return write_variables_document(parameters)
 
 
 def write_variables_document(variables: tuple[Variable, ...]) -> dict[str, Any]:
     """Write names and types."""
-    return {each.name.removeprefix("?"): _one(each.types) for each in variables}
+    return {each.name.removeprefix("?"): _write_types(each.types) for each in variables}
 
 
-def _objects(objects: tuple[Object, ...]) -> dict[str, Any]:
-    return {each.name: _one(each.types) for each in objects}
+def _write_objects(objects: tuple[Object, ...]) -> dict[str, Any]:
+    return {each.name: _write_types(each.types) for each in objects}
 
 
-def _one(types: tuple[str, ...]) -> Any:
+def _write_types(types: tuple[str, ...]) -> Any:
     return types[0] if len(types) == 1 else list(types) if types else [ROOT_TYPE]
 
 

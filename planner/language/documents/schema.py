@@ -40,12 +40,12 @@ _NUMBER: Final = {"type": "number"}
 _TERM: Final = {"anyOf": [_NUMBER, _TEXT]}
 
 
-def _listed(value: Any) -> Any:
+def _wrap_in_list(value: Any) -> Any:
     """Return one value as a list of one."""
     return value if isinstance(value, list) else [value]
 
 
-def _number(value: Any) -> int | Decimal:
+def _check_number(value: Any) -> int | Decimal:
     """Return a number as the readers give it: a float is left only of what is infinite or no number."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise PydanticCustomError("kind", "expected a number")
@@ -54,27 +54,27 @@ def _number(value: Any) -> int | Decimal:
     return value
 
 
-def _term(value: Any) -> int | Decimal | str:
+def _check_term(value: Any) -> int | Decimal | str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise PydanticCustomError("kind", "expected a number or a function such as distance(a, b)")
-    return _number(value)
+    return _check_number(value)
 
 
-def _text(value: Any) -> str:
+def _check_text(value: Any) -> str:
     if not isinstance(value, str):
         advice = "" if isinstance(value, list | dict) or value is None else ": put quotes around it"
         raise PydanticCustomError("kind", "expected a text{advice}", {"advice": advice})
     return value
 
 
-Text = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT)]
-Texts = Annotated[list[Text], BeforeValidator(_listed), WithJsonSchema(_TEXTS)]
-Number = Annotated[Any, PlainValidator(_number), WithJsonSchema(_NUMBER)]
+Text = Annotated[str, PlainValidator(_check_text), WithJsonSchema(_TEXT)]
+Texts = Annotated[list[Text], BeforeValidator(_wrap_in_list), WithJsonSchema(_TEXTS)]
+Number = Annotated[Any, PlainValidator(_check_number), WithJsonSchema(_NUMBER)]
 Terms = Annotated[
-    list[Annotated[Any, PlainValidator(_term), WithJsonSchema(_TERM)]],
-    BeforeValidator(_listed),
+    list[Annotated[Any, PlainValidator(_check_term), WithJsonSchema(_TERM)]],
+    BeforeValidator(_wrap_in_list),
     WithJsonSchema({"anyOf": [_NUMBER, _TEXT, {"type": "array", "items": _TERM}]}),
 ]
 
@@ -404,7 +404,7 @@ def document_error(error: ValidationError, document: Document, schema: type[Base
 
 def locate_mistake(mistake: ErrorDetails, document: Document, schema: type[BaseModel]) -> tuple[Path, DocumentError]:
     """Return the path of a mistake in `document`, and the error for it."""
-    path, missing = _path(mistake["loc"], document.data)
+    path, missing = _find_path(mistake["loc"], document.data)
     place = DocumentPlace(document, path)
     what = _format_path(path)
     if mistake["type"] == "extra_forbidden":
@@ -422,7 +422,7 @@ def locate_mistake(mistake: ErrorDetails, document: Document, schema: type[BaseM
     return path, place.error(f"{what}: found {_describe_value(mistake['input'])}, {expected}", hint or None)
 
 
-def _path(steps: tuple[str | int, ...], data: Any) -> tuple[Path, str | int | None]:
+def _find_path(steps: tuple[str | int, ...], data: Any) -> tuple[Path, str | int | None]:
     """Return the path in `data` along pydantic's `steps`, and the last key if `data` lacks it.
 
     Steps that only name the form that pydantic tried are left out.

@@ -90,7 +90,7 @@ _TAG: Final = "tag:yaml.org,2002:"
 def parse_yaml(text: str, source: str) -> list[Any]:
     """Parse the documents in `text`; raises `DocumentError` with line and column."""
     builder = _Builder(source)
-    for event in _events(text, source):
+    for event in _parse_events(text, source):
         builder.take(event)
     return builder.documents
 
@@ -98,12 +98,12 @@ def parse_yaml(text: str, source: str) -> list[Any]:
 def yaml_positions(text: str, source: str) -> Positions:
     """Find the position of each value of `text`, which `parse_yaml` has read; in a mapping, that of its key."""
     builder = _Builder(source, positions={})
-    for event in _events(text, source):
+    for event in _parse_events(text, source):
         builder.take(event)
     return builder.positions or {}
 
 
-def _events(text: str, source: str) -> Iterator[Any]:
+def _parse_events(text: str, source: str) -> Iterator[Any]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError
 
@@ -146,28 +146,28 @@ class _Builder:
         """Process the next event of the parser."""
         kind = type(event).__name__
         if kind == "ScalarEvent":
-            self._scalar(event)
+            self._take_scalar(event)
         elif kind in ("MappingStartEvent", "SequenceStartEvent"):
             self._open(event, {} if kind == "MappingStartEvent" else [])
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
             frame = self._stack.pop()
             self._add(frame.value, frame.size, frame.anchor, event)
         elif kind == "AliasEvent":
-            self._alias(event)
+            self._take_alias(event)
         elif kind == "DocumentStartEvent":
             self._anchors = {}
 
-    def _scalar(self, event: Any) -> None:
+    def _take_scalar(self, event: Any) -> None:
         frame = self._stack[-1] if self._stack else None
         if not event.value.isascii() and SURROGATE.search(event.value):
             raise DocumentError(NO_CHARACTER, self._location(event))
         if frame is not None and isinstance(frame.value, dict) and frame.key is None:
-            self._key(frame, event)
+            self._take_key(frame, event)
         else:
             self._mark(event)
             self._add(self._resolve(event), 1, event.anchor, event)
 
-    def _key(self, frame: _Frame, event: Any) -> None:
+    def _take_key(self, frame: _Frame, event: Any) -> None:
         key, place = event.value, self._location(event)
         if key == "<<" and event.style is None and event.tag is None:
             message = "merge keys '<<' are not taken"
@@ -184,11 +184,11 @@ class _Builder:
         if len(self._stack) >= DEEPEST:
             raise DocumentError(f"lists and mappings nest deeper than {DEEPEST} levels", self._location(event))
         if event.tag and event.tag not in (_TAG + "map", _TAG + "seq"):
-            raise self._unknown_tag(event)
+            raise self._unknown_tag_error(event)
         self._mark(event)
-        self._stack.append(_Frame(value, event.anchor, self._path()))
+        self._stack.append(_Frame(value, event.anchor, self._current_path()))
 
-    def _alias(self, event: Any) -> None:
+    def _take_alias(self, event: Any) -> None:
         if event.anchor not in self._anchors:
             raise DocumentError(f"there is no anchor '&{event.anchor}' before this alias", self._location(event))
         if self._stack and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None:
@@ -212,7 +212,7 @@ class _Builder:
             frame.value[frame.key] = value
             frame.key = None
 
-    def _path(self) -> Path:
+    def _current_path(self) -> Path:
         if not self._stack:
             return (len(self.documents),)
         frame = self._stack[-1]
@@ -221,7 +221,7 @@ class _Builder:
     def _mark(self, event: Any) -> None:
         if self.positions is not None:
             mark = event.start_mark
-            self.positions.setdefault(self._path(), (mark.line + 1, mark.column + 1))
+            self.positions.setdefault(self._current_path(), (mark.line + 1, mark.column + 1))
 
     def _location(self, event: Any) -> Location:
         return Location(self._source, event.start_mark.line + 1, event.start_mark.column + 1)
@@ -232,13 +232,13 @@ class _Builder:
         if tag == _TAG + "str" or tag == "!" or (tag is None and event.style is not None):
             return text
         if tag is not None and tag not in (_TAG + "int", _TAG + "float", _TAG + "bool", _TAG + "null"):
-            raise self._unknown_tag(event)
-        value = self._plain(text, event)
+            raise self._unknown_tag_error(event)
+        value = self._parse_plain(text, event)
         if tag is not None and (isinstance(value, str) or tag.removeprefix(_TAG) != _kind(value)):
             raise DocumentError(f"{text!r} is no {tag.removeprefix(_TAG)}", self._location(event))
         return value
 
-    def _plain(self, text: str, event: Any) -> Any:
+    def _parse_plain(self, text: str, event: Any) -> Any:
         if _NULL.fullmatch(text):
             return None
         if _BOOL.fullmatch(text):
@@ -253,7 +253,7 @@ class _Builder:
             return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
         return Decimal(text) if _FLOAT.fullmatch(text) else text
 
-    def _unknown_tag(self, event: Any) -> DocumentError:
+    def _unknown_tag_error(self, event: Any) -> DocumentError:
         return DocumentError(f"the tag {str(event.tag)!r} is not known here", self._location(event), "leave it out")
 
 
@@ -290,17 +290,17 @@ def parse_json(text: str, source: str) -> list[Any]:
         raise _make_twin_error(text, source) from None
     except _OutOfRangeError as error:
         offset = next((token.start() for token in _TOKEN.finditer(text) if token[0] == error.literal), 0)
-        place = Location(source, *_position(offset, _line_starts(text)))
+        place = Location(source, *_find_position(offset, _find_line_starts(text)))
         raise DocumentError(str(error), place) from None
     except RecursionError:
-        place = Location(source, *_position(_deepest(text), _line_starts(text)))
+        place = Location(source, *_find_position(_find_deepest(text), _find_line_starts(text)))
         raise DocumentError("lists and objects nest too deep", place, "write them flatter") from None
     if _SURROGATE_ESCAPE.search(text) or (not text.isascii() and SURROGATE.search(text)):
         _check_characters(text, source)
     return data if isinstance(data, list) else [data]
 
 
-def _deepest(text: str) -> int:
+def _find_deepest(text: str) -> int:
     """Return the offset of the first bracket that is as deep as any."""
     depth = most = found = 0
     for token in _TOKEN.finditer(text):
@@ -314,16 +314,16 @@ def _check_characters(text: str, source: str) -> None:
     """Raise `DocumentError` at a text with half of a surrogate pair: messages could not print it."""
     for token in _TOKEN.finditer(text):
         if token[0][0] == '"' and SURROGATE.search(json.loads(token[0], strict=False)):
-            raise DocumentError(NO_CHARACTER, Location(source, *_position(token.start(), _line_starts(text))))
+            raise DocumentError(NO_CHARACTER, Location(source, *_find_position(token.start(), _find_line_starts(text))))
 
 
 def json_positions(text: str) -> Positions:
     """Find the position of each value of `text`, which `parse_json` has read; in an object, that of its key."""
     found: dict[Path, tuple[int, int]] = {}
-    lines = _line_starts(text)
+    lines = _find_line_starts(text)
     is_list = text.lstrip()[:1] == "["
     for path, offset in _walk(text):
-        found.setdefault(path if is_list else (0, *path), _position(offset, lines))
+        found.setdefault(path if is_list else (0, *path), _find_position(offset, lines))
     return found
 
 
@@ -377,11 +377,11 @@ def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _make_twin_error(text: str, source: str) -> DocumentError:
     """Make the error for the first repeated key; the value after a key has the same path and does not count."""
-    lines = _line_starts(text)
+    lines = _find_line_starts(text)
     seen: dict[Path, int] = {}
     for path, offset in _walk(text):
         if path in seen and path and isinstance(path[-1], str) and _is_key(text, offset):
-            first, second = (Location(source, *_position(each, lines)) for each in (seen[path], offset))
+            first, second = (Location(source, *_find_position(each, lines)) for each in (seen[path], offset))
             return DocumentError(f"the key {path[-1]!r} stands twice", second, f"it is already at {first}")
         seen.setdefault(path, offset)
     return DocumentError("a key stands twice", Location(source))
@@ -392,11 +392,11 @@ def _is_key(text: str, offset: int) -> bool:
     return token is not None and re.compile(r"\s*:").match(text, token.end()) is not None
 
 
-def _line_starts(text: str) -> list[int]:
+def _find_line_starts(text: str) -> list[int]:
     return [0, *[match.end() for match in re.finditer(r"\n", text)]]
 
 
-def _position(offset: int, lines: list[int]) -> tuple[int, int]:
+def _find_position(offset: int, lines: list[int]) -> tuple[int, int]:
     line = bisect_right(lines, offset)
     return line, offset - lines[line - 1] + 1
 

@@ -53,9 +53,9 @@ class PythonSource:
             public = [name for name in names if not name.startswith("_")]
             near = did_you_mean(self._attribute, public)
             raise InputError(f"the file has no name {self._attribute!r}", Location(str(self._path)), near)
-        return {self._attribute: self._called(names[self._attribute])}
+        return {self._attribute: self._call_if_function(names[self._attribute])}
 
-    def _called(self, value: Any) -> Any:
+    def _call_if_function(self, value: Any) -> Any:
         if callable(value) and not isinstance(value, Domain | Declarer):
             with report_as_input_error(self._path):
                 return value()
@@ -83,7 +83,7 @@ class PythonSource:
         found = found or {name: value for name, value in values if isinstance(value, Domain | DomainModel)}
         distinct = {id(value): name for name, value in reversed(found.items())}
         if not found and "domain" in self._names:
-            value = self._called(self._names["domain"])
+            value = self._call_if_function(self._names["domain"])
             return model_of(value, self.name)
         if not found and self._problems:
             return model_of(next(iter(self._problems.values())), self.name)
@@ -102,7 +102,7 @@ class PythonSource:
         if self._problems:
             return self._problems
         maker = self._names.get("problems")
-        found = self._called(maker) if callable(maker) else maker
+        found = self._call_if_function(maker) if callable(maker) else maker
         return found if isinstance(found, Mapping) else {}
 
 
@@ -178,10 +178,10 @@ def report_as_input_error(path: Path) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         text, kind = str(error), type(error).__name__
         described = f"{kind}: {text}" if text else kind
-        raise DeclarationError(f"the file raises {described}", _place(error, path)) from error
+        raise DeclarationError(f"the file raises {described}", _find_place(error, path)) from error
 
 
-def _place(error: BaseException, path: Path) -> Location:
+def _find_place(error: BaseException, path: Path) -> Location:
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
@@ -219,16 +219,16 @@ class ShippedSource:
 
     def domain(self) -> AnyDomain:
         """Return the domain."""
-        return model_of(self._call("domain"), f"domain() of {self.name}")
+        return model_of(self._call_function("domain"), f"domain() of {self.name}")
 
     def problems(self) -> Mapping[str, AnyProblem]:
         """Return its problems by name."""
-        found = self._call("problems")
+        found = self._call_function("problems")
         if not isinstance(found, Mapping):
             raise InputError(f"problems() of {self.name} gives {type(found).__name__}, not a mapping from names")
         return found
 
-    def _call(self, name: str) -> Any:
+    def _call_function(self, name: str) -> Any:
         function = getattr(self._module, name, None)
         if not callable(function):
             raise InputError(f"the shipped domain {self.name!r} has no function {name}()")

@@ -50,12 +50,14 @@ def ground_to_strips(problem: Problem, limits: Limits) -> tuple[Problem, Mapping
         if action.conditional:
             raise UnsupportedError(f"conditional effects in STRIPS, as {action.step} has them", _HINT)
     taken: set[str] = set()
-    facts, goal = [choose_free_name(_words(fact), taken) for fact in task.facts], task.goal
+    facts, goal = [choose_free_name(_format_fact(fact), taken) for fact in task.facts], task.goal
     if task.unreachable_goal is not None:
         facts, goal = ["unreachable goal"], (0,)
     taken = set()
     names = [choose_free_name(" ".join([each.step.action, *each.step.arguments]), taken) for each in task.actions]
-    actions = {name: _action(name, each, facts, problem.metric) for name, each in zip(names, task.actions, strict=True)}
+    actions = {
+        name: _make_action(name, each, facts, problem.metric) for name, each in zip(names, task.actions, strict=True)
+    }
     domain = DomainModel(problem.domain.name, predicates={name: Predicate(name) for name in facts}, actions=actions)
     initial = tuple([Atom(facts[number]) for number in task.initial])
     wanted = Goal(conjunction([Atom(facts[number]) for number in goal]))
@@ -63,13 +65,13 @@ def ground_to_strips(problem: Problem, limits: Limits) -> tuple[Problem, Mapping
     return Problem(problem.name, domain, (), initial, wanted, {}, problem.metric), steps
 
 
-def _words(fact: Atom | Not) -> str:
+def _format_fact(fact: Atom | Not) -> str:
     if isinstance(fact, Not):
-        return f"not {_words(fact.part)}" if isinstance(fact.part, Atom | Not) else str(fact)
+        return f"not {_format_fact(fact.part)}" if isinstance(fact.part, Atom | Not) else str(fact)
     return " ".join([fact.predicate, *fact.args])
 
 
-def _action(name: str, action: GroundAction, facts: list[str], metric: Metric) -> Action:
+def _make_action(name: str, action: GroundAction, facts: list[str], metric: Metric) -> Action:
     cost = (action.step.cost,) if metric is Metric.COST else ()
     provides: list[Literal_grounded] = [Atom(facts[number]) for number in action.adds]
     provides += [Not(Atom(facts[number])) for number in action.deletes]
@@ -111,19 +113,19 @@ class Export:
             raise PlanError(f"the exported problem has no action '{step.action}'")
         if self._ground:
             ground = self._ground[name]
-            return Step(ground.action, ground.arguments, self._cost(ground.action, ground.arguments))
+            return Step(ground.action, ground.arguments, self._find_cost(ground.action, ground.arguments))
         missing = [word for word in step.arguments if word.lower() not in self._objects]
         if missing:
             raise PlanError(f"the exported problem has no object '{missing[0]}'")
         arguments = tuple([self._objects[word.lower()] for word in step.arguments])
-        return Step(name, arguments, self._cost(name, arguments))
+        return Step(name, arguments, self._find_cost(name, arguments))
 
     def read_plan(self, text: str, source: str = "<string>") -> Plan:
         """Read a plan for the files, and map it to a plan for `source`; raises `PlanError`."""
         steps = read_plan(text, self.written, source).steps
         return Plan(tuple(map(self.map_back, steps)), self.source)
 
-    def _cost(self, name: str, arguments: tuple[str, ...]) -> Number:
+    def _find_cost(self, name: str, arguments: tuple[str, ...]) -> Number:
         if name not in self._costs:
             from planner.grounding.action_tables import make_cost_function
 
@@ -151,13 +153,13 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     if is_uncertain and level == "strips":
         raise UnsupportedError("uncertain outcomes in STRIPS", "leave out the level, or ask for 'adl'")
     whole = to_plain_outcomes(problem) if is_uncertain else problem
-    kept = _with_constants(compile_constraints(whole).problem) if problem.constraints and hard else whole
+    kept = _add_constants(compile_constraints(whole).problem) if problem.constraints and hard else whole
     refuse_unsayable(kept)
     limits = limits or Limits()
     plain = kept if is_uncertain else compile_adl(kept).problem
     plain = with_tables(without_needless_costs(plain), limits) if costs else without_costs(plain)
     has_costs = plain.metric is Metric.COST
-    strips = _lifted_strips(plain, limits) if level != "adl" and not is_uncertain else None
+    strips = _compile_to_lifted_strips(plain, limits) if level != "adl" and not is_uncertain else None
     steps: Mapping[str, Step] = {}
     if strips is None and level == "strips":
         strips, steps = ground_to_strips(plain, limits)
@@ -177,7 +179,7 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     )
 
 
-def _with_constants(problem: Problem) -> Problem:
+def _add_constants(problem: Problem) -> Problem:
     """Make constants of the objects that actions of `problem` mention."""
     formulas = [part for action in problem.domain.actions.values() for part in _conditions_and_effects(action)]
     named = {term for formula in formulas for atom in atoms_in(formula) for term in atom.args}
@@ -196,7 +198,7 @@ def _conditions_and_effects(action: Action) -> Iterator[Formula]:
         yield from effect.provides
 
 
-def _lifted_strips(problem: Problem, limits: Limits) -> Problem | None:
+def _compile_to_lifted_strips(problem: Problem, limits: Limits) -> Problem | None:
     """Compile `problem` to lifted STRIPS, or return None where lifted STRIPS cannot express it."""
     from planner.compilations.strips import collect_delete_patterns, to_strips
 
@@ -234,7 +236,7 @@ def to_plain_outcomes(problem: Problem) -> Problem:
     most = max(len(action.outcomes) for action in problem.domain.actions.values())
     variants: list[Problem] = [compile_adl(fix_outcome(problem, each)).problem for each in range(max(most, 1))]
     actions = {
-        name: _with_plain_outcomes(action, [each.domain.actions[name] for each in variants])
+        name: _join_outcomes(action, [each.domain.actions[name] for each in variants])
         for name, action in problem.domain.actions.items()
     }
     return replace(variants[0], domain=replace(variants[0].domain, actions=actions))
@@ -263,7 +265,7 @@ def _is_intended(outcome: Outcome, action: Action) -> bool:
     return (outcome.provides, outcome.modifies) == (action.provides, action.modifies)
 
 
-def _with_plain_outcomes(action: Action, variants: Sequence[Action]) -> Action:
+def _join_outcomes(action: Action, variants: Sequence[Action]) -> Action:
     """Join the `variants` of `action`, one for each outcome, to an action with plain outcomes."""
     if not action.is_uncertain:
         return variants[0]
@@ -274,18 +276,20 @@ def _with_plain_outcomes(action: Action, variants: Sequence[Action]) -> Action:
     if any(each != always[0] for each in always) or (action.risk and always[0]):
         construct = f"uncertain outcomes of '{action.name}' beside conditional effects that are not part of them all"
         raise UnsupportedError(f"{construct}, in PDDL", _DOCUMENTS)
-    outcomes = _outcomes(action, ways)
+    outcomes = _make_outcomes(action, ways)
     return replace(variants[0], provides=outcomes[0].provides, when=always[0], risk=Decimal(0), outcomes=outcomes)
 
 
-def _outcomes(action: Action, ways: Sequence[Action]) -> tuple[Outcome, ...]:
+def _make_outcomes(action: Action, ways: Sequence[Action]) -> tuple[Outcome, ...]:
     """Return the outcomes, the intended one first; a risk adds one without effects at the end."""
     shares = [each.probability for each in action.outcomes] or [Decimal(1)]
     intended = [_is_intended(each, action) for each in action.outcomes]
     with localcontext() as context:
         context.prec = _EXACT
         found = [
-            Outcome(share * (1 - action.risk), way.provides, tuple(map(_pattern, filter(_is_retraction, way.when))))
+            Outcome(
+                share * (1 - action.risk), way.provides, tuple(map(_make_pattern, filter(_is_retraction, way.when)))
+            )
             for share, way in zip(shares, ways, strict=True)
         ]
     first = intended.index(True) if True in intended else 0
@@ -301,7 +305,7 @@ def _is_retraction(effect: When) -> bool:
     return False
 
 
-def _pattern(effect: When) -> Atom:
+def _make_pattern(effect: When) -> Atom:
     """Return the pattern of the facts that `effect` retracts."""
     (literal,) = effect.provides
     assert isinstance(literal, Not)

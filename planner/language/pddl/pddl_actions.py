@@ -78,18 +78,18 @@ class _Reader:
             message = f"found {quote(tree)}, expected an effect"
             raise self.words.source.error(message, tree, None, suggest_grouping(tree))
         if head in self.words.arities and (head not in _KEYWORDS or is_flat(tree)):
-            branch.literals.append(self._atom(tree, scope))
+            branch.literals.append(self._read_atom(tree, scope))
         elif head in _READERS:
             _READERS[head](self, tree, scope, branch)
         elif head in _CHANCES:
-            self._chance(tree, scope, branch)
+            self._read_chance(tree, scope, branch)
         elif head in syntax.EFFECTS and not is_flat(tree):
             raise refuse_construct(self.words.source, syntax.EFFECTS[head], tree)
         else:
             self._refuse_conditions(tree)
-            branch.literals.append(self._atom(tree, scope))
+            branch.literals.append(self._read_atom(tree, scope))
 
-    def _chance(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+    def _read_chance(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
         """Read an effect with several outcomes: `(oneof a b)`, `(probabilistic 0.3 a 0.7 b)`."""
         from planner.language.pddl import uncertain_effects
 
@@ -100,30 +100,33 @@ class _Reader:
             raise self.words.source.error(message, tree, None, f"such as '{example}'")
         options: list[Option] = []
         for index in range(2, len(tree) + 1, 2) if is_weighed else range(1, len(tree)):
-            parts, choices = self._option(tree, index, scope, branch)
+            parts, choices = self._read_option(tree, index, scope, branch)
             options += uncertain_effects.read_options(self.words.source, tree, index, parts, choices)
         self.found.choices.append(uncertain_effects.read_choice(self.words.source, tree, options))
         if prod(map(len, self.found.choices)) > uncertain_effects.MOST_OUTCOMES:
             raise refuse_construct(self.words.source, syntax.MANY_OUTCOMES, tree)
 
-    def _option(self, tree: Tree, index: int, scope: Scope, branch: _Branch) -> tuple[list[Part], list[Choice]]:
+    def _read_option(self, tree: Tree, index: int, scope: Scope, branch: _Branch) -> tuple[list[Part], list[Choice]]:
         """Read the effect at item `index` of `tree`, which stands in `branch`."""
         inner = Effects()
         start = _Branch([], branch.conditions, branch.variables) if branch.conditions or branch.variables else None
         inner.when += [start] if start else []
         reader = _Reader(self.words, self.derived, inner)
-        reader.read(self._effect(tree, index), scope, start or _Branch(inner.provides))
+        reader.read(self._effect_at(tree, index), scope, start or _Branch(inner.provides))
         written = [_Branch(inner.provides), *inner.when]
         if inner.cost:
             raise refuse_construct(self.words.source, syntax.COST_OF_OUTCOME, tree)
         parts = [
-            (conjunction(each.conditions), tuple(self._retracted(each, tree) if each.variables else each.literals))
+            (
+                conjunction(each.conditions),
+                tuple(self._read_retractions(each, tree) if each.variables else each.literals),
+            )
             for each in written
             if each.literals
         ]
         return parts, inner.choices
 
-    def _retracted(self, branch: _Branch, tree: Tree) -> Iterator[Literal]:
+    def _read_retractions(self, branch: _Branch, tree: Tree) -> Iterator[Literal]:
         """Yield the universal deletes of `branch` with open arguments; raises for other universal effects."""
         types = {variable.name: variable.types for variable in branch.variables}
         for literal in branch.literals:
@@ -147,18 +150,18 @@ class _Reader:
                 message, tree, None, "say it in ':precondition' or before the effect of a 'when'"
             )
 
-    def _atom(self, tree: Tree, scope: Scope) -> Atom:
+    def _read_atom(self, tree: Tree, scope: Scope) -> Atom:
         if tree[0] in self.derived:
             message = f"the derived predicate {quote(tree[0])} is written by an effect"
             raise self.words.source.error(message, tree, None, "write what it is derived from")
         return self.words.atom(tree, scope)
 
-    def _effect(self, tree: Tree, index: int) -> Tree:
+    def _effect_at(self, tree: Tree, index: int) -> Tree:
         return subtree(self.words.source, tree, index, "an effect")
 
     def and_(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
         for index in range(1, len(tree)):
-            self.read(self._effect(tree, index), scope, branch)
+            self.read(self._effect_at(tree, index), scope, branch)
 
     def not_(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
         atom = subtree(self.words.source, tree, 1, "an atom")
@@ -166,18 +169,18 @@ class _Reader:
         if not atom or not isinstance(atom[0], str) or (atom[0] in _KEYWORDS and not is_flat(atom)):
             message = f"found {quote(atom)} under 'not' in an effect, expected an atom"
             raise self.words.source.error(message, atom, None, "delete each atom on its own: '(not (atom …))'")
-        branch.literals.append(Not(self._atom(atom, scope)))
+        branch.literals.append(Not(self._read_atom(atom, scope)))
 
     def forall(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
         variables = self.words.types.variables(subtree(self.words.source, tree, 1, "variables"))
-        effect = self._effect(tree, 2)
+        effect = self._effect_at(tree, 2)
         check_length(self.words.source, tree, 3, "'forall'")
         inner, renamed = extend_scope(scope, variables)
         self.read(effect, inner, self._branch(branch.conditions, (*branch.variables, *renamed)))
 
     def when(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
         condition = subtree(self.words.source, tree, 1, "a condition")
-        effect = self._effect(tree, 2)
+        effect = self._effect_at(tree, 2)
         check_length(self.words.source, tree, 3, "'when'")
         formula = read_condition(condition, self.words, scope)
         if formula == TRUE:

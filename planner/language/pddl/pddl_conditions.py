@@ -192,13 +192,13 @@ class _Reader:
             for index in range(1, len(tree)):
                 yield from self.read(subtree(source, tree, index, "a condition"), scope, around, name)
         elif tree[0] == "forall" and not is_flat(tree) and not name:
-            yield from self._forall(tree, scope, around)
+            yield from self._read_forall(tree, scope, around)
         elif _is_word(tree, "preference", self.words) and not name:
-            yield from self._preference(tree, scope, around)
+            yield from self._read_preference(tree, scope, around)
         else:
             yield Stated(self.leaf(tree, scope), name, around)
 
-    def _forall(self, tree: Tree, scope: Scope, around: tuple[Variable, ...]) -> Iterator[Stated]:
+    def _read_forall(self, tree: Tree, scope: Scope, around: tuple[Variable, ...]) -> Iterator[Stated]:
         words = self.words
         variables = words.types.variables(subtree(words.source, tree, 1, "variables"))
         part = subtree(words.source, tree, 2, "a condition")
@@ -206,7 +206,7 @@ class _Reader:
         inner, renamed = extend_scope(scope, variables)
         yield from self.read(part, inner, (*around, *renamed), "")
 
-    def _preference(self, tree: Tree, scope: Scope, around: tuple[Variable, ...]) -> Iterator[Stated]:
+    def _read_preference(self, tree: Tree, scope: Scope, around: tuple[Variable, ...]) -> Iterator[Stated]:
         source = self.words.source
         named = len(tree) > 1 and isinstance(tree[1], str)
         part = subtree(source, tree, 2 if named else 1, "a condition")

@@ -59,12 +59,12 @@ def build_domain(definition: Definition, *, last_counts: bool = False) -> tuple[
     constants: dict[str, Object] = {}
     for section in definition.all(":constants"):
         constants |= read_objects(section, types, constants)
-    words = _vocabulary(definition, types, constants)
-    actions, preferences, versions = _actions(definition, words, last_counts=last_counts)
+    words = _make_vocabulary(definition, types, constants)
+    actions, preferences, versions = _read_actions(definition, words, last_counts=last_counts)
     axioms = tuple([read_axiom(tree, words) for tree in definition.all(":derived")])
     objects = tuple(constants.values())
     predicates, functions = words.predicates, words.functions
-    unfinished = Unfinished(constraints=tuple(_constraints(definition, words)), preferences=preferences)
+    unfinished = Unfinished(constraints=tuple(_read_constraints(definition, words)), preferences=preferences)
     model = DomainModel(definition.name, types.declared, objects, predicates, functions, actions, axioms)
     model = replace(model, unfinished=unfinished, versions=versions, misplaced=words.misplaced)
     return with_undeclared(model, words), words
@@ -78,13 +78,13 @@ def with_undeclared(domain: DomainModel, words: Vocabulary) -> DomainModel:
     return replace(domain, unfinished=replace(domain.unfinished, undeclared=undeclared))
 
 
-def _constraints(definition: Definition, words: Vocabulary) -> Iterator[Stated]:
+def _read_constraints(definition: Definition, words: Vocabulary) -> Iterator[Stated]:
     for section in definition.all(":constraints"):
         warn(words.source, section, None, "the domain's constraints are taken as constraints of each of its problems")
         yield from read_constraints(section, words)
 
 
-def _vocabulary(definition: Definition, types: Types, constants: dict[str, Object]) -> Vocabulary:
+def _make_vocabulary(definition: Definition, types: Types, constants: dict[str, Object]) -> Vocabulary:
     predicates, functions = definition.all(":predicates"), definition.all(":functions")
     return Vocabulary(
         definition.source,
@@ -98,7 +98,7 @@ def _vocabulary(definition: Definition, types: Types, constants: dict[str, Objec
     )
 
 
-def _actions(
+def _read_actions(
     definition: Definition, words: Vocabulary, *, last_counts: bool
 ) -> tuple[dict[str, Action], dict[str, tuple[Stated, ...]], dict[str, str]]:
     """Read the actions by name, the preferences of their preconditions, and which actions are versions of which."""

@@ -77,14 +77,14 @@ def with_counted_preferences(domain: DomainModel, worth: Mapping[str, Number], w
     taken = set(domain.actions)
     for name, action in domain.actions.items():
         counted = [each for each in domain.unfinished.preferences.get(name, ()) if worth.get(each.preference)]
-        for version in _versions(action, list(instantiate(counted, words)), worth, taken):
+        for version in _enumerate_versions(action, list(instantiate(counted, words)), worth, taken):
             actions[version.name] = version
             if version.name != name:
                 versions[version.name] = domain.versions.get(name, name)
     return replace(domain, actions=actions, versions=versions) if len(actions) > len(domain.actions) else domain
 
 
-def _versions(
+def _enumerate_versions(
     action: Action, preferences: list[Stated], worth: Mapping[str, Number], taken: set[str]
 ) -> Iterable[Action]:
     """Yield a version of `action` for each set of `preferences` that its steps may break, the empty set first."""
@@ -234,12 +234,12 @@ class _Reader:
         value = read_number(source, entry, 2)
         if entry[1] in ([TOTAL_COST], TOTAL_COST):
             return
-        atom = self._function_term(entry)
+        atom = self._read_function_term(entry)
         if self.values.setdefault(atom, value) != value:
             message = f"{quote(entry[1])} has a second value; the first is {self.values[atom]}"
             raise source.error(message, entry, None, "remove one")
 
-    def _function_term(self, entry: Tree) -> Atom:
+    def _read_function_term(self, entry: Tree) -> Atom:
         """Read the term whose value `entry` states; a term without arguments may lack its parentheses."""
         if isinstance(entry[1], list):
             return self._words.function_term(entry[1], {})

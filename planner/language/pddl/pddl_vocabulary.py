@@ -34,7 +34,7 @@ def read_typed_list(source: Source, tree: Tree, start: int, what: str) -> Iterat
             raise source.error(f"found {quote(item)} with no name before it, expected {what}", tree, index)
         if item == "-":
             index = next(items, len(tree))  # noqa: PLW2901 - the type is the next item, and the loop skips it
-            types = _types(source, tree, index)
+            types = _read_types(source, tree, index)
         else:
             types = (item[1:],)
         yield from ((name, types, place) for name, place in pending)
@@ -42,7 +42,7 @@ def read_typed_list(source: Source, tree: Tree, start: int, what: str) -> Iterat
     yield from ((name, UNTYPED, place) for name, place in pending)
 
 
-def _types(source: Source, tree: Tree, index: int) -> tuple[str, ...]:
+def _read_types(source: Source, tree: Tree, index: int) -> tuple[str, ...]:
     """Return the type, or the alternatives of `(either …)`, at item `index`."""
     if index == len(tree):
         raise source.error("found the end of the list after '-', expected a type", tree, index, "name the type")
@@ -151,7 +151,7 @@ def _refuse_cycles(source: Source, sections: list[Tree], types: Mapping[str, tup
                 layer.append(child)
     if not waiting:
         return
-    section, index = _declaration(source, sections, waiting)
+    section, index = _find_declaration(source, sections, waiting)
     if layer:
         message = f"the type {quote(section[index])} is more than {MAX_TYPE_DEPTH} levels below '{ROOT_TYPE}'"
         raise source.error(message, section, index, "make the hierarchy flatter")
@@ -159,7 +159,7 @@ def _refuse_cycles(source: Source, sections: list[Tree], types: Mapping[str, tup
     raise source.error(message, section, index, "remove one of the parents on the way round")
 
 
-def _declaration(source: Source, sections: list[Tree], wanted: Container[str]) -> tuple[Tree, int]:
+def _find_declaration(source: Source, sections: list[Tree], wanted: Container[str]) -> tuple[Tree, int]:
     """Return the section and the index at which the first of `wanted` is declared."""
     entries = ((section, entry) for section in sections for entry in read_typed_list(source, section, 1, "a type"))
     return next((section, index) for section, (name, _, index) in entries if name in wanted)
@@ -247,7 +247,7 @@ class Vocabulary:
                 if term in objects:
                     found.append(term)
                     continue
-            found.append(self._other_term(tree, term, scope))
+            found.append(self._accept_term(tree, term, scope))
         return tuple(found)
 
     def function_term(self, tree: Tree, scope: Scope) -> Atom:
@@ -260,11 +260,11 @@ class Vocabulary:
             hint = suggest_nearest(name, self.functions) or "declare it in the domain's (:functions …)"
             raise self.source.error(f"the function {quote(name)} is not declared", tree, 0, hint)
         if function is None:
-            function = Function(name, _parameters(len(tree) - 1))
+            function = Function(name, _make_parameters(len(tree) - 1))
             self.functions[name] = function
         if len(function.parameters) != len(tree) - 1:
             raise self.source.error(
-                _wrong_number(name, len(tree) - 1, function.parameters), tree, None, _usage(function)
+                _describe_wrong_number(name, len(tree) - 1, function.parameters), tree, None, _describe_usage(function)
             )
         atom = Atom(name, self.terms(tree, scope))
         for index, (term, parameter) in enumerate(zip(tree[1:], function.parameters, strict=True), start=1):
@@ -322,28 +322,30 @@ class Vocabulary:
             hint = suggest_nearest(name, self.predicates) or "declare it in the domain's (:predicates …)"
             raise self.source.error(f"the predicate {quote(name)} is not declared", tree, 0, hint)
         if declared is None:
-            self.predicates[name] = Predicate(name, _parameters(count))
+            self.predicates[name] = Predicate(name, _make_parameters(count))
             self.arities[name] = count
             self._first_use[name] = tree
             return
         first = self._first_use.get(name)
         place = f"it was first used with {len(declared.parameters)} at {self.source.location(first)}" if first else ""
-        raise self.source.error(_wrong_number(name, count, declared.parameters), tree, None, place or _usage(declared))
+        raise self.source.error(
+            _describe_wrong_number(name, count, declared.parameters), tree, None, place or _describe_usage(declared)
+        )
 
-    def _other_term(self, tree: Tree, term: Tree | str, scope: Scope) -> str:
+    def _accept_term(self, tree: Tree, term: Tree | str, scope: Scope) -> str:
         """Accept `term`, which is neither in scope nor a known object, where the vocabulary allows it, or raise."""
         if self.unresolved and isinstance(term, str):
             return term
         index = next(place for place, item in enumerate(tree) if item is term and place)
         if isinstance(term, str):
             if self.undeclared is None or term[0] == "?" or f"?{term}" in scope:
-                raise self._unknown_term(tree, index, term, scope)
+                raise self._unknown_term_error(tree, index, term, scope)
             self.undeclared.setdefault(term, []).append(Mention(self.source.location(tree, index)))
             return term
         hint = "an argument is a variable or the name of an object"
         raise self.source.error(f"found {quote(term)} as an argument of {quote(tree[0])}", tree, index, hint)
 
-    def _unknown_term(self, tree: Tree, index: int, term: str, scope: Scope) -> PddlError:
+    def _unknown_term_error(self, tree: Tree, index: int, term: str, scope: Scope) -> PddlError:
         if term[0] == "?":
             bound, free = "':parameters', or with 'forall' or 'exists'", "'forall' or 'exists', or name an object"
             hint = suggest_nearest(term, scope) or f"declare it in {bound if scope else free}"
@@ -354,7 +356,7 @@ class Vocabulary:
         return self.source.error(f"the object {quote(term)} is not declared", tree, index, hint)
 
 
-def _parameters(count: int) -> tuple[Variable, ...]:
+def _make_parameters(count: int) -> tuple[Variable, ...]:
     return tuple(Variable(f"?x{number}") for number in range(1, count + 1))
 
 
@@ -364,10 +366,10 @@ def describe_wrong_type(name: str, found: tuple[str, ...], wanted: tuple[str, ..
     return f"{quote(name)} is of type '{is_of}', but {role} has to be of type '{has_to_be}'"
 
 
-def _wrong_number(name: str, found: int, parameters: tuple[Variable, ...]) -> str:
+def _describe_wrong_number(name: str, found: int, parameters: tuple[Variable, ...]) -> str:
     return f"{quote(name)} has {pluralize(found, 'argument')} here, expected {len(parameters)}"
 
 
-def _usage(declared: Predicate | Function) -> str:
+def _describe_usage(declared: Predicate | Function) -> str:
     parameters = "".join(f" {variable}" for variable in declared.parameters)
     return f"it is declared as ({declared.name}{parameters})"

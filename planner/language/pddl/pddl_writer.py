@@ -54,10 +54,10 @@ def write_typed_list(entries: Iterable[Typed]) -> str:
     """Write a typed list, without types from the entry on after which there are none."""
     groups = [(types, [name for name, _ in group]) for types, group in groupby(entries, key=lambda entry: entry[1])]
     tail = groups.pop()[1] if groups and groups[-1][0] == UNTYPED else []
-    return " ".join([*(f"{' '.join(names)} - {_type(types)}" for types, names in groups), *tail])
+    return " ".join([*(f"{' '.join(names)} - {_write_type(types)}" for types, names in groups), *tail])
 
 
-def _type(types: tuple[str, ...]) -> str:
+def _write_type(types: tuple[str, ...]) -> str:
     return types[0] if len(types) == 1 else f"(either {' '.join(types)})"
 
 
@@ -107,10 +107,10 @@ def write_effects(action: Action, predicates: Mapping[str, Predicate], *, costs:
     Raises `UnsupportedError` for costs that Python computes: PDDL has no word for them.
     """
     always, outcomes = split_common(action.outcomes) if action.outcomes else (action.provides, ())
-    found = [*map(write_condition, always), *([_chance(outcomes, predicates)] if outcomes else [])]
-    found.extend(map(_when, action.when))
+    found = [*map(write_condition, always), *([_write_chance(outcomes, predicates)] if outcomes else [])]
+    found.extend(map(_write_when, action.when))
     if costs:
-        found.extend(f"(increase (total-cost) {_cost(term, action)})" for term in action.cost)
+        found.extend(f"(increase (total-cost) {_write_cost(term, action)})" for term in action.cost)
     return found
 
 
@@ -124,22 +124,25 @@ def split_common(outcomes: Sequence[Outcome]) -> tuple[tuple[Literal, ...], tupl
     return common, tuple(rest)
 
 
-def _chance(outcomes: Sequence[Outcome], predicates: Mapping[str, Predicate]) -> str:
+def _write_chance(outcomes: Sequence[Outcome], predicates: Mapping[str, Predicate]) -> str:
     """Write `outcomes` as a probabilistic effect; with the remaining probability, nothing changes."""
     shown = [
-        f"{_probability(each.probability)} {_outcome(each, predicates)}"
+        f"{_write_probability(each.probability)} {_write_outcome(each, predicates)}"
         for place, each in enumerate(outcomes)
         if place == 0 or each.provides or each.modifies
     ]
     return f"(probabilistic {' '.join(shown)})"
 
 
-def _outcome(outcome: Outcome, predicates: Mapping[str, Predicate]) -> str:
-    parts = [*map(write_condition, outcome.provides), *(_retraction(each, predicates) for each in outcome.modifies)]
+def _write_outcome(outcome: Outcome, predicates: Mapping[str, Predicate]) -> str:
+    parts = [
+        *map(write_condition, outcome.provides),
+        *(_write_retraction(each, predicates) for each in outcome.modifies),
+    ]
     return parts[0] if len(parts) == 1 else f"({' '.join(['and', *parts])})"
 
 
-def _retraction(pattern: Atom, predicates: Mapping[str, Predicate]) -> str:
+def _write_retraction(pattern: Atom, predicates: Mapping[str, Predicate]) -> str:
     """Write the effect that deletes all facts of `pattern`."""
     parameters = predicates[pattern.predicate].parameters
     names = [f"?any{place}" if arg == OPEN else arg for place, arg in enumerate(pattern.args)]
@@ -151,7 +154,7 @@ def _retraction(pattern: Atom, predicates: Mapping[str, Predicate]) -> str:
     return f"(forall {write_variables(bound)} (not {write_atom(Atom(pattern.predicate, tuple(names)))}))"
 
 
-def _probability(share: Decimal) -> str:
+def _write_probability(share: Decimal) -> str:
     """Write a probability in full, or as a fraction where it has too many digits for readers."""
     written = write_number(share.normalize())
     if len(written) <= _DIGITS:
@@ -160,7 +163,7 @@ def _probability(share: Decimal) -> str:
     return f"{above}/{below}"
 
 
-def _when(effect: When) -> str:
+def _write_when(effect: When) -> str:
     literals = effect.provides
     text = write_condition(literals[0]) if len(literals) == 1 else write_condition(And(literals))
     if effect.requires != TRUE:
@@ -168,7 +171,7 @@ def _when(effect: When) -> str:
     return f"(forall {write_variables(effect.variables)} {text})" if effect.variables else text
 
 
-def _cost(term: CostTerm, action: Action) -> str:
+def _write_cost(term: CostTerm, action: Action) -> str:
     if isinstance(term, Atom):
         return write_atom(term)
     if isinstance(term, int | Decimal):
@@ -235,20 +238,22 @@ def write_declarations(domain: DomainModel, *, costs: bool) -> list[str]:
         listed = ((name, (parent,)) for name, parents in domain.types.items() for parent in parents or UNTYPED)
         lines.append(f"  (:types {write_typed_list(listed)})")
     if domain.constants:
-        lines.append(f"  (:constants {_objects(domain.constants)})")
-    lines.extend(_section("predicates", [_head(each.name, each.parameters) for each in domain.predicates.values()]))
+        lines.append(f"  (:constants {_write_objects(domain.constants)})")
+    lines.extend(
+        _write_section("predicates", [_write_head(each.name, each.parameters) for each in domain.predicates.values()])
+    )
     if costs:
-        functions = [f"{_head(each.name, each.parameters)} - number" for each in domain.functions.values()]
-        lines.extend(_section("functions", ["(total-cost) - number", *functions]))
+        functions = [f"{_write_head(each.name, each.parameters)} - number" for each in domain.functions.values()]
+        lines.extend(_write_section("functions", ["(total-cost) - number", *functions]))
     for axiom in domain.axioms:
-        rule = f"{_head(axiom.predicate, axiom.parameters)}\n    {write_block(axiom.condition, '    ')}"
+        rule = f"{_write_head(axiom.predicate, axiom.parameters)}\n    {write_block(axiom.condition, '    ')}"
         lines.append(f"  (:derived {rule})")
     return lines
 
 
 def write_actions(domain: DomainModel, *, costs: bool) -> list[str]:
     """Write each action of `domain`."""
-    return [_action(action, domain.predicates, costs=costs) for action in domain.actions.values()]
+    return [_write_action(action, domain.predicates, costs=costs) for action in domain.actions.values()]
 
 
 def write_problem(problem: Problem, *, costs: bool = True) -> str:
@@ -274,7 +279,7 @@ def write_opening(problem: Problem) -> list[str]:
     _check_words([problem.name, *(item.name for item in problem.objects)])
     lines = [f"(define (problem {problem.name})", f"  (:domain {problem.domain.name})"]
     if problem.objects:
-        lines.append(f"  (:objects {_objects(problem.objects)})")
+        lines.append(f"  (:objects {_write_objects(problem.objects)})")
     return lines
 
 
@@ -288,7 +293,7 @@ def write_initial(problem: Problem, *, costs: bool) -> list[str]:
             *facts,
             *(f"(= {write_atom(term)} {write_number(value)})" for term, value in problem.values.items()),
         ]
-    return _section("init", facts)
+    return _write_section("init", facts)
 
 
 def write_metric(problem: Problem, *, costs: bool) -> list[str]:
@@ -296,20 +301,20 @@ def write_metric(problem: Problem, *, costs: bool) -> list[str]:
     return ["  (:metric minimize (total-cost))"] if costs and problem.metric is Metric.COST else []
 
 
-def _section(name: str, items: list[str]) -> list[str]:
+def _write_section(name: str, items: list[str]) -> list[str]:
     return [f"  (:{name}", *(f"    {item}" for item in items), "  )"]
 
 
-def _head(name: str, parameters: tuple[Variable, ...]) -> str:
+def _write_head(name: str, parameters: tuple[Variable, ...]) -> str:
     listed = write_typed_list((parameter.name, parameter.types) for parameter in parameters)
     return f"({name} {listed})" if listed else f"({name})"
 
 
-def _objects(objects: Iterable[Object]) -> str:
+def _write_objects(objects: Iterable[Object]) -> str:
     return write_typed_list((item.name, item.types) for item in objects)
 
 
-def _action(action: Action, predicates: Mapping[str, Predicate], *, costs: bool) -> str:
+def _write_action(action: Action, predicates: Mapping[str, Predicate], *, costs: bool) -> str:
     found = write_effects(action, predicates, costs=costs)
     alone = len(found) == 1 and not (costs and action.cost)  # Fast Downward fails for a cost outside of `and`
     return "\n".join(

@@ -75,13 +75,13 @@ class StepReader:
             message = f"'{name}' has {pluralize(len(words) - 1, 'argument')} here, expected {len(action.parameters)}"
             raise PlanError(message, place, f"it is declared as {action.signature}")
         arguments = self.objects(words[1:])
-        return Step(name, arguments, self._cost(name, arguments, place))
+        return Step(name, arguments, self._find_cost(name, arguments, place))
 
     def objects(self, words: Sequence[Word]) -> tuple[str, ...]:
         """Return the objects that `words` mean. Raises `PlanError` where there is none."""
         return tuple([self._objects.find(*word) for word in words])
 
-    def _cost(self, name: str, arguments: tuple[str, ...], place: Location) -> Number:
+    def _find_cost(self, name: str, arguments: tuple[str, ...], place: Location) -> Number:
         if name not in self._costs:
             from planner.grounding.action_tables import make_cost_function
 
@@ -153,16 +153,16 @@ class _Reader:
         while line[position:].strip():
             match = _STEP.match(line, position)
             if match is not None:
-                yield self._step(match[1], count, match.start(1) + 1)
+                yield self._read_step(match[1], count, match.start(1) + 1)
                 position = match.end()
             elif time is not None and position == time.end() and "(" not in line:
                 words = _DURATION.sub("", line[position:])
-                yield self._step(words, count, position + 1)
+                yield self._read_step(words, count, position + 1)
                 position = len(line)
             else:
-                raise self._no_step(line, position, count)
+                raise self._step_error(line, position, count)
 
-    def _no_step(self, line: str, position: int, count: int) -> PlanError:
+    def _step_error(self, line: str, position: int, count: int) -> PlanError:
         column = position + len(line[position:]) - len(line[position:].lstrip()) + 1
         found = quote(line[position:].strip())
         is_open = "(" in line[position:]
@@ -170,7 +170,7 @@ class _Reader:
         place = Location(self._source, count, column)
         return PlanError(f"found {found}, expected a step such as '(move a b)'", place, hint)
 
-    def _step(self, text: str, count: int, column: int) -> Step:
+    def _read_step(self, text: str, count: int, column: int) -> Step:
         place = Location(self._source, count, column)
         words = [(word[0], Location(self._source, count, column + word.start())) for word in _WORD.finditer(text)]
         if not words:

@@ -42,7 +42,7 @@ def read_definition(source: Source, kind: str, known: Collection[str], ignored: 
 
     Raises `PddlError` where there is none, where it is of the other kind, and for sections that are not known.
     """
-    tree = _define(source, kind)
+    tree = _check_definition(source, kind)
     name = _name(source, tree, kind)
     sections: dict[str, list[Tree]] = {}
     for index in range(2, len(tree)):
@@ -62,7 +62,7 @@ def read_definition(source: Source, kind: str, known: Collection[str], ignored: 
     return Definition(source, name, tree, sections)
 
 
-def _define(source: Source, kind: str) -> Tree:
+def _check_definition(source: Source, kind: str) -> Tree:
     top = source.expressions
     if not top:
         raise source.error(f"the file is empty, expected '(define ({kind} …) …)'", top, 0)

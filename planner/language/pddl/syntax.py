@@ -66,9 +66,9 @@ class Source:
 
     def location(self, tree: Tree, index: int | None = None) -> Location:
         """Return the place of `tree`, or of its item `index`."""
-        return self._place(self._number(tree, index))
+        return self._find_place(self._find_number(tree, index))
 
-    def _place(self, number: int) -> Location:
+    def _find_place(self, number: int) -> Location:
         import re
 
         blank = re.sub(_COMMENT, lambda comment: " " * len(comment[0]), self.text)
@@ -77,7 +77,7 @@ class Source:
         ends = [end.end() for end in re.compile(_LINE_END).finditer(self.text, 0, offset)]
         return Location(self.name, len(ends) + 1, offset - (ends[-1] if ends else 0) + 1)
 
-    def _number(self, wanted: Tree, index: int | None) -> int:
+    def _find_number(self, wanted: Tree, index: int | None) -> int:
         """Return the number of the word that starts `wanted`, or its item `index`."""
         number = 0
         stack: list[tuple[Tree, Iterator[tuple[int, Any]]]] = [(self.expressions, enumerate(self.expressions))]
@@ -103,33 +103,33 @@ class Source:
         first: tuple[int, int] | None = None
         for number, word in enumerate(words):
             if word == ")" and not opened:
-                return self._surplus(number, first)
+                return self._surplus_error(number, first)
             if word == ")":
                 start = opened.pop()
                 first = first or (None if opened else (start, number))
             elif word in _KEYS and len(opened) > 2:
-                return self._unclosed(opened[-1], f"still open where {quote(word)} stands at", number)
+                return self._unclosed_error(opened[-1], f"still open where {quote(word)} stands at", number)
             elif word == "(":
                 follower = words[number + 1] if number + 1 < len(words) else ""
                 if len(opened) > 1 and follower in SECTIONS:
-                    return self._unclosed(opened[-1], f"still open where '({follower}' starts at", number)
+                    return self._unclosed_error(opened[-1], f"still open where '({follower}' starts at", number)
                 opened.append(number)
                 if len(opened) > MAX_DEPTH:
                     message = f"parentheses nest deeper than {MAX_DEPTH} levels"
-                    return PddlError(message, self._place(number), "write the formula flatter")
-        return self._unclosed(opened[-1], "still open at the end,", len(words))
+                    return PddlError(message, self._find_place(number), "write the formula flatter")
+        return self._unclosed_error(opened[-1], "still open at the end,", len(words))
 
-    def _unclosed(self, opened: int, complaint: str, number: int) -> PddlError:
-        place = self._place(number)
+    def _unclosed_error(self, opened: int, complaint: str, number: int) -> PddlError:
+        place = self._find_place(number)
         message = f"this '(' is never closed: it is {complaint} line {place.line}"
-        return PddlError(message, self._place(opened), "add ')' where it should end")
+        return PddlError(message, self._find_place(opened), "add ')' where it should end")
 
-    def _surplus(self, number: int, first: tuple[int, int] | None) -> PddlError:
+    def _surplus_error(self, number: int, first: tuple[int, int] | None) -> PddlError:
         if first is None:
-            return PddlError("found ')' where no '(' is open", self._place(number), "remove it")
-        start, end = (self._place(each) for each in first)
+            return PddlError("found ')' where no '(' is open", self._find_place(number), "remove it")
+        start, end = (self._find_place(each) for each in first)
         known = f"the '(' of line {start.line} was closed already at line {end.line}, column {end.column}"
-        return PddlError(f"found ')' where no '(' is open: {known}", self._place(number), "remove one of them")
+        return PddlError(f"found ')' where no '(' is open: {known}", self._find_place(number), "remove one of them")
 
 
 class _NestingError(Exception):
@@ -174,11 +174,11 @@ def quote(item: Tree | str | None) -> str:
     """Quote `item` for messages, and cut it where it is long."""
     if item is None:
         return "nothing"
-    text = item if isinstance(item, str) else _flat(item)
+    text = item if isinstance(item, str) else _flatten(item)
     return f"'{text}'" if len(text) <= _LONGEST_QUOTE else f"'{text[:_LONGEST_QUOTE]}…'"
 
 
-def _flat(tree: Tree) -> str:
+def _flatten(tree: Tree) -> str:
     """Return the beginning of `tree` as text, as long as `quote` needs it."""
     text = "("
     stack = [iter(tree)]

@@ -41,7 +41,7 @@ Choice = Sequence[Option]
 """Alternative effects, exactly one of which happens."""
 
 
-def _joined(probability: Fraction, parts: Sequence[Part], choices: Sequence[Choice]) -> Iterator[Option]:
+def _combine(probability: Fraction, parts: Sequence[Part], choices: Sequence[Choice]) -> Iterator[Option]:
     """Combine `parts` with each combination of options of the independent `choices`."""
     for chosen in product(*choices):
         share = prod([each.probability for each in chosen], start=probability)
@@ -52,8 +52,8 @@ def read_options(
     source: Source, tree: Tree, index: int, parts: Sequence[Part], choices: Sequence[Choice]
 ) -> list[Option]:
     """Return the options of the effect at item `index` of `tree`, which has these `parts` and inner `choices`."""
-    share = _probability(source, tree, index - 1) if tree[0] == _WEIGHED else Fraction(1, len(tree) - 1)
-    return list(_joined(share, parts, choices))
+    share = _read_probability(source, tree, index - 1) if tree[0] == _WEIGHED else Fraction(1, len(tree) - 1)
+    return list(_combine(share, parts, choices))
 
 
 def read_choice(source: Source, tree: Tree, options: Sequence[Option]) -> list[Option]:
@@ -70,7 +70,7 @@ def read_choice(source: Source, tree: Tree, options: Sequence[Option]) -> list[O
     return [*found, Option(left)] if left else found
 
 
-def _probability(source: Source, tree: Tree, index: int) -> Fraction:
+def _read_probability(source: Source, tree: Tree, index: int) -> Fraction:
     """Return the probability at item `index` of `tree`, such as `0.25` or `1/4`."""
     item = tree[index]
     above, _, below = item.partition("/") if isinstance(item, str) else ("", "", "")
@@ -96,28 +96,30 @@ def enumerate_versions(
     for held in product((True, False), repeat=len(conditions)):
         truth = dict(zip(conditions, held, strict=True))
         demand = conjunction([each if holds else Not(each) for each, holds in truth.items()])
-        yield demand, _outcomes(always, choices, {**truth, TRUE: True})
+        yield demand, _make_outcomes(always, choices, {**truth, TRUE: True})
 
 
-def _outcomes(always: Sequence[Literal], choices: Sequence[Choice], truth: dict[Formula, bool]) -> tuple[Outcome, ...]:
+def _make_outcomes(
+    always: Sequence[Literal], choices: Sequence[Choice], truth: dict[Formula, bool]
+) -> tuple[Outcome, ...]:
     shares: dict[tuple[Literal, ...], Fraction] = {}
-    for option in _joined(Fraction(1), (), choices):
+    for option in _combine(Fraction(1), (), choices):
         some = [literal for condition, literals in option.parts if truth[condition] for literal in literals]
         provides = tuple(dict.fromkeys([*always, *some]))
         shares[provides] = shares.get(provides, Fraction(0)) + option.probability
-    rounded = list(map(_decimal, shares.values()))
+    rounded = list(map(_round, shares.values()))
     rounded[-1] = 1 - sum(rounded[:-1], Decimal(0))
-    return tuple([_outcome(share, literals) for literals, share in zip(shares, rounded, strict=True)])
+    return tuple([_make_outcome(share, literals) for literals, share in zip(shares, rounded, strict=True)])
 
 
-def _outcome(share: Decimal, literals: Sequence[Literal]) -> Outcome:
+def _make_outcome(share: Decimal, literals: Sequence[Literal]) -> Outcome:
     """Make an outcome of `literals`; those with open arguments become `modifies`."""
     atoms = [(each, each.part if isinstance(each, Not) else each) for each in literals]
     modifies = [atom for _, atom in atoms if isinstance(atom, Atom) and OPEN in atom.args]
     return Outcome(share, tuple([each for each, atom in atoms if atom not in modifies]), tuple(modifies))
 
 
-def _decimal(share: Fraction) -> Decimal:
+def _round(share: Fraction) -> Decimal:
     """Return `share`, exactly where it is a finite decimal."""
     found = Decimal(share.numerator) / share.denominator
     return found if Fraction(found) == share else found.quantize(_ROUNDED)
