@@ -1,4 +1,4 @@
-"""Machine code for kernels: made once with numba, kept in a cache, and loaded in milliseconds.
+"""Machine code for kernels: compiled once with numba, kept in a cache, and loaded in milliseconds.
 
     common_kernel      how kernels are declared, and the kinds of arrays
     slots_kernel       places of the numbers that searches keep between two calls
@@ -6,11 +6,11 @@
     arrays             making and lengthening arrays
     build              compiles all kernels, in a process of its own
     making             starts that process
-    library            loads machine code, or gives the kernels as they stand
+    library            loads machine code, or the kernels in plain Python
     trusted_files      opens files that nobody else can have written
 
-A kernel lies beside its readable twin, in a module whose name ends with `_kernel`; a module whose name ends with
-`_compiled` fills the arrays, calls the kernel and reads off the results. Without a compiler, every kernel runs as plain
+A kernel stands beside its readable twin, in a module whose name ends with `_kernel`. A module whose name ends with
+`_compiled` fills the arrays, calls the kernel and reads the results. Without a compiler, every kernel runs as plain
 Python and does the same, slowly.
 """
 

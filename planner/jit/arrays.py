@@ -1,4 +1,4 @@
-"""Make, lengthen and fill the arrays that kernels work on, and lists of lists in flat arrays."""
+"""Makes, lengthens and fills the arrays that kernels work on, and lists of lists in flat arrays."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def flatten(lists: Sequence[Sequence[int]]) -> tuple[array[int], array[int]]:
 
 
 def lengthen(old: array[int], length: int) -> array[int]:
-    """Return `old` itself, grown to at least `length` elements, and by a quarter at least.
+    """Lengthen `old` in place to at least `length` elements, by a quarter at least, and return it.
 
-    What is new in an `Index` is `NOTHING`, in `Words` 0. It grows by pieces, so that it is never in memory twice.
+    New elements of an `Index` are `NOTHING`, of `Words` 0. The array grows by pieces, and so is never in memory twice.
     """
     missing = max(length - len(old), len(old) // 4)
     piece = array(old.typecode, [NOTHING if old.typecode == "I" else 0]) * min(missing, PIECE)
@@ -58,13 +58,20 @@ def lengthen(old: array[int], length: int) -> array[int]:
     return old
 
 
+def double_used(record: Any, used: dict[str, int]) -> None:
+    """Double the arrays of `record` that are half `used` or more, by field; if none is, double all of these fields."""
+    short = [name for name, many in used.items() if 2 * many >= len(getattr(record, name))]
+    for name in short or used:
+        lengthen(getattr(record, name), 2 * len(getattr(record, name)))
+
+
 @cache
 def _kinds(record: Any) -> list[Any]:
     return list(get_type_hints(record, include_extras=True).values())
 
 
 def make_hollow(record: Any) -> Any:
-    """Return a record of the class `record` whose arrays have one element each: for kernels that do not read them."""
+    """Return a record whose arrays have one element each, for kernels that do not read them."""
     return record(
         *[
             array(each.__metadata__[0], [0]) if hasattr(each, "__metadata__") else make_hollow(each)
@@ -74,7 +81,7 @@ def make_hollow(record: Any) -> Any:
 
 
 def count_bytes(*records: Any) -> int:
-    """Return how many bytes the arrays of these records take."""
+    """Return the number of bytes of all arrays in these records."""
     arrays = [each for record in records for each in record]
     return sum([count_bytes(each) if isinstance(each, tuple) else len(each) * each.itemsize for each in arrays])
 
@@ -83,7 +90,7 @@ Entries: TypeAlias = dict[str, Callable[..., int]]
 
 
 def zip_columns(rows: int, columns: Sequence[Iterable[int]]) -> Lists:
-    """Return the list of each of so many `rows`, one item from each of the `columns`."""
+    """Return `rows` lists, each with one item from each of the `columns`."""
     many = len(columns)
     item = array("I", bytes(4 * rows * many))
     for place, column in enumerate(columns):
@@ -92,7 +99,7 @@ def zip_columns(rows: int, columns: Sequence[Iterable[int]]) -> Lists:
 
 
 def make_lists(lists: int, items: int) -> Lists:
-    """Return room for so many lists, and `items` in all of them."""
+    """Return so many empty `lists`, with room for `items` in all of them."""
     return Lists(index([0]) * (lists + 1), index([0]) * items)
 
 
@@ -124,7 +131,7 @@ def wrap_items(items: array[int]) -> Lists:
 
 
 def select(lists: Lists, which: array[int], name: array[int], entries: Entries) -> Lists:
-    """Return those of the `lists` that are asked for, by the `name` of each item; what has none is left out."""
+    """Return the lists numbered `which`, each item replaced by its `name`, or left out where that is `NOTHING`."""
     start = lists.start
     made = make_lists(len(which), sum([start[each + 1] - start[each] for each in which]))
     del made.item[entries["select_lists"](lists, which, name, made) :]
@@ -137,7 +144,7 @@ def list_of(lists: Lists, number: int) -> array[int]:
 
 
 def pack_conditions(lists: Lists, places: Places, entries: Entries) -> Conditions:
-    """Return the conditions that all facts of each list hold."""
+    """Return one conjunction for each list: all of its facts hold."""
     most = len(lists.item)
     made = Conditions(index([0]) * len(lists.start), index([0]) * most, words([0]) * most, words([0]) * most)
     count = entries["pack_conditions"](lists, places, made)
@@ -147,7 +154,7 @@ def pack_conditions(lists: Lists, places: Places, entries: Entries) -> Condition
 def pack_assignments(
     needs: Lists, adds: Lists, deletes: Lists, places: Places, entries: Entries
 ) -> tuple[Changes, Lists]:
-    """Return what actions assign whatever holds, and by action the deletes that depend on what holds."""
+    """Return the unconditional assignments of actions, and by action the deletes that depend on the state."""
     actions, most = len(adds.start) - 1, len(adds.item) + len(deletes.item)
     made = Changes(index([0]) * (actions + 1), index([0]) * most, words([0]) * most, words([0]) * most)
     unsure = make_lists(actions, len(deletes.item))

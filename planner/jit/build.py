@@ -1,10 +1,10 @@
-"""Making machine code of the kernels with numba: `python -m planner.jit.build`, in a process of its own.
+"""Compiles the kernels to machine code with numba: `python -m planner.jit.build`, in a process of its own.
 
 Packages that have kernels beside those of `planner` are found by the entry point group `forethought.kernels`.
 
-The code is written to a new folder, which takes its place only when it is complete; two processes that build at once
-do the same work twice, and no harm. Where there are two processors, a second process helps: both compile what the other
-has not begun, one from the first entry on, the other from the last.
+The code is written to a new folder, which is renamed when it is complete: two processes that build at once repeat
+work, but do no harm. On two processors or more, a second process helps: one compiles from the first entry on, the other
+from the last, until they meet.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ OPTIONS: Final = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
-"""Kernels raise nothing: a division by zero never happens, and indices are right.
+"""Options of numba. Kernels raise nothing: they never divide by zero, and their indices are right.
 
-They become one function each with all that they call: a record of arrays is hundreds of words, too many to hand over.
-Nobody calls them but each other and the entries.
+Each entry is inlined into one function: a record of arrays is hundreds of words, too many to pass by call. Only entries
+and other kernels call kernels.
 """
 UNFINISHED: Final = "unfinished-"
 DAY: Final = 86_400.0
@@ -46,8 +46,8 @@ DAY: Final = 86_400.0
 def build(*packages: str) -> Path:
     """Compile the entries of these packages, or else of all; return the folder of those of `planner`.
 
-    Raises `ImportError` without numba, `OSError` where it cannot be, `Untrusted` where others could change the folder,
-    and `NoCache` where there is none.
+    Raises `ImportError` without numba, `OSError` where it cannot be written, `Untrusted` where others could change the
+    folder, and `NoCache` where there is none.
     """
     library = _import_kernels()
     os.umask(0o077)
@@ -81,7 +81,7 @@ def _build(place: Path, library: ModuleType, names: list[str]) -> None:
 
 
 def _import_kernels() -> ModuleType:
-    """Return `planner.jit.library`, whose kernels, and those of all other packages, numba compiles."""
+    """Let numba compile the kernels of all packages as they are imported; return `planner.jit.library`."""
     import numba
 
     kernels.use_compiler(numba.njit(**OPTIONS))
@@ -93,12 +93,12 @@ def _import_kernels() -> ModuleType:
 
 
 def _find_packages() -> list[EntryPoint]:
-    """Return the entry points of other packages' kernels, each named as its package."""
+    """Return the entry points of the kernels of other packages, named as the packages."""
     return sorted(entry_points(group="forethought.kernels"), key=lambda each: each.name)
 
 
 def _compile_entries(place: Path, names: list[str]) -> set[str]:
-    """Compile these entries into this folder; return what they would call to raise an exception."""
+    """Compile these entries into this folder; return the symbols that they would call to raise an exception."""
     from planner.jit.making import COMMAND, build_environment
 
     if count_processors() == 1:
@@ -117,7 +117,7 @@ def _compile_entries(place: Path, names: list[str]) -> set[str]:
 
 
 def _compile_share(place: Path, names: Iterable[str]) -> set[str]:
-    """Compile those of these entries into the folder that nobody has begun; return what `_compiled` does."""
+    """Compile the entries that no other process has begun; return what `_compile_entries` does."""
     import llvmlite.binding as llvm
 
     raising: set[str] = set()
@@ -128,7 +128,7 @@ def _compile_share(place: Path, names: Iterable[str]) -> set[str]:
 
 
 def _remove_leftovers(place: Path) -> None:
-    """Remove what processes that were killed have left behind, a day later."""
+    """Remove folders that killed processes left behind a day ago or earlier."""
     for room in place.glob(f"{UNFINISHED}*"):
         with contextlib.suppress(FileNotFoundError):  # its own process may have removed it meanwhile
             if time.time() - room.stat().st_mtime > DAY:
@@ -136,7 +136,7 @@ def _remove_leftovers(place: Path) -> None:
 
 
 def _link(place: Path, raising: set[str]) -> None:
-    """Make a shared library of the object files, if this computer has a linker and tells kinds of processors."""
+    """Link the object files to a shared library, if there is a linker and a description of the processor."""
     from planner.jit import library
 
     linker = shutil.which("ld")
@@ -152,7 +152,7 @@ def _link(place: Path, raising: set[str]) -> None:
 
 
 def _compile_entry(name: str, function: Callable[..., Any], llvm: Any, raising: set[str]) -> bytes:
-    """Compile one entry; add to `raising` what it would call to raise an exception, which never happens."""
+    """Compile one entry; add to `raising` the symbols that it would call to raise an exception, which never happens."""
     import numba
 
     wrapper, types = _write_wrapper(name, function)
@@ -179,7 +179,7 @@ _TYPES: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 def _write_wrapper(name: str, function: Callable[..., Any]) -> tuple[Callable[..., int], str]:
-    """Return a function of pointers and lengths that makes records and calls an entry; and its parameters' types."""
+    """Return a function of pointers and lengths that makes records and calls an entry, and its parameters' types."""
     from numba import carray
 
     parameters: list[str] = []
@@ -208,7 +208,7 @@ def _write_wrapper(name: str, function: Callable[..., Any]) -> tuple[Callable[..
 
 
 def main(arguments: list[str]) -> None:
-    """Build; with `--mark FILE PACKAGE`, do it for that package in idle time, and remove the file at last.
+    """Build; with `--mark FILE PACKAGE`, build that package at low priority and remove the file at the end.
 
     With `--beside FOLDER NAME …`, help the process that builds these entries there.
     """

@@ -1,9 +1,9 @@
-"""Kernels as functions to call: machine code from the cache, or the kernels as they stand.
+"""Loads kernels as functions: machine code from the cache, or the kernels in plain Python.
 
-Each entry has one object file, made by `planner.jit.build`; it fits one version of the kernels and of Python, and one
-kind of processor. Where there was a linker, the files are also one shared library, which the system loads in a
-millisecond; else llvmlite loads the files in thirty. Files are opened once, through folders that nobody but the user
-and the system can change, since what they hold is executed.
+`planner.jit.build` compiles each entry to an object file for one version of the kernels and of Python, and one kind of
+processor. Where it found a linker, it also made one shared library of them: that loads in 1 ms, object files (by
+llvmlite) in 30 ms. The files are executed, so each is opened once, through folders that only the user and the system
+can change.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from planner.topk import exploration_kernel
 
 Call = Callable[..., int]
 OWN: Final = "planner"
-"""The package whose kernels are meant where none is named; kernels of other packages build on these."""
+"""The default package; kernels of other packages call its kernels."""
 _BUILD: Final = Path(__file__).parent / "build.py"
 SHARED: Final = "kernels.so"
 STAMP: Final = "complete"
-"""The file that is written last: it says for which LLVM and processor the others are."""
+"""The file that is written last; it names the LLVM and processor that the object files fit."""
 SHARED_STAMP: Final = "linked"
-"""The same for the shared library, in words that are had without LLVM."""
+"""The same for the shared library, in terms that are known without LLVM."""
 _FEATURES: Final = ("model name", "flags", "CPU part", "Features")
 """Lines of /proc/cpuinfo that tell kinds of processors apart."""
 
@@ -71,7 +71,7 @@ KERNELS: Final = (
 _loaded: dict[str, dict[str, Call]] = {}
 """Machine code by package."""
 _kept: list[Any] = []
-"""What must live as long as the code that was loaded."""
+"""Objects that own loaded code."""
 
 
 class NoCache(ForethoughtError):
@@ -94,7 +94,7 @@ def entry_names(package: str = OWN) -> list[str]:
 
 
 def find_folder(package: str = OWN) -> Path:
-    """Return where machine code for the kernels of `package`, as they are now, is kept, whether or not it exists.
+    """Return the folder for machine code of the present kernels of `package`, whether or not it exists.
 
     Raises `NoCache` where there is no folder for it.
     """
@@ -116,9 +116,9 @@ def _list_sources(package: str) -> list[Path]:
 
 
 def find_cache() -> Path:
-    """Return the folder for what may be lost: `FORETHOUGHT_CACHE`, else the user's cache folder.
+    """Return the cache folder: `FORETHOUGHT_CACHE`, else the user's.
 
-    Raises `NoCache` for a user without one: folders that others share are no place for what is run.
+    Raises `NoCache` for a user without one: code is not run from folders that users share.
     """
     given = os.environ.get("FORETHOUGHT_CACHE")
     if given:
@@ -158,7 +158,7 @@ def _read(place: int, name: str) -> bytes:
 
 
 def _load_shared(place: int, wanted: list[str]) -> dict[str, Call] | None:
-    """Load the shared library from the file that was opened and checked, wherever its path leads by now."""
+    """Load the shared library from its open, checked file, whatever its path leads to by now."""
     try:
         with open_file(place, SHARED) as file:
             if _read(place, SHARED_STAMP) != make_stamp(read_features(), [read_descriptor(file)]):
@@ -172,7 +172,7 @@ def _load_shared(place: int, wanted: list[str]) -> dict[str, Call] | None:
 
 
 def _load_objects(place: int, wanted: list[str]) -> dict[str, Call] | None:
-    """Load the object files, from what was read of them."""
+    """Load the object files from the bytes that were read."""
     try:
         found = _read(place, STAMP)
         codes = {name: _read(place, f"{name}.o") for name in wanted}
@@ -194,12 +194,12 @@ def _load_objects(place: int, wanted: list[str]) -> dict[str, Call] | None:
 
 
 def make_stamp(kind: str, contents: Iterable[bytes]) -> bytes:
-    """Return what is noted of files that fit this kind of processor: it tells damaged ones, and others."""
+    """Return the stamp of files for this `kind` of processor: their lengths and checksums."""
     return f"{kind}\n{' '.join([f'{len(content)} {crc32(content)}' for content in contents])}\n".encode()
 
 
 def read_features() -> str:
-    """Return what the system says about the kind of processor; "" where it says nothing."""
+    """Return the description of the processor in /proc/cpuinfo; "" where there is none."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123 - there may be hundreds: only the first
             first = file.read(1 << 13).partition("\n\n")[0]
@@ -209,7 +209,7 @@ def read_features() -> str:
 
 
 def describe_processor(llvm: Any) -> str:
-    """Return what machine code depends on."""
+    """Return the version of LLVM, and the processor and its features as LLVM calls them."""
     return f"{llvm.llvm_version_info} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 
@@ -233,7 +233,7 @@ class _MachineCode:
 
 
 class _Fixed:
-    """The same, which is always passed the same `last` arguments."""
+    """Machine code with fixed `last` arguments."""
 
     __slots__ = ("_addresses", "_code", "_last")
 
@@ -246,7 +246,7 @@ class _Fixed:
 
 
 def bind_last(entry: Call, *last: Any) -> Call:
-    """Return `entry` for those who always pass it the same `last` arguments, none of whose arrays may grow."""
+    """Return `entry` with its `last` arguments bound; none of their arrays may grow."""
     if isinstance(entry, _MachineCode):
         return _Fixed(entry.code, last)
     return lambda *first: entry(*first, *last)
@@ -263,7 +263,7 @@ def _flatten(arguments: Any) -> Iterator[int]:
 
 
 def list_types(function: Callable[..., Any]) -> list[str | None]:
-    """Return, for each array and integer among the parameters of an entry, the array's type code, or None."""
+    """Return the type code of each array among the parameters of an entry, flattened; None for an integer."""
     found: list[str | None] = []
     hints = get_type_hints(getattr(function, "py_func", function), include_extras=True)
     waiting = [kind for name, kind in reversed(hints.items()) if name != "return"]
@@ -280,5 +280,5 @@ def list_types(function: Callable[..., Any]) -> list[str | None]:
 
 @cache
 def _list_fields(record: Any) -> list[Any]:
-    """Return what the fields of a record are, the last first."""
+    """Return the types of the fields of a record, in reverse."""
     return [*reversed(get_type_hints(record, include_extras=True).values())]

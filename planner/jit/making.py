@@ -1,4 +1,4 @@
-"""Starting the process that makes machine code, once: whoever needs it first, for all."""
+"""Starts the process that compiles the kernels; a mark file keeps others from starting a second one."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from planner.jit.trusted_files import Untrusted, open_folder
 from planner.subprocesses import module_command
 
 SWITCH: Final = "FORETHOUGHT_JIT"
-"""Set to `off`, this variable of the environment keeps everything in plain Python that was not compiled before."""
+"""Environment variable; `off` keeps kernels that were not compiled before in plain Python."""
 COMMAND: Final = tuple(module_command("planner.jit.build"))
 _ROOT: Final = str(Path(library.__file__).parents[2])
 _FAILED: Final = "no machine code was made, search stays in plain Python"
 _started: list[Any] = []
-"""Processes are kept, or Python would complain that nobody waits for them."""
+"""Processes that were started; dropping one would warn that nobody waits for it."""
 ABANDONED_SECONDS: Final = 900.0
-"""A mark that is older was left by a process that died."""
+"""Age in seconds from which on a mark file counts as left behind by a process that died."""
 _CLASS: Final = re.compile(r"[A-Za-z_][\w.]*: ")
-"""How the last line of a traceback begins: with the class of the exception."""
+"""The class of the exception, with which the last line of a traceback begins."""
 
 
 class CodeWarning(UserWarning):
@@ -40,7 +40,7 @@ def can_build() -> bool:
 
 
 def build_and_wait() -> None:
-    """Make machine code, and wait for it; raises `ForethoughtError` where that fails."""
+    """Compile the kernels and wait for the result; raises `ForethoughtError` where that fails."""
     try:
         make_private_folder(library.find_folder().parent)
     except (OSError, Untrusted) as error:
@@ -54,9 +54,10 @@ def build_and_wait() -> None:
 
 
 def start_build(package: str = library.OWN) -> None:
-    """Start a process that makes machine code of `package` and outlives this one, unless there is some or none wanted.
+    """Start a process that compiles the kernels of `package` and outlives this one, unless they are compiled.
 
-    Warn with `CodeWarning` where other users could change the folder: the process would refuse it.
+    Do nothing if machine code is switched off. Warn with `CodeWarning` where other users could change the folder, which
+    the process would refuse.
     """
     if os.environ.get(SWITCH, "").lower() == "off" or not can_build() or library.load(package) is not None:
         return
@@ -81,7 +82,7 @@ def start_build(package: str = library.OWN) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make `folder` and the missing folders above it, which nobody but the user may enter, whatever the umask is.
+    """Make `folder` and the missing folders above it, closed to other users whatever the umask is.
 
     Raises `Untrusted` where other users could change a folder that was there before, and `OSError`.
     """
@@ -93,13 +94,13 @@ def make_private_folder(folder: Path) -> None:
 
 
 def build_environment() -> dict[str, str]:
-    """Return the environment for a process that finds this package where it is."""
+    """Return the environment of a process that imports this package from where it is now."""
     path = os.environ.get("PYTHONPATH")
     return os.environ | {"PYTHONPATH": f"{_ROOT}{os.pathsep}{path}" if path else _ROOT}
 
 
 def _claim(mark: Path) -> None:
-    """Make the file that exists while a process is at it; raises `OSError` where one is, or nothing can be written."""
+    """Create the mark of a running process; raises `OSError` where one runs, or where the file cannot be written."""
     with contextlib.suppress(FileNotFoundError):
         if time.time() - mark.stat().st_mtime > ABANDONED_SECONDS or _is_gone(mark.read_bytes()):
             mark.unlink()
@@ -107,7 +108,7 @@ def _claim(mark: Path) -> None:
 
 
 def _is_gone(written: bytes) -> bool:
-    """Return whether the process whose number was written to a mark has ended."""
+    """Return whether the process with the number `written` in a mark has ended."""
     try:
         os.kill(int(written), 0)
     except ProcessLookupError:

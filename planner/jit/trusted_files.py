@@ -1,4 +1,4 @@
-"""Opens files once, through folders that nobody but the user and the system can change: what they hold is run."""
+"""Opens files of machine code only through folders that nobody but the user and the system can change."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ from typing import Final
 from planner.errors import ForethoughtError
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -26,10 +22,10 @@ class Untrusted(ForethoughtError):
 
 @contextmanager
 def open_folder(path: Path) -> Iterator[int]:
-    """Give the descriptor of the folder at `path`, reached from the root through folders that are checked one by one.
+    """Open the folder at `path`, from the root through folders that are checked one by one, and yield its descriptor.
 
-    A folder in which everybody may make files, such as `/tmp`, is passed where it is sticky: nobody can replace what
-    belongs to somebody else there. Raises `Untrusted` for a folder that others own or may write to, and `OSError`.
+    A folder on the way in which everybody may make files, such as `/tmp`, must be sticky: there, nobody can replace
+    what belongs to somebody else. Raises `Untrusted` for a folder that others own or may write to, and `OSError`.
     """
     real = Path(os.path.realpath(path))
     found = os.open(real.anchor, _FOLDER)
@@ -48,12 +44,12 @@ def open_folder(path: Path) -> Iterator[int]:
 
 @contextmanager
 def open_file(folder: int, name: str) -> Iterator[int]:
-    """Give the descriptor of a plain file in a folder that was opened; raises `Untrusted` and `OSError`."""
+    """Open a plain file in an open folder and yield its descriptor; raises `Untrusted` and `OSError`."""
     found = os.open(name, _FILE, dir_fd=folder)
     try:
         status = os.fstat(found)
         if not stat.S_ISREG(status.st_mode):
-            raise Untrusted(f"{name} is no file")
+            raise Untrusted(f"{name} is not a plain file")
         _check(status, Path(name), may_be_sticky=False)
         yield found
     finally:
@@ -61,7 +57,7 @@ def open_file(folder: int, name: str) -> Iterator[int]:
 
 
 def read_descriptor(descriptor: int) -> bytes:
-    """Return what the file holds that was opened."""
+    """Return the contents of an open file."""
     with os.fdopen(os.dup(descriptor), "rb") as file:
         file.seek(0)
         return file.read()

@@ -20,12 +20,6 @@ from planner.pruning.h2_kernel import (
 )
 
 
-class Rows(NamedTuple):
-    """Rows of values, one after the other."""
-
-    row: Words
-
-
 class Margin(NamedTuple):
     """What is known at one end of an operator.
 
@@ -47,7 +41,14 @@ class Margins(NamedTuple):
 @entry
 @kernel
 def sharpen_pairs(
-    work: int, number: Words, domains: Domains, old: Around, new: Around, gains: Gains, possible: Rows, margins: Margins
+    work: int,
+    number: Words,
+    domains: Domains,
+    old: Around,
+    new: Around,
+    gains: Gains,
+    possible: Words,
+    margins: Margins,
 ) -> int:
     """Make `new` what must hold around each operator, of which `old` is known; `gains` are those forwards.
 
@@ -64,7 +65,7 @@ def sharpen_pairs(
             return FULL
         if work < 0:
             return BUSY
-        _sharpen_operator(operator, domains, old, new, gains, possible.row, margins)
+        _sharpen_operator(operator, domains, old, new, gains, possible, margins)
         work -= 4 * len(domains.word)
         number[POSITION] = operator + 1
     number[POSITION] = 0

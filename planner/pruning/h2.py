@@ -21,7 +21,6 @@ from planner.lightweight import Final, dataclass, replace
 from planner.limits import never
 from planner.pruning import h2_kernel as kernel
 from planner.pruning.disambiguation_kernel import Margin, Margins
-from planner.pruning.disambiguation_kernel import Rows as PossibleRows
 from planner.search.search_run import Pauses
 from planner.task.finite_domain import BATCH, TRUE, Assignments, Operator, merge_variables, translate_task
 from planner.task.ground_task import AxiomLayer, ConditionalEffect, GroundAction, Rule, State, Task, bits, facts_of
@@ -110,7 +109,7 @@ class Pairs:
                 old,
                 new,
                 self._gains,
-                PossibleRows(self._table.possible),
+                self._table.possible,
                 self._margins,
             )
             yield
@@ -363,7 +362,7 @@ class Pruning:
             Mutexes(rows, values, self.values.size) for rows in (self._unreachable, self._excluded)
         )
         task = replace(
-            merge_variables(task, unreachable),
+            merge_variables(task, unreachable.__getitem__),
             conflicts=tuple(islice(_find_conflicts(task, unreachable, excluded), MOST_CONFLICTS)),
         )
         return Pruned(task, actions, facts, self._solvable, unreachable, excluded)

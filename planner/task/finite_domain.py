@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from planner.grounding.joins import batches
 from planner.grounding.mutex_groups import Group, partition_facts
-from planner.lightweight import Final, Protocol, dataclass, replace
+from planner.lightweight import Final, dataclass, replace
 from planner.task.ground_task import GroundAction, State, Task, bits, facts_of
 from planner.task.packed_task_compiled import find_optional_variables, variables_of
 
@@ -229,26 +229,19 @@ class _Parts:
 
 
 MOST_GROUPS: Final = 1_500
-"""Variables up to which larger ones are looked for: it takes a second then."""
+"""Variables up to which larger ones are searched for, which then takes a second."""
 FEW: Final = 64
-"""So many facts are compared for the next one of a group; of more, the first one is taken."""
+"""Candidates that are compared as the next fact of a group; of more, the first one is taken."""
 
 
-class Rows(Protocol):
-    """Rows of bits by number."""
+def merge_variables(task: Task, unreachable: Callable[[int], State]) -> Task:
+    """Return `task` with fewer, larger variables if states take fewer bits then, and with all mutex groups found.
 
-    def __getitem__(self, number: int) -> State:
-        """Return a row."""
-
-
-def merge_variables(task: Task, unreachable: Rows) -> Task:
-    """Return `task` with fewer variables, if states take fewer bits then, and with all groups that were found.
-
-    Row f of `unreachable` has the facts that are never reached together with f.
+    `unreachable` returns, for a fact, the facts that are never reached together with it, as bits.
     """
     if len(task.variables) > MOST_GROUPS:
         return task
-    rows = [unreachable[fact] for fact in range(len(task.facts))]
+    rows = [unreachable(fact) for fact in range(len(task.facts))]
     never = bits(task.derived)
     groups = list(dict.fromkeys([_widen(group, rows, never) for group in task.variables]))
     larger = [group for group in groups if len(group) > 1]

@@ -136,7 +136,7 @@ NEVER: Final = (0, 0, 1)
 
 @dataclass(slots=True)
 class Effects:
-    """Conditional effects as they are collected: conditions and changes of each.
+    """Collects conditional effects: the conditions and changes of each.
 
     Those of the actions so far begin `before` and have their `middle` (see `packed_states_kernel.Actions`).
     """
@@ -147,7 +147,7 @@ class Effects:
     middle: array[int] = field(default_factory=lambda: index([]))
 
     def take(self, action: GroundAction, packing: Packing) -> Test:
-        """Add the effects of `action` that depend on what holds; return what it assigns whatever holds."""
+        """Add the effects of `action` that depend on the state; return its unconditional assignments."""
         self.before.append(len(self.changes))
         own = _add_deletes(action, packing, self)
         self.middle.append(len(self.changes))
@@ -158,12 +158,12 @@ class Effects:
         return own
 
     def skip(self, actions: int) -> None:
-        """Go on after so many actions that have none."""
+        """Take so many `actions` without conditional effects."""
         for each in (self.before, self.middle):
             each.extend(index([len(self.changes)]) * actions)
 
     def space(self, task: Task, packing: Packing, own: Changes, tree: Tree, costs: Iterable[int]) -> Space:
-        """Return the state space of `task`, whose actions have what they assign as `own`, and these `costs`."""
+        """Return the state space of `task`, whose actions have the assignments `own` and these `costs`."""
         self.before.append(len(self.changes))
         return Space(
             packing.coding,
@@ -181,7 +181,7 @@ class Effects:
 def pack_space(task: Task, packing: Packing, check: Callable[[], None] = never, *, searched: bool = True) -> Space:
     """Return the state space of `task`; `check` raises when a limit is reached meanwhile.
 
-    Unless it is `searched` for the actions that can be applied in a state, its decision tree is a hollow one.
+    Unless it is `searched` for applicable actions, its decision tree is hollow.
     """
     effects = Effects()
     own = [effects.take(action, packing) for action in check_regularly(task.actions, check)]
@@ -201,7 +201,7 @@ def pack_conjunctions(lists: Iterable[Iterable[int]], packing: Packing) -> Condi
 
 
 def pack_initial_state(task: Task, packing: Packing, space: Space) -> list[int]:
-    """Return the words of the initial state, with what is derived in it."""
+    """Return the words of the initial state, with its derived facts."""
     state = words(packing.pack(task.initial))
     if task.derived:
         derive_facts(space.axioms, space.coding, state, 0)
@@ -209,7 +209,7 @@ def pack_initial_state(task: Task, packing: Packing, space: Space) -> list[int]:
 
 
 def _add_deletes(action: GroundAction, packing: Packing, effects: Effects) -> Test:
-    """Add the effects that depend on what holds and delete; return what `action` assigns whatever holds."""
+    """Add the deletes of `action` that depend on the state; return its unconditional assignments."""
     places, variable_of = packing.places, packing.variable_of
     changed = [variable_of[fact] for fact in action.adds]
     cleared = []
@@ -238,7 +238,7 @@ def _none_of(fact: int, packing: Packing) -> tuple[int, int, int]:
 
 
 def _make_test(facts: Iterable[int], packing: Packing) -> Test:
-    """Return what holds where all `facts` do: never, if two of them exclude each other."""
+    """Return the test that all `facts` hold; `NEVER` passes if two of them exclude each other."""
     merged: dict[int, tuple[int, int, int]] = {}
     for fact in facts:
         place = word, mask, bits = packing.places[fact]
@@ -274,13 +274,8 @@ def pack_tests(tests: Sequence[Test]) -> Conditions:
 
 
 def _pack_changes(tests: Sequence[Test]) -> Changes:
-    starts, _ = flatten([[0] * len(test) for test in tests])
-    return Changes(
-        starts,
-        index(word for test in tests for word, _, _ in test),
-        words(~mask for test in tests for _, mask, _ in test),
-        words(bits for test in tests for _, _, bits in test),
-    )
+    start, word, mask, bits = pack_tests(tests)
+    return Changes(start, word, words(~each for each in mask), bits)
 
 
 def _pack_axioms(task: Task, packing: Packing) -> Axioms:

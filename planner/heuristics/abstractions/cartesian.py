@@ -22,7 +22,7 @@ from planner.heuristics.abstractions import refinement_kernel as refinement
 from planner.heuristics.abstractions.projections import Condition, Moves
 from planner.heuristics.abstractions.projections_compiled import FEW, gather_nothing, lengthen_spaces
 from planner.heuristics.abstractions.refinement_kernel import Form, Refinement
-from planner.jit.arrays import empty_index, index, lengthen, words, zeros
+from planner.jit.arrays import double_used, empty_index, index, words, zeros
 from planner.jit.common_kernel import DONE, FULL, NOTHING, PAUSED
 from planner.lightweight import dataclass
 from planner.search.search_run import Pauses
@@ -220,13 +220,11 @@ def make_refinement(form: Form) -> Refinement:
 
 
 def _lengthen_refinement(made: Refinement) -> bool:
-    """Double what is used by half or more, or else everything that grows; return whether that was allowed."""
+    """Double the arrays that are half used; return whether `ROOM` allowed it."""
     if len(made.source) >= ROOM:
         return False
     used = {name: made.counts[place] for name, place in GROWING.items()}
     used["box"] = used["goal"] * len(made.part)
     used["key"] = used["heap"] = used["source"] + used["goal"]
-    short = [name for name, many in used.items() if 2 * many >= len(getattr(made, name))]
-    for name in short or used:
-        lengthen(getattr(made, name), 2 * len(getattr(made, name)))
+    double_used(made, used)
     return True

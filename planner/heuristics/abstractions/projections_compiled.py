@@ -15,7 +15,7 @@ from planner.heuristics.abstractions import projections_kernel as kernel
 from planner.heuristics.abstractions.abstract_states_kernel import Abstractions
 from planner.heuristics.abstractions.cost_partitioning_kernel import Lookup, Trees
 from planner.heuristics.abstractions.projections import Moves, Pattern, compute_factors
-from planner.jit.arrays import empty_index, flatten, index, lengthen, words, zeros
+from planner.jit.arrays import double_used, empty_index, flatten, index, lengthen, words, zeros
 from planner.jit.common_kernel import DONE, FULL, NOTHING
 from planner.jit.library import Call
 from planner.task.ground_task import Task
@@ -31,7 +31,7 @@ def make_spaces() -> Abstractions:
 
 
 def lengthen_spaces(spaces: Abstractions, counts: array[int]) -> None:
-    """Double the room in `spaces`, of which there is so much, where half is taken, or else everywhere."""
+    """Double the arrays of `spaces` that are half used according to `counts`; if none is, double all."""
     by_field = {
         "state_start": space.ABSTRACTIONS,
         "group_start": space.ABSTRACTIONS,
@@ -43,9 +43,7 @@ def lengthen_spaces(spaces: Abstractions, counts: array[int]) -> None:
         "loops": space.GROUPS,
         "label": space.LABELS,
     }
-    short = [name for name, place in by_field.items() if 2 * counts[place] > len(getattr(spaces, name))]
-    for name in short or by_field:
-        lengthen(getattr(spaces, name), 2 * len(getattr(spaces, name)))
+    double_used(spaces, {name: counts[place] for name, place in by_field.items()})
 
 
 MOST_VALUES: Final = 20_000
