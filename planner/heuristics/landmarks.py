@@ -44,7 +44,7 @@ def find_reasonable_orders(
 
 
 class _Interference:
-    """Whether making one landmark true makes another one false."""
+    """Tells whether making one landmark true makes another one false."""
 
     def __init__(self, task: Task, relaxed: RelaxedTask, facts: list[int], needed: list[set[int]]) -> None:
         self._facts = facts
@@ -80,7 +80,7 @@ class _Interference:
 
 
 def _find_common_adds(relaxed: RelaxedTask, fact: int) -> list[int]:
-    """Return the facts that everything adds which adds `fact`."""
+    """Return the facts that all achievers of `fact` add."""
     shared = -1
     for operator in relaxed.added_by[fact]:
         shared &= bits(relaxed.effects[operator])
@@ -88,7 +88,7 @@ def _find_common_adds(relaxed: RelaxedTask, fact: int) -> list[int]:
 
 
 def _is_ordered_before(before: list[set[int]], found: list[set[int]], early: int, late: int) -> bool:
-    """Return whether `early` has to come before `late` by the orders so far."""
+    """Return whether the orders so far imply that `early` comes before `late`."""
     seen, waiting = {late}, [late]
     while waiting:
         place = waiting.pop()
@@ -163,7 +163,7 @@ def _propagate_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> list
     queued = bytearray(len(missing))
 
     def wake(fact: int, *, first: bool) -> None:
-        """Queue the operators that need `fact`, when all that they need was reached."""
+        """Queue the operators with precondition `fact` whose preconditions are all reached."""
         for operator in relaxed.needed_by[fact]:
             missing[operator] -= first
             if not missing[operator] and not queued[operator]:
@@ -189,7 +189,7 @@ def _propagate_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> list
 
 
 def _marks_of(relaxed: RelaxedTask, marks: list[int], operator: int) -> int:
-    """Return the landmarks of all that an operator needs, as bits; negative where it can never be applied."""
+    """Return the landmarks of the preconditions of an operator, as bits; negative if it is never applicable."""
     needed = 0
     for fact in relaxed.preconditions[operator]:
         needed |= marks[fact]

@@ -75,15 +75,15 @@ class LmCut:
         return Evaluation(self, state, landmarks).run(limit), landmarks
 
     def choose_order(self, state: State) -> None:
-        """Where preconditions are equally dear, the first counts: take the order with the highest estimate of `state`.
+        """Choose the order of preconditions with the highest estimate of `state`: the first of the dearest counts.
 
-        That is the first state that is asked for. Much depends on it, since its landmarks are inherited.
+        `state` is the first state to be evaluated: other states inherit its landmarks.
         """
         orders = self.try_orders(state)
         self.relaxed.preconditions[:] = max(orders, key=lambda _: Evaluation(self, state, []).run(INFINITY))
 
     def try_orders(self, state: State) -> Iterator[list[tuple[int, ...]]]:
-        """Put the preconditions into one order after the other, and yield each."""
+        """Sort the preconditions of all operators by one key after the other, and yield each order."""
         relaxed, given = self.relaxed, self.relaxed.preconditions[:]
         relaxed.preconditions[:] = [tuple(sorted(facts)) for facts in given]
         yield relaxed.preconditions[:]
@@ -136,7 +136,7 @@ class Evaluation:
         self.keys: list[int] = []
 
     def run(self, limit: int) -> int:
-        """Return the estimate, after adding to `landmarks` what was found."""
+        """Return the estimate, and add the landmarks found to `landmarks`."""
         total = 0
         for landmark in self.landmarks:
             total += landmark.worth
@@ -157,10 +157,10 @@ class Evaluation:
         return total
 
     def bound_operators(self, most: int) -> list[int]:
-        """Return what a plan with each operator costs at least, on top of the landmarks that `run` has found.
+        """Return lower bounds of plans with each operator, beyond the cost of the landmarks that `run` has found.
 
-        That is what is left of the cost of the operator and of reaching its preconditions. It is exact up to `most`; at
-        least it is more than that where it is more.
+        The bound is the remaining cost of the operator and of reaching its preconditions. It is exact up to `most`, and
+        greater than `most` otherwise.
         """
         self.value.append(most + 1)
         self._reach_again(len(self.value) - 1)
@@ -208,7 +208,7 @@ class Evaluation:
             del queue[heappop(keys)]
 
     def _reach_again(self, end: int) -> None:
-        """Do so for the fact `end` after costs fell: facts that were looked into before may get cheaper."""
+        """Find the value of the fact `end` after costs fell: facts that were looked into before may get cheaper."""
         needed_by, effects = self.relaxed.needed_by, self.relaxed.effects
         preconditions = self.relaxed.preconditions
         cost, value, missing, looked = self.cost, self.value, self.missing, self.looked
@@ -248,7 +248,7 @@ class Evaluation:
             del queue[heappop(keys)]
 
     def _requeue(self, operators: Iterable[int]) -> None:
-        """Queue what `operators` achieve more cheaply now."""
+        """Queue the facts that `operators` now achieve at less cost."""
         preconditions, effects, cost, value = self.relaxed.preconditions, self.relaxed.effects, self.cost, self.value
         supporter, missing, queue, keys = self.supporter, self.missing, self.queue, self.keys
         for operator in operators:

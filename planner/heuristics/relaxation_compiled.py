@@ -1,4 +1,4 @@
-"""The delete relaxation of a task as arrays."""
+"""The delete relaxation of a task as arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -69,25 +69,28 @@ def facts_of_zero(packing: Packing) -> list[int]:
 
 
 def make_achievers(facts: int, actions: int) -> Achievers:
-    """Return room for relaxed plans, numbered from 1 on, with so many `facts` and `actions`."""
+    """Return empty achievers of so many `facts` and `actions`, for relaxed plans numbered from 1 on."""
     return Achievers(empty_index(facts), zeros(facts), zeros(actions), empty_index(facts))
 
 
 def make_reachable(relaxed: Relaxed) -> Reachable:
-    """Return room for the facts that wait to be looked into."""
+    """Return an empty queue of facts."""
     entries = len(relaxed.effect) + 1
     return Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries))
 
 
 def make_exploration(relaxed: RelaxedTask, missing: array[int], costs: Sequence[int], packing: Packing) -> Exploration:
-    """Return room for explorations, as after one from the state whose words are all 0, with these `missing`."""
+    """Return room for explorations of `relaxed`, as after one of the state whose words are all 0.
+
+    `missing` has the preconditions of each operator that do not hold in that state.
+    """
     return allocate_exploration(relaxed.size, len(relaxed.costs), missing, costs, packing)
 
 
 def allocate_exploration(
     facts: int, operators: int, missing: array[int], costs: Sequence[int], packing: Packing
 ) -> Exploration:
-    """Return the same for so many `facts` and `operators`."""
+    """Return room for explorations of so many `facts` and `operators`; see `make_exploration`."""
     heads = index(range(facts, facts + LEVELS))
     return Exploration(
         state=zeros(packing.words),

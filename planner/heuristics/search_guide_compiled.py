@@ -1,4 +1,4 @@
-"""What searches for plans go by: estimates of the relaxation that count some costs, and landmarks."""
+"""The estimates of satisficing searches: relaxed plans under given costs, and landmarks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Guide:
         return (len(self.milestones.goal) + BITS - 1) // BITS
 
     def copy_afresh(self, *, landmarks: bool = True) -> Guide:
-        """Return the same, or without landmarks, for another search, which numbers its relaxed plans from 1 on."""
+        """Return a copy for another search, which numbers its relaxed plans from 1 on, with or without landmarks."""
         other = copy(self)
         other.achievers = self._achievers()
         if not landmarks:
@@ -40,7 +40,7 @@ class Guide:
         return other
 
     def between(self, state: Sequence[int], goal: Sequence[int]) -> Guide:
-        """Return the same, without landmarks, from another packed `state` to facts that are another `goal`."""
+        """Return a copy without landmarks, for searches from another packed `state` to another `goal`."""
         part = copy(self)
         part.board = self.board.between(state, goal)
         part.relaxed = part.board.relaxed._replace(cost=self.relaxed.cost)

@@ -89,7 +89,7 @@ class Pairs:
         self._number[kernel.COUNT] = sum([word.bit_count() for word in self._table.possible])
 
     def sharpen(self) -> Sharpened:
-        """Find what else must hold where each action is applied; return whether there may be a plan."""
+        """Extend what must hold before and after each operator (disambiguation); return whether there may be a plan."""
         old, number = self._around, self._number
         new = kernel.Around(*[Lists(index([0]) * len(lists.start), lists.item[:]) for lists in old])
         number[kernel.POSITION] = 0
@@ -126,7 +126,7 @@ class Pairs:
         return self._travel(self._actions + 1, around, self._back)
 
     def _travel(self, start: int, around: kernel.Around, gains: kernel.Gains) -> Pauses:
-        """Rule out the pairs that are not reached from the states that are on list `start` of what is `around`."""
+        """Rule out the pairs that are not reached from states in which list `start` of `around.here` holds."""
         number, domains, table, room = self._number, self._domains, self._table, self._room
         self._entries["begin_spread"](start, number, domains, around, table, room)
         yield
@@ -135,7 +135,7 @@ class Pairs:
         self._entries["finish_spread"](number, table)
 
     def copy(self) -> Rows:
-        """Return the rows as they are now."""
+        """Return a copy of the rows, as a function from a value to its row."""
         rows, width = self._table.possible[:], self._width
 
         def row(value: int) -> State:
@@ -152,12 +152,12 @@ class Pairs:
         return [number for number in range(self._actions) if start[number] < start[number + 1]]
 
     def needed(self, action: int) -> tuple[int, ...]:
-        """Return what must hold where an action is applied, if a plan may need it; else nothing."""
+        """Return the values that must hold before an action; none if no plan needs it."""
         start, item = self._around.here
         return tuple(item[start[action] : start[action + 1]])
 
     def count(self) -> int:
-        """Return a number that is another one whenever more is known."""
+        """Return a number that changes whenever another pair, operator or value is ruled out."""
         known = sum([lists.start[-1] for lists in self._around])
         return self._number[kernel.COUNT] + 4 * self._size * len(self.actions()) - known
 
@@ -177,7 +177,7 @@ def _gain_backwards(task: Assignments, operator: Operator) -> Iterator[Gain]:
 def _pack_gains(
     task: Assignments, of: Callable[[Assignments, Operator], Iterable[Gain]], check: Callable[[], None]
 ) -> kernel.Gains:
-    """Return what operators gain; the initial state and the goal gain nothing."""
+    """Return the gains of operators as arrays; the initial state and the goal gain nothing."""
     start, gains = index([0]), list[Gain]()
     for batch in batches(task.operators, BATCH):
         check()
@@ -200,14 +200,14 @@ def _pack_lists(lists: Sequence[Sequence[int]]) -> Lists:
 
 
 def _count_most_gains(gains: kernel.Gains) -> int:
-    """Return how many gains an operator has at most."""
+    """Return the most gains of an operator."""
     return max([end - first for first, end in pairwise(gains.start)])
 
 
 def restrict_task(task: Task, actions: Sequence[int]) -> tuple[Task, list[int], list[int]]:
-    """Return `task` with these actions only, and which of them and of its facts are left.
+    """Return `task` restricted to these actions, and the numbers of the actions and facts that are left.
 
-    Facts are numbered anew, in order. What can be reached with the actions can be reached just so in the smaller task.
+    Facts are renumbered in order. The smaller task reaches the same states with these actions.
     """
     holding = _reach_facts(task, [task.actions[number] for number in actions])
     left = [number for number in actions if holding.issuperset(task.actions[number].precondition)]
@@ -219,7 +219,7 @@ def restrict_task(task: Task, actions: Sequence[int]) -> tuple[Task, list[int], 
 
 
 def _reach_facts(task: Task, actions: Sequence[GroundAction]) -> set[int]:
-    """Return the facts that may hold if deletes are ignored, those that are derived or goals among them."""
+    """Return the facts that the delete relaxation reaches, with the derived facts and the goal."""
     holding = {*task.initial, *task.goal, *task.derived}
     waiting = [(action.precondition, action.adds) for action in actions if not holding.issuperset(action.adds)]
     waiting += [
@@ -238,7 +238,7 @@ def _reach_facts(task: Task, actions: Sequence[GroundAction]) -> set[int]:
 
 
 class _Numbering:
-    """New numbers for the `facts` that are left."""
+    """Renumbers the `facts` that are left."""
 
     def __init__(self, facts: Sequence[int]) -> None:
         self._facts = facts
@@ -289,9 +289,9 @@ class _Numbering:
 
 
 class Mutexes:
-    """By fact, the facts that do not hold together with it, as bits; with itself, if it does not hold at all.
+    """The mutex facts of each fact, as bits; a fact that never holds is mutex with itself.
 
-    They are read off `rows` over so many values (`size`), where fact f is `values[f]`.
+    They are computed from `rows` over `size` values; fact f is `values[f]`.
     """
 
     def __init__(self, rows: Rows, values: Sequence[int], size: int) -> None:
@@ -327,10 +327,10 @@ class Pruned:
 
 
 class Pruning:
-    """Looks for what no plan needs, for as long as `steps` are gone through; `result` is what is known by then.
+    """Prunes a task by h², as long as its caller goes on with `steps`; `result` returns what is pruned by then.
 
-    That is found out about `pairs` of `values`, which stand for the facts of the task.
-    Kernels do the work where `entries` has them; `check` raises when a limit is reached meanwhile.
+    `pairs` are those of `values`, which stand for the facts of the task. `entries` are the kernels as machine code;
+    `check` raises when a limit is reached meanwhile.
     """
 
     def __init__(self, task: Task, check: Callable[[], None] = never, entries: Entries | None = None) -> None:
@@ -342,7 +342,7 @@ class Pruning:
         self._solvable = True
 
     def steps(self) -> Pauses:
-        """Rule out pairs and actions forwards and backwards by turns, until neither would find anything new."""
+        """Rule out pairs and actions, forwards and backwards by turns, to the fixed point."""
         pairs, left, forwards = self.pairs, {True: -1, False: -1}, True
         while True:
             self._solvable = yield from pairs.sharpen()
@@ -355,7 +355,7 @@ class Pruning:
                 self._unreachable, self._first = self._excluded, False
 
     def result(self) -> Pruned:
-        """Return what is known."""
+        """Return the task as it is pruned by now."""
         task, actions, facts = restrict_task(self._task, self.pairs.actions() if self._solvable else [])
         values = [self.values.value_of[fact] for fact in facts]
         unreachable, excluded = (
@@ -369,7 +369,7 @@ class Pruning:
 
 
 def _find_conflicts(task: Task, unreachable: Mutexes, excluded: Mutexes) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of facts, none of them derived, that states may have which are reached, but none on a plan."""
+    """Yield the pairs of base facts that reached states may have, but no state on a plan."""
     base = ~bits(task.derived)
     for fact in range(len(task.facts)):
         if fact not in task.derived:
@@ -384,7 +384,7 @@ def prune(
     entries: Entries | None = None,
     seconds: float | None = None,
 ) -> Pruned:
-    """Return what h² makes of `task`, or has made of it after so many `seconds` of processor time; see `Pruning`."""
+    """Prune `task` by h², for at most so many `seconds` of processor time; see `Pruning`."""
     until = None if seconds is None else time.thread_time() + seconds
     pruning = Pruning(task, check, entries)
     for _ in pruning.steps():

@@ -28,12 +28,12 @@ from planner.task.finite_domain import BATCH, Assignments, Operator
 Column = tuple[tuple[int, int], ...]
 """Rows and what is added there, never 0, by row."""
 MOST: Final = 5_000
-"""Values or columns with more of which no equation is made: so many take 0.1 s."""
+"""Values or columns up to which the equation is written, which then takes 0.1 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """Any plan adds up `columns`, each as often as it likes, to `right`; there are so many `rows`."""
+    """The `columns` of a plan, each used any number of times, add up to `right`."""
 
     rows: int
     columns: tuple[Column, ...]
@@ -43,10 +43,10 @@ class Equation:
 def write_equation(
     task: Assignments, needed: Callable[[int], tuple[int, ...]], possible: Callable[[int], bool]
 ) -> Generator[None, None, Equation | None]:
-    """Return the equation of a task; None where it would be too large.
+    """Write the state equation of a task, and return it; None where it would be too large.
 
-    `needed` has the values that must hold where an action is applied, none where no plan does; `possible` says whether
-    a value holds anywhere on a plan.
+    `needed` returns the values that must hold before an action, none where no plan needs it; `possible` returns whether
+    a value holds in any state of a plan.
     """
     if task.size > MOST:
         return None
@@ -76,7 +76,7 @@ class _Writer:
         return self._task.size + variable
 
     def write_columns(self, number: int, operator: Operator) -> None:
-        """Take an action."""
+        """Write the columns of an action."""
         held = {self._task.variable_of[value]: value for value in self._needed(number)}
         if not held:
             return
@@ -93,7 +93,7 @@ class _Writer:
         self._add_column(added)
 
     def _find_ways(self, operator: Operator, variable: int, held: int | None) -> Iterator[tuple[int, ...]]:
-        """Yield what may become of a variable: values before and after, or nothing if it may stay as it is."""
+        """Yield each change of a variable as its values before and after, and `()` if it may stay as it is."""
         befores = self._values[variable] if held is None else [held]
         staying = {value for value in befores if value not in operator.gone}
         for change in operator.changes:
@@ -130,12 +130,12 @@ class _Writer:
 
 
 def _step_of(way: tuple[int, ...]) -> dict[int, int]:
-    """Return what is added where one value becomes another one; nothing where nothing does."""
+    """Return the entries of a column for a change from one value to another; none for no change."""
     return {way[0]: -1, way[1]: 1} if way and way[0] != way[1] else {}
 
 
 def _renumber(columns: list[Column], right: Column) -> Equation:
-    """Return the equation with rows that are used, by new numbers."""
+    """Return the equation with its used rows renumbered."""
     rows = {row: None for column in (*columns, right) for row, _ in column}
     number = {row: place for place, row in enumerate(rows)}
     renamed = [tuple([(number[row], amount) for row, amount in column]) for column in (*columns, right)]
@@ -143,21 +143,21 @@ def _renumber(columns: list[Column], right: Column) -> Equation:
 
 
 MOST_ROWS: Final = 1_000
-"""Rows up to which it is tried: they take 8 MB then."""
+"""Rows up to which weights are searched for; the basis then takes 8 MB."""
 WORK: Final = 5_000_000
 """Steps of inner loops between two pauses: about 10 ms."""
 SHIFT: Final = 1e-7
-"""By about so much each row is changed at random, so that no two of them are satisfied at once."""
+"""Size of the random perturbation of each row, against degenerate pivots."""
 ENOUGH: Final = 1_000
-"""Millionths that may be left of a solution: those changes come to less."""
+"""Residue of a solution in millionths, which is more than all perturbations."""
 MOST_PARTS: Final = 1_000
-"""Weights are taken to be of no more parts of one than so many."""
+"""Greatest denominator of a weight."""
 
 
 def find_weights(
     equation: Equation, entries: Entries, seconds: float, *, work: int = WORK
 ) -> Generator[None, None, list[int] | None]:
-    """Return weights of the rows that show that nothing solves the equation; None where none were found in time."""
+    """Return weights of the rows that prove the equation unsolvable; None if none are found in `seconds`."""
     if not equation.right or not 0 < equation.rows <= MOST_ROWS:
         return None
     signs = [1.0] * equation.rows
@@ -174,7 +174,7 @@ def find_weights(
 
 
 def is_proof(equation: Equation, weights: Sequence[int]) -> bool:
-    """Return whether `weights` show that nothing solves the equation."""
+    """Return whether `weights` prove that the equation has no solution."""
     return _weigh(equation.right, weights) > 0 and all(_weigh(each, weights) <= 0 for each in equation.columns)
 
 
@@ -183,7 +183,7 @@ def _weigh(column: Column, weights: Sequence[int]) -> int:
 
 
 def _round_weights(found: Sequence[float]) -> list[int]:
-    """Return weights as whole numbers."""
+    """Round weights to fractions, and return them as integers."""
     parts = [Fraction(each).limit_denominator(MOST_PARTS) for each in found]
     scale = math.lcm(*[each.denominator for each in parts])
     return [int(each * scale) for each in parts]
@@ -226,22 +226,22 @@ def _odd_bits_of(column: Column) -> int:
 
 
 def _reduce(bits: int, leading: dict[int, int]) -> int:
-    """Return what is left of `bits` when `leading` columns, by their lengths, are added where they are as long."""
+    """Eliminate the leading bits of `bits` by the `leading` columns, by length; return the remainder."""
     while bits and (other := leading.get(bits.bit_length())):
         bits ^= other
     return bits
 
 
 SECONDS: Final = 0.3
-"""Seconds of processor time for weights: where there are some, they are mostly found in a few milliseconds."""
+"""Processor time for weights, in seconds: existing ones are mostly found in a few milliseconds."""
 
 
 def disprove(
     task: Assignments, pairs: Pairs, entries: Entries | None, seconds: float = SECONDS
 ) -> Generator[None, None, str]:
-    """Return what shows that no numbers of actions solve the state equation, "parity" or "weights"; else "".
+    """Return the name of a proof that no plan solves the state equation, "parity" or "weights"; else "".
 
-    `pairs` are those that are known of the task by now. Kernels look for weights: `entries`, or as they stand.
+    `pairs` are those that h² has not ruled out. The kernels are `entries`, or run as plain Python.
     """
     rows = pairs.copy()
     found = yield from write_equation(task, pairs.needed, lambda value: rows(value) >> value & 1 == 1)

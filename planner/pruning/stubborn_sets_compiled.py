@@ -1,4 +1,4 @@
-"""Which actions interfere, as arrays: what kernels find stubborn sets by (see `stubborn_sets_kernel`)."""
+"""The tables of `stubborn_sets_kernel`: which actions interfere, and which actions add a fact."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from planner.task.ground_task import GroundAction, Task
 from planner.task.packed_task_compiled import Packing
 
 MOST_ACTIONS: Final = 25_000
-"""Actions up to which it is found out which of them interfere: that takes a second then."""
+"""Actions up to which interference is computed, which then takes a second."""
 MOST_INTERFERING: Final = 2_000_000
-"""Pairs of actions that interfere, up to which they are written down: where there are many, little is left out."""
+"""Pairs of interfering actions up to which stubborn sets are used: with many, little is pruned."""
 BATCH: Final = 256
 """Actions between two looks at limits."""
 
 
 def make_tables(task: Task, packing: Packing, check: Callable[[], None] = never) -> Stubborn | None:
-    """Return what stubborn sets are found by, for the states of `task` as they are packed.
+    """Return the tables by which kernels find stubborn sets in packed states of `task`.
 
     None where facts are derived, or where there is too much; `check` raises when a limit is reached meanwhile.
     """
@@ -51,7 +51,7 @@ def make_tables(task: Task, packing: Packing, check: Callable[[], None] = never)
 
 
 def _list_actions(interfering: Iterable[int], check: Callable[[], None]) -> list[list[int]] | None:
-    """Return these sets of actions, given as bits, as lists; None if they are too long together."""
+    """Return sets of actions, given as bits, as lists; None if they have over `MOST_INTERFERING` members."""
     written: list[list[int]] = []
     total = 0
     for each in interfering:
@@ -65,7 +65,7 @@ def _list_actions(interfering: Iterable[int], check: Callable[[], None]) -> list
 
 
 def _places_of(number: int) -> list[int]:
-    """Return which bits of `number` are set; as a text it is read once, however many there are."""
+    """Return the places of the set bits of `number`, read from its text in one pass."""
     text = bin(number)[:1:-1]
     found, place = [], text.find("1")
     while place >= 0:
@@ -75,10 +75,10 @@ def _places_of(number: int) -> list[int]:
 
 
 def find_interferences(task: Task) -> Iterator[int]:
-    """Go through the actions of `task`, and yield which others interfere with each, as bits.
+    """Yield for each action of `task` the actions that interfere with it, as bits.
 
-    Two actions do not if, wherever both can be applied, both orders are possible and come to the same; nor if both
-    cannot be applied in any state on a plan, as far as mutexes tell.
+    Two actions do not interfere if they commute wherever both are applicable, or if mutexes show that no state
+    on a plan has both applicable.
     """
     needing, watching, adding, deleting = ([0] * len(task.facts) for _ in range(4))
     for number, action in enumerate(task.actions):

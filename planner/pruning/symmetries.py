@@ -24,7 +24,7 @@ NOTHING_MOVED: Moved = {}
 
 
 class Structure:
-    """What permutations of the facts of `task`, in which nothing is derived, are checked against.
+    """Checks permutations of the facts of `task`, which has no derived facts.
 
     The initial state is not part of it, so a symmetry may make an unreachable state of a reachable one. What holds of
     reachable states only (groups of facts that exclude each other, conflicts) is kept by symmetries, and so holds of
@@ -39,11 +39,11 @@ class Structure:
         self._touching = _index_actions(task)
 
     def degree(self, fact: int) -> int:
-        """Return how many actions have to do with a fact: symmetries keep that."""
+        """Return the number of actions that mention a fact, which symmetries keep."""
         return len(self._touching[fact])
 
     def has(self, moved: Moved) -> bool:
-        """Return whether `moved` is a symmetry of the task that moves anything."""
+        """Return whether `moved` is a symmetry of the task other than the identity."""
         return (
             bool(moved)
             and moved.keys() == {*moved.values()}
@@ -53,7 +53,7 @@ class Structure:
         )
 
     def _has_actions(self, moved: Moved) -> bool:
-        """Return whether each action has an image: all that are not looked at are their own."""
+        """Return whether each action that mentions a moved fact has an image."""
         numbers, actions, seen = self._numbers, self.task.actions, set[int]()
         for fact in moved:
             for number in self._touching[fact]:
@@ -63,12 +63,12 @@ class Structure:
         return True
 
     def image(self, number: int, moved: Moved) -> int:
-        """Return the number of an action that is what the symmetry `moved` makes of action `number`."""
+        """Return the number of the image of action `number` under the symmetry `moved`."""
         return self._numbers[_nature_of(self.task.actions[number], moved)]
 
 
 class Groups:
-    """Sets of facts, each of which must become one of them."""
+    """Sets of facts that symmetries must map to each other."""
 
     def __init__(self, groups: Iterable[tuple[int, ...]]) -> None:
         self._groups = {frozenset(group) for group in groups}
@@ -78,13 +78,13 @@ class Groups:
                 self._touching.setdefault(fact, []).append(group)
 
     def are_kept(self, moved: Moved) -> bool:
-        """Return whether the permutation `moved` makes one of them of each."""
+        """Return whether the permutation `moved` maps each set to one of the sets."""
         touched = {group for fact in moved for group in self._touching.get(fact, ())}
         return all(frozenset([moved.get(fact, fact) for fact in group]) in self._groups for group in touched)
 
 
 def _index_actions(task: Task) -> list[list[int]]:
-    """Return by fact the actions that have to do with it."""
+    """Return the actions that mention each fact."""
     touching: list[list[int]] = [[] for _ in task.facts]
     for number, action in enumerate(task.actions):
         parts = [(action.precondition, action.adds, action.deletes)]
@@ -95,7 +95,7 @@ def _index_actions(task: Task) -> list[list[int]]:
 
 
 def _nature_of(action: GroundAction, moved: Moved = NOTHING_MOVED) -> Nature:
-    """Return what `action` is where `moved` has been applied to all of its facts."""
+    """Return the nature of `action` with `moved` applied to its facts."""
     conditional = [_parts_of(each.condition, each.adds, each.deletes, moved) for each in action.conditional]
     return _parts_of(action.precondition, action.adds, action.deletes, moved), frozenset(conditional), action.cost
 
@@ -109,7 +109,7 @@ def _parts_of(condition: Iterable[int], adds: Iterable[int], deletes: Iterable[i
 Literal = tuple[bool, str, tuple[str, ...]]
 """Whether a fact is an atom or says that it does not hold; its predicate and its arguments."""
 SECONDS: Final = 0.1
-"""Processor time without finding any, after which no more are looked for."""
+"""Processor time in seconds after the last symmetry found, until the search for others ends."""
 
 
 def find_interchanges(structure: Structure, check: Callable[[], None] = never, seconds: float = SECONDS) -> list[Moved]:
@@ -153,7 +153,7 @@ class Objects:
                 self._about.setdefault(each, []).append(fact)
 
     def group_alike(self) -> list[list[str]]:
-        """Return the objects that as many facts of each kind are about, two or more at a time."""
+        """Return classes of two or more objects with equally many facts of each kind."""
         classes: dict[Any, list[str]] = {}
         for name, facts in self._about.items():
             classes.setdefault(frozenset(Counter([self._kind(name, fact) for fact in facts]).items()), []).append(name)
@@ -165,7 +165,7 @@ class Objects:
         return positive, predicate, places, fact in self._goal, self._structure.degree(fact)
 
     def swap(self, one: str, other: str) -> Moved:
-        """Return where facts go when these two objects change names; nowhere, if there is no such fact."""
+        """Return the permutation of facts that swaps the names of two objects; {} if a fact has no image."""
         names, moved = {one: other, other: one}, {}
         for fact in {*self._about[one], *self._about[other]}:
             image = self._numbers.get(self._renamed(fact, names))

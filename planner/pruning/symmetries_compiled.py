@@ -1,4 +1,4 @@
-"""Symmetries as kernels apply them to packed states, and plans that went through images of states."""
+"""Symmetries as arrays for packed states, and plans mapped back from the images of states."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planner.task.packed_states_kernel import Space, apply
 from planner.task.packed_task_compiled import Packing
 
 MOST_ACTIONS: Final = 25_000
-"""Actions up to which symmetries are looked for: that takes tenths of a second then."""
+"""Actions up to which symmetries are searched for, which then takes tenths of a second."""
 NONE: Final[Symmetries] = make_hollow(Symmetries)
 """No symmetries."""
 Move = tuple[int, int, list[int]]
@@ -49,7 +49,7 @@ class Orbits:
         return len(self._moved)
 
     def plan(self, initial: Sequence[int], actions: Sequence[int]) -> list[int]:
-        """Return the plan from the packed state `initial` that `actions` stand for.
+        """Map `actions`, found from canonical states, back to a plan from the packed state `initial`.
 
         Each of these is applied in the state that stands for the one before it. With the symmetry that leads from there
         to the plan's own state, its image is the plan's action.
@@ -65,7 +65,7 @@ class Orbits:
         return plan
 
     def _downhill(self, state: Words, base: int) -> Iterator[Moved]:
-        """Let another state stand for the one at `state[base]`, in place, as the kernel does; yield each symmetry."""
+        """Canonicalize the state at `state[base]` in place, as the kernel does; yield each symmetry applied."""
         number, left = 0, len(self._moved)
         while left:
             if lessens(self.symmetries, number, state, base):
