@@ -178,7 +178,7 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
 
 
 def check_steps(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
-    """Return what `validate` does, for a problem whose names are known to mean something."""
+    """Validate `steps` as `validate` does, for a problem whose names are resolved already."""
     expected = {each.fact: each.holds for each in steps.suppositions} if isinstance(steps, Plan) else {}
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost

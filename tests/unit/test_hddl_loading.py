@@ -124,8 +124,7 @@ def test_languages_are_those_that_the_standard_library_finds() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("planner.language.loading.load", "planner.language.loading.load"):
-        monkeypatch.setattr(sys.modules[module], "find_languages", dict)
+    monkeypatch.setattr(sys.modules["planner.language.loading.load"], "find_languages", dict)
     with pytest.raises(InputError) as caught:
         load("d.hddl", "p.hddl")
     message = "d.hddl: the ending of a file's name tells its kind, and .hddl is no known one; "
