@@ -14,7 +14,7 @@ from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, tra
 from planner.compilations.adl import compile_adl
 from planner.model import TRUE, Atom, Equals, Not, Or, Predicate
 from planner.model.formulas import conjunction, conjuncts, substitute
-from planner.repair.repair_search import instance
+from planner.repair.repair_search import instantiate
 from planner.semantics.simulation import Simulation
 
 
@@ -114,7 +114,7 @@ def frozen(old, anew, forbidden=(), not_first=()):
     names = {}
     for number, leaf in enumerate(left):
         step = old.plan.steps[old.nodes[leaf].step]
-        action = instance(plain.domain.actions[step.action], step)
+        action = instantiate(plain.domain.actions[step.action], step)
         turn = [Atom(f"done-{number - 1}")] if number else []
         names[leaf] = Atom(f"keep-{number}")
         actions[f"keep-{number}"] = replace(

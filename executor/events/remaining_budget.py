@@ -15,7 +15,7 @@ from executor.events.steps import StepRecord
 from planner.lightweight import replace
 from planner.model import Problem
 from planner.plan import Step
-from planner.repair.resource_limits import less
+from planner.repair.patch_reductions import subtract_costs
 
 if TYPE_CHECKING:
     from executor.events.run_state import RunState
@@ -25,7 +25,7 @@ MILLISECOND = Decimal("0.001")
 
 def subtract_spent(problem: Problem, state: RunState, fixed: Collection[StepRecord]) -> Problem:
     """Return `problem` with what is left to spend, the present attempts at the `fixed` steps included."""
-    left = less(problem, _list_paid_attempts(state, {record.id for record in fixed}))
+    left = subtract_costs(problem, _list_paid_attempts(state, {record.id for record in fixed}))
     if problem.deadline is None:
         return left
     spent = Decimal(state.spent.duration).quantize(MILLISECOND)
@@ -34,7 +34,7 @@ def subtract_spent(problem: Problem, state: RunState, fixed: Collection[StepReco
 
 def can_be_paid(problem: Problem, steps: Iterable[Step]) -> bool:
     """Return whether the budgets of `problem` suffice for `steps`."""
-    return not problem.budgets or all(left >= 0 for left in less(problem, steps).budgets.values())
+    return not problem.budgets or all(left >= 0 for left in subtract_costs(problem, steps).budgets.values())
 
 
 def can_try_again(state: RunState, record: StepRecord) -> bool:

@@ -21,7 +21,7 @@ from planner.lightweight import dataclass, replace
 from planner.model import Problem, SoftGoal
 from planner.plan import Plan, Result, Step
 from planner.problem_kinds import classical_of, is_other_problem, resolve_problem
-from planner.repair.forbidden_steps import without_actions
+from planner.repair.forbidden_steps import disable_actions
 from planner.semantics.simulation import Rules
 
 
@@ -234,7 +234,7 @@ def _without_unhandled(problem: Any, world: World) -> tuple[Any, list[str]]:
     lacking = world.without_handler() if any(world.skills.values()) else []
     if is_other_problem(problem) or not lacking:
         return problem, []
-    return without_actions(problem, lacking), lacking
+    return disable_actions(problem, lacking), lacking
 
 
 def _expect_plan(found: Any, lacking: Sequence[str]) -> Any:

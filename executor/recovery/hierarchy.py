@@ -179,14 +179,14 @@ def repairing(
     Steps that are not among those `left` do not come about as they stand: they have failed, or rest on what has.
     """
     from htn.repair.subtree_repair import repair
-    from planner.repair.patching import after
+    from planner.repair.patching import apply_steps
 
     hierarchy = state.hierarchy
     assert hierarchy is not None
     kept = {record.id for record in left}
     plan, done = so_far(state, hierarchy, {record.id for record in fixed})
     lost = [number for number, id_ in enumerate(hierarchy.steps) if id_ not in kept and number not in {*done}]
-    classical = after(now, [record.step for record in fixed])
+    classical = apply_steps(now, [record.step for record in fixed])
     return partial(
         repair,
         replace(hierarchy.problem, classical=classical),

@@ -19,8 +19,8 @@ from planner.model import Atom, Goal, Problem
 from planner.model.problem import seal
 from planner.model.unknown_facts import fix_unknown_facts, restrict_unknown_facts
 from planner.plan import Step
-from planner.repair.forbidden_steps import without_actions
-from planner.repair.regression import Unclear, furthest
+from planner.repair.forbidden_steps import disable_actions
+from planner.repair.regression import Unclear, find_furthest_reentry
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 
@@ -129,7 +129,7 @@ class Options:
         is_free = self.state.watches is None and not self.fixed()
         if is_free and not any((each.step.action, each.step.arguments) in self.state.tried for each in left):
             with suppress(Unclear):
-                return furthest(now, [each.step for each in left], self.state.goal)
+                return find_furthest_reentry(now, [each.step for each in left], self.state.goal)
         for start in range(len(left), -1, -1):
             if start < len(left) and now.objection(left[start].step) is not None:
                 continue
@@ -164,7 +164,7 @@ class Options:
         problem = replace(problem, goal=Goal(self.state.goal), constraints=now, **limits)
         if problem.is_limited:
             problem = subtract_spent(problem, self.state, self.fixed())
-        return seal(without_actions(problem, self.without_handler))
+        return seal(disable_actions(problem, self.without_handler))
 
     def barred(self) -> set[Step]:
         """Return the ground actions that are not to be tried as things stand."""

@@ -22,7 +22,7 @@ from planner.errors import ForethoughtError
 from planner.lightweight import replace
 from planner.model import Action, Atom, Goal, Number, Problem
 from planner.plan import Step, exact
-from planner.repair.forbidden_steps import barred
+from planner.repair.forbidden_steps import forbid_actions
 
 if TYPE_CHECKING:
     from planner.policies.decision import Decision
@@ -174,7 +174,7 @@ class Following:
         problem = self.options.asked()
         goal = Goal(self.state.problem.goal.hard, tuple(self.state.soft))
         problem = replace(problem, goal=goal, budgets={name: max(left, 0) for name, left in problem.budgets.items()})
-        return barred(problem, [Atom(*key) for key in forbidden], ())
+        return forbid_actions(problem, [Atom(*key) for key in forbidden], ())
 
     def _hopeless(self, failed: Iterable[Step]) -> set[Key]:
         """Return those of the steps that have `failed` whose failures are no bad luck."""

@@ -33,8 +33,8 @@ from planner.model import Number, Problem
 from planner.model.formulas import exact_decimal
 from planner.model.problem import seal
 from planner.plan import Status, Step, StoppedBy, exact, exact_sum
-from planner.repair.patching import Patch, after, patch
-from planner.repair.regression import Unclear, regressed
+from planner.repair.patching import Patch, apply_steps, patch
+from planner.repair.regression import Unclear, regress_suffixes
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import check_steps
 
@@ -157,7 +157,7 @@ def _step(text: str) -> Step:
 def _places(now: Simulation, steps: Sequence[Step]) -> list[int]:
     """Return the places in `steps` from which on they can be done and lead to the goal; all, where that is unclear."""
     with suppress(Unclear):
-        return [place for place, needs in regressed(now, steps, now.problem.goal.hard) if not needs.unmet]
+        return [place for place, needs in regress_suffixes(now, steps, now.problem.goal.hard) if not needs.unmet]
     return list(range(len(steps) + 1))
 
 
@@ -198,7 +198,7 @@ class Replanning:
 
         def look(declared: Problem, steps: Sequence[Step], done: Sequence[Step]) -> Patch:
             problem = declared if self.pricing is None else seal(self.pricing.apply_expected_costs(declared))
-            found = candidates.patch(after(problem, done), steps)
+            found = candidates.patch(apply_steps(problem, done), steps)
             if found.objective is None or not self.recovery.compares:
                 return found
             weight = self.recovery.weight

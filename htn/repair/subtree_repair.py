@@ -24,7 +24,7 @@ from planner.model import Atom, Number
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy
 from planner.portfolio.incumbent import refuse_constructs
-from planner.repair.forbidden_steps import actions_of, barred
+from planner.repair.forbidden_steps import actions_of, forbid_actions
 from planner.semantics.simulation import Simulation
 
 
@@ -137,7 +137,7 @@ def repair(
     if refused is not None:
         return Repair(refused.status, refused.stopped_by, reason=refused.reason)
     never, late = actions_of(forbidden), actions_of(not_first)
-    classical = barred(problem.classical, never, late) if never or late else problem.classical
+    classical = forbid_actions(problem.classical, never, late) if never or late else problem.classical
     limits = Limits(time_limit, memory_limit, cancel)
     free = compile_constraints(replace(problem, classical=classical)).problem
     return _RepairSearch(free, plan, frozenset(done), limits).find(failed)

@@ -1,8 +1,8 @@
-"""Causal links, and the partial order that they and threats justify: each of its linearisations is a valid plan.
+"""Causal links, and the partial order of a plan by links and threats: each of its linearisations is a valid plan.
 
-A causal link says which step makes true (or false) what a later step, or the goal, needs. The order is given in few
-pairs, whose transitive closure it is: a plan of ten thousand steps may have fifty million ordered pairs. Sets of steps
-are ints with bit n for step n.
+A causal link says which step makes true, or false, what a later step or the goal needs. The order is given by pairs
+whose transitive closure it is: a plan of ten thousand steps may have fifty million ordered pairs. Sets of steps are
+integers with bit n for step n.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ INITIAL = 0
 
 @dataclass(frozen=True, slots=True)
 class CausalLink:
-    """Step `provider` makes `condition` hold for step `consumer`, or sees that it does.
+    """Step `provider` makes `condition` hold for step `consumer`, or observes that it holds.
 
     Provider 0 is the initial state, or what ran before it; the consumer after the last step is the goal. A fact
     `ran-<action>(…)` says that an action has run.
@@ -39,32 +39,30 @@ class CausalLink:
 
 
 def causal_links(problem: Problem, plan: Plan) -> tuple[CausalLink, ...]:
-    """Return the causal links of `plan`, by consumer; reads through axioms are reads of their base facts.
+    """Return the causal links of `plan` by consumer; a read of a derived fact is one of its base facts.
 
-    A condition on all objects is linked only to facts that the plan could change.
-
-    Raises `PlanError` for an invalid plan.
+    A condition on all objects is linked only to facts that the plan may change. Raises `PlanError` for an invalid plan.
     """
     problem = for_steps(problem, plan.steps)
     return links_between(accesses(problem, plan), problem.ran)
 
 
 def links_between(found: Sequence[Access], ran: Sequence[Atom]) -> tuple[CausalLink, ...]:
-    """Return the causal links between steps with these accesses, before which the actions `ran` have run."""
+    """Return the causal links between steps with these accesses, after the actions `ran`."""
     writers: dict[Atom, int] = {}
     links: dict[CausalLink, None] = {}
     for number, access in enumerate(found, start=1):
         for fact, holds in access.reads:
             links[CausalLink(writers.get(fact, INITIAL), number, fact if holds else Not(fact))] = None
         for pattern in access.ran:
-            links[_ran(pattern, ran, found, number)] = None
+            links[_link_to_ran(pattern, ran, found, number)] = None
         changes = access.changes
         writers.update(dict.fromkeys((*access.looks, *changes.added, *changes.removed), number))
     return tuple(links)
 
 
-def _ran(pattern: Atom, ran: Sequence[Atom], found: Sequence[Access], consumer: int) -> CausalLink:
-    """Return the link from what `pattern` covers: something that ran before the plan, else its first such step."""
+def _link_to_ran(pattern: Atom, ran: Sequence[Atom], found: Sequence[Access], consumer: int) -> CausalLink:
+    """Return the link from an action that matches `pattern` and ran before the plan, else from the first such step."""
     before = ((INITIAL, action) for action in ran)
     earlier = ((number, access.step) for number, access in enumerate(found[: consumer - 1], start=1))
     steps = ((number, Atom(step.action, step.arguments)) for number, step in earlier)
@@ -75,9 +73,9 @@ def _ran(pattern: Atom, ran: Sequence[Atom], found: Sequence[Access], consumer: 
 
 
 def purposes(problem: Problem, plan: Plan) -> dict[int, tuple[CausalLink, ...]]:
-    """Return why each step is there: a shortest chain of causal links from it to the goal.
+    """Return a shortest chain of causal links from each step to the goal, which says why the step is there.
 
-    The chain is empty for a step that nothing later needs. Raises `PlanError` for an invalid plan.
+    The chain of an unnecessary step is empty. Raises `PlanError` for an invalid plan.
     """
     goal = len(plan.steps) + 1
     onward: dict[int, tuple[CausalLink, ...]] = {goal: ()}
@@ -112,16 +110,16 @@ class Ordering:
 
 
 def orderings(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
-    """Yield what orders steps with these accesses and links; the goal counts as the last of them."""
+    """Yield the orderings of steps with these accesses and links; the goal counts as the last step."""
     for link in links:
         if link.provider != INITIAL:
             yield Ordering(link.provider, link.consumer, LINK, link.condition)
-    yield from _threats(found, links)
+    yield from _order_threats(found, links)
     yield from item_orderings(found[:-1])
 
 
-def _threats(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
-    """Keep each step that would undo the condition of a link before its provider or after its consumer."""
+def _order_threats(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
+    """Order each step that threatens a link before its provider or after its consumer."""
     served: dict[Literal, dict[int, list[int]]] = {}
     for link in links:
         served.setdefault(link.condition, {INITIAL: []}).setdefault(link.provider, []).append(link.consumer)
@@ -138,16 +136,16 @@ def _threats(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[O
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:
-    """Steps that undo a condition, but for those among them that provide it; if `is_chain`, all write one item."""
+    """Steps that undo a condition, without those `spared` as they provide it; in a chain, all write one item."""
 
     steps: Sequence[int]
     spared: Container[int]
     is_chain: bool
 
     def between(self, one: int, other: int) -> tuple[Sequence[int], Sequence[int]]:
-        """Return the steps between two others: those without one before them, and those without one after them.
+        """Return the minimal and the maximal steps of the group between two others.
 
-        The first of a chain may be a consumer itself; so the second counts as having none before it, too.
+        The first step of a chain may be a consumer itself, so the second one counts as minimal, too.
         """
         low, high = bisect_right(self.steps, one), bisect_left(self.steps, other)
         if not self.is_chain:
@@ -162,7 +160,7 @@ class _Group:
 
 
 class _Undoers:
-    """Finds the steps that make a condition false, or would if it held."""
+    """Finds the steps that make a condition false, or would make it false if it held."""
 
     def __init__(self, found: Sequence[Access]) -> None:
         self._provide: dict[Atom, list[int]] = {}
@@ -190,7 +188,7 @@ class _Undoers:
 
 
 def item_orderings(found: Sequence[Access]) -> Iterator[Ordering]:
-    """Keep steps in their order of which one writes an item of `modifies` that the other reads or writes."""
+    """Yield orderings of steps of which one writes an item of `modifies` that the other reads or writes."""
     touching: dict[Atom, dict[int, bool]] = {item: {} for access in found for item in access.changes.modified}
     items = Patterns(touching)
     for number, access in enumerate(found, start=1):
@@ -236,15 +234,15 @@ def partial_order(problem: Problem, plan: Plan) -> nx.DiGraph[int]:
     between: dict[tuple[int, int], list[CausalLink]] = {}
     for link in links:
         between.setdefault((link.provider, link.consumer), []).append(link)
-    for number, direct in enumerate(_reduced(before[:-1])):
+    for number, direct in enumerate(_reduce_transitively(before[:-1])):
         for earlier in members(direct):
             pair = earlier, number
             graph.add_edge(*pair, reason=reasons[pair], links=tuple(between.get(pair, ())))
     return graph
 
 
-def _reduced(before: Sequence[Steps]) -> Iterator[Steps]:
-    """Yield, for each step from 0, its direct predecessors: those that no other predecessor comes after."""
+def _reduce_transitively(before: Sequence[Steps]) -> Iterator[Steps]:
+    """Yield the direct predecessors of each step from 0: those that precede no other predecessor."""
     closed: list[Steps] = []
     for steps in before:
         direct, covered, left = 0, 0, steps

@@ -1,13 +1,12 @@
-"""What each step of a valid plan reads and writes as it ran, and what may and must hold in every order of the steps.
+"""The read and write sets of the steps of a valid plan, as they ran.
 
-What a constraint speaks of is like an item that steps write: steps that touch the facts of its conditions, and steps
-that it covers, keep their order. So its conditions begin and end to hold in one order, which decides whether it is kept
-but for one case: where a condition may hold no longer once another has held, and both hold in one state, no other step
-may come while they do. Then all stay in order.
+A step reads a set of literals that suffices for its conditions, whatever else holds. Literals of derived atoms are
+traced to base facts: a true one by one proof, a false one by a false literal in each instance of an axiom that might
+derive it (an unfounded set: Van Gelder, Ross and Schlipf, 1991).
 
-A condition depends on a set of literals that suffices for it, whatever else holds. Literals of derived atoms are traced
-to base facts: what holds, through one proof of it; what does not, through a false literal in each instance of an axiom
-that might derive it (an unfounded set: Van Gelder, Ross and Schlipf, 1991).
+A constraint counts as an item that steps write: steps that touch the facts of its conditions, and steps that it covers,
+keep their order. So its conditions begin and end to hold in one order, which decides whether it is kept, but for one
+case: if a condition may not hold after another one, and both hold in one state, all steps stay in order.
 """
 
 from __future__ import annotations
@@ -20,22 +19,9 @@ from planner.model.actions import Action, Constraint, ConstraintKind, Done
 from planner.model.formulas import OPEN, Atom, Formula, atoms_in, conjunction, conjuncts, is_variable
 from planner.model.problem import Goal, Problem, SoftGoal
 from planner.plan import Plan, Step
+from planner.semantics import condition_solver
 from planner.semantics.axioms import Axioms, Rule, World
-from planner.semantics.condition_solver import (
-    All,
-    Binding,
-    Condition,
-    Domains,
-    Either,
-    Lookup,
-    Never,
-    Row,
-    Same,
-    Solver,
-    Some,
-    State,
-    Table,
-)
+from planner.semantics.condition_solver import Binding, Condition, Domains, Row, State
 from planner.semantics.constraint_monitors import covers
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.step_effects import Changes, CompiledStep, Test, split_condition
@@ -43,27 +29,29 @@ from planner.validation.validate import Replay, apply_suppositions, check_steps
 from planner.validation.verdict import Verdict
 
 
-class PossibleSolver(Solver):
-    """Answers "may it hold in any of these states?": `table` gives what holds in some, `certain` what holds in all."""
+class PossibleSolver(condition_solver.Solver):
+    """Decides whether a condition may hold in some state: `table` has the facts of any, `certain` those of all."""
 
-    def __init__(self, table: Callable[[str], Table], certain: Callable[[str], Table]) -> None:
+    def __init__(
+        self, table: Callable[[str], condition_solver.Table], certain: Callable[[str], condition_solver.Table]
+    ) -> None:
         super().__init__(table)
         self._certain = certain
         self.opposite = self
 
     def decide(self, condition: Condition, binding: Binding) -> bool:
-        """Return whether `condition`, whose free variables are all bound, may hold."""
+        """Return whether `condition`, without free variables, may hold."""
         match condition:
-            case Lookup(predicate, args, False):
+            case condition_solver.Lookup(predicate, args, False):
                 return tuple([binding.get(arg, arg) for arg in args]) not in self._certain(predicate).rows
-            case Never(domains, part, free):
-                return not self.opposite.holds(Some(domains, part, free), binding)
+            case condition_solver.Never(domains, part, free):
+                return not self.opposite.holds(condition_solver.Some(domains, part, free), binding)
             case _:
                 return super().decide(condition, binding)
 
 
-def possible_world(possible: Iterable[Atom], certain: Iterable[Atom], axioms: Axioms) -> World:
-    """Return a world that answers for every state between the facts `certain` and the facts `possible`."""
+def make_possible_world(possible: Iterable[Atom], certain: Iterable[Atom], axioms: Axioms) -> World:
+    """Return the world of all states between the facts `certain` and the facts `possible`."""
     upper, lower = World(State(possible), axioms), World(State(certain), axioms)
     upper.solver = may = PossibleSolver(upper.table, lower.table)
     lower.solver = must = PossibleSolver(lower.table, upper.table)
@@ -76,7 +64,7 @@ Literals = dict[tuple[Atom, bool], None]
 
 
 class RankedWorld(World):
-    """A world that knows in which order facts were derived, so that no proof goes in a circle."""
+    """A world that ranks derived facts by the order of derivation, so that no proof is circular."""
 
     def __init__(self, state: State, axioms: Axioms) -> None:
         super().__init__(state, axioms)
@@ -84,24 +72,24 @@ class RankedWorld(World):
         self._next = 0
 
     def enter(self, predicate: str, row: Row) -> None:
-        """Take in a derived fact, after those that it is derived from."""
+        """Add a derived fact, after those that it is derived from."""
         super().enter(predicate, row)
         self._ranks[Atom(predicate, row)] = self._next = self._next + 1
 
     def rank(self, fact: Atom) -> int:
-        """Return when `fact` was derived; 0 for base facts."""
+        """Return the rank of `fact`; 0 for base facts."""
         return self._ranks[fact] if fact.predicate in self.axioms else 0
 
 
-class Support:
-    """Explains conditions in `world`; `possible` covers all states that count (see `possible_world`)."""
+class ReadTracer:
+    """Traces conditions in `world` to base literals; `possible` covers all states (see `make_possible_world`)."""
 
     def __init__(self, world: RankedWorld, possible: World) -> None:
         self._world = world
         self._possible = possible
 
-    def base(self, condition: Condition, binding: Binding, *, holds: bool) -> Literals:
-        """Return base literals that hold now and suffice for `condition` to hold, or not to, as it does now."""
+    def trace(self, condition: Condition, binding: Binding, *, holds: bool) -> Literals:
+        """Return base literals that hold now and suffice for `condition` to hold, or not to hold, as it does now."""
         found = self._literals(condition, binding, holds=holds)
         assert found is not None, "asked why something holds that does not"
         queue, base = list(found), Literals()
@@ -124,23 +112,23 @@ class Support:
     def _literals(
         self, condition: Condition, binding: Binding, *, holds: bool, before: int | None = None
     ) -> Literals | None:
-        """Return literals that suffice; None where there are none, or only such as were derived later than `before`."""
+        """Return sufficient literals; None if there are none, or only ones derived later than `before`."""
         match condition:
-            case Lookup(predicate, args, positive):
+            case condition_solver.Lookup(predicate, args, positive):
                 fact = Atom(predicate, tuple([binding.get(arg, arg) for arg in args]))
                 return self._literal(fact, positive is holds, before)
-            case Same():
+            case condition_solver.Same():
                 return Literals() if self._world.solver.holds(condition, binding) is holds else None
-            case All(parts) | Either(parts):
+            case condition_solver.All(parts) | condition_solver.Either(parts):
                 found = (self._literals(part, binding, holds=holds, before=before) for part in parts)
-                return _all_of(found) if isinstance(condition, All) is holds else _fewest(found)
-            case Some(domains, part) | Never(domains, part):
-                if isinstance(condition, Some) is holds:
+                return _union(found) if isinstance(condition, condition_solver.All) is holds else _smallest(found)
+            case condition_solver.Some(domains, part) | condition_solver.Never(domains, part):
+                if isinstance(condition, condition_solver.Some) is holds:
                     witnesses = self._world.solver.solutions([part], domains, binding)
                     found = (self._literals(part, each, holds=True, before=before) for each in witnesses)
                     return next((literals for literals in found if literals is not None), None)
                 candidates = self.instances(part, domains, binding)
-                return _all_of(self._literals(part, each, holds=False, before=before) for each in candidates)
+                return _union(self._literals(part, each, holds=False, before=before) for each in candidates)
 
     def _literal(self, fact: Atom, wanted: bool, before: int | None) -> Literals | None:
         if (fact.args in self._world.table(fact.predicate).rows) is not wanted:
@@ -158,8 +146,8 @@ class Support:
         return next(proof for proof in proofs if proof is not None)
 
     def _refutation(self, fact: Atom) -> Literals:
-        """Return literals under which no axiom derives `fact`, given that the negated ones among them hold."""
-        reasons = _all_of(self._literals(rule.condition, binding, holds=False) for rule, binding in self._rules(fact))
+        """Return literals by which no axiom derives `fact`, given that the negated ones among them hold."""
+        reasons = _union(self._literals(rule.condition, binding, holds=False) for rule, binding in self._rules(fact))
         assert reasons is not None, "asked why a fact is not derived that is"
         return reasons
 
@@ -171,7 +159,7 @@ class Support:
                 yield rule, dict(zip(rule.domains, fact.args, strict=True))
 
 
-def _all_of(parts: Iterable[Literals | None]) -> Literals | None:
+def _union(parts: Iterable[Literals | None]) -> Literals | None:
     found = Literals()
     for part in parts:
         if part is None:
@@ -180,7 +168,7 @@ def _all_of(parts: Iterable[Literals | None]) -> Literals | None:
     return found
 
 
-def _fewest(parts: Iterable[Literals | None]) -> Literals | None:
+def _smallest(parts: Iterable[Literals | None]) -> Literals | None:
     return min((part for part in parts if part is not None), key=len, default=None)
 
 
@@ -188,7 +176,7 @@ Positions = tuple[int, ...]
 
 
 class Patterns:
-    """Patterns in tables by the arguments that they bind; a table is made when it is first asked for."""
+    """An index of patterns by the arguments that they bind; tables are made when they are first needed."""
 
     def __init__(self, patterns: Iterable[Atom]) -> None:
         self._kinds: dict[tuple[str, int], dict[Positions, list[Atom]]] = {}
@@ -198,7 +186,7 @@ class Patterns:
         self._tables: dict[tuple[str, Positions, Positions], dict[tuple[str, ...], list[Atom]]] = {}
 
     def overlapping(self, other: Atom) -> Iterator[Atom]:
-        """Yield the patterns that some fact matches which `other` matches, too; see `overlap`."""
+        """Yield the patterns that share a fact with `other`; see `overlap`."""
         kinds = self._kinds.get((other.predicate, len(other.args)))
         if kinds:
             theirs = bound_positions(other)
@@ -213,7 +201,7 @@ class Patterns:
 
 
 def bound_positions(pattern: Atom) -> Positions:
-    """Return which arguments of `pattern` are not open."""
+    """Return the places of the arguments of `pattern` that are not open."""
     return tuple([i for i, arg in enumerate(pattern.args) if arg != OPEN])
 
 
@@ -229,8 +217,8 @@ def overlap(one: Atom, other: Atom) -> bool:
 _COUNTING: Final = frozenset({ConstraintKind.ALWAYS, ConstraintKind.SOMETIME, ConstraintKind.AT_MOST})
 
 
-def with_wishes_hard(problem: Problem, forgone: Iterable[SoftGoal | Constraint]) -> Problem:
-    """Return `problem` in which all wishes are hard, but for those `forgone`, which are none."""
+def harden_wishes(problem: Problem, forgone: Iterable[SoftGoal | Constraint]) -> Problem:
+    """Return `problem` with its wishes as hard goals and constraints, without those `forgone`."""
     lost = tuple(forgone)
     granted = [wish.condition for wish in problem.goal.soft if wish not in lost]
     kept = [each for each in problem.constraints if each.utility is None or each not in lost]
@@ -238,12 +226,12 @@ def with_wishes_hard(problem: Problem, forgone: Iterable[SoftGoal | Constraint])
     return replace(problem, goal=Goal(hard), constraints=tuple([replace(each, utility=None) for each in kept]))
 
 
-def with_promises(problem: Problem, steps: Sequence[Step], changes: Sequence[Changes]) -> list[Changes]:
-    """Return what `steps` change, with an item for each constraint of `problem`, all kept, that they may bear on."""
+def add_constraint_items(problem: Problem, steps: Sequence[Step], changes: Sequence[Changes]) -> list[Changes]:
+    """Return the `changes` of `steps`, with an item for each hard constraint of `problem` that a step may affect."""
     items: list[list[Atom]] = [[] for _ in steps]
     simulation = Simulation(problem)
     for constraint in problem.constraints:
-        for place in _bearing(constraint, simulation, steps, changes):
+        for place in _affecting_steps(constraint, simulation, steps, changes):
             items[place].append(Atom(f"'{constraint}'"))
     return [
         replace(each, modified=(*each.modified, *dict.fromkeys(more))) if more else each
@@ -251,14 +239,14 @@ def with_promises(problem: Problem, steps: Sequence[Step], changes: Sequence[Cha
     ]
 
 
-def _bearing(
+def _affecting_steps(
     constraint: Constraint, simulation: Simulation, steps: Sequence[Step], changes: Sequence[Changes]
 ) -> Iterator[int]:
-    """Yield the places of the steps that must stay in order for `constraint`; of a count of steps, there are none."""
+    """Yield the places of the steps that must stay in order for `constraint`; a count of steps needs no order."""
     if constraint.kind in _COUNTING and isinstance(constraint.what, Done):
         return
-    patterns = [pattern for each in constraint.conditions for pattern in _facts(each, simulation)]
-    everything = _meet(constraint, simulation, steps)
+    patterns = [pattern for each in constraint.conditions for pattern in _read_patterns(each, simulation)]
+    everything = _conditions_meet(constraint, simulation, steps)
     for place, (step, change) in enumerate(zip(steps, changes, strict=True)):
         written = (*change.provided, *change.retracted, *change.modified)
         touches = any(overlap(pattern, item) for pattern in patterns for item in written)
@@ -270,8 +258,8 @@ def _bearing(
             yield place
 
 
-def _facts(condition: Formula, simulation: Simulation) -> Iterator[Atom]:
-    """Yield patterns of the base facts that `condition` reads."""
+def _read_patterns(condition: Formula, simulation: Simulation) -> Iterator[Atom]:
+    """Yield the patterns of base facts that `condition` reads."""
     axioms, predicates = simulation.rules.axioms, simulation.problem.domain.predicates
     for atom in atoms_in(condition):
         if atom.predicate not in axioms:
@@ -281,8 +269,8 @@ def _facts(condition: Formula, simulation: Simulation) -> Iterator[Atom]:
             yield Atom(name, (OPEN,) * len(predicates[name].parameters))
 
 
-def _meet(constraint: Constraint, simulation: Simulation, steps: Sequence[Step]) -> bool:
-    """Return whether `constraint` lets a condition hold no longer than the state in which another holds first."""
+def _conditions_meet(constraint: Constraint, simulation: Simulation, steps: Sequence[Step]) -> bool:
+    """Return whether `constraint` forbids a condition after another one, and both hold in one state of the plan."""
     if constraint.kind is not ConstraintKind.NEVER_AFTER or len(constraint.conditions) < 2:
         return False
     both, now = conjunction(constraint.conditions), simulation.copy()
@@ -303,8 +291,8 @@ NO_CHANGES: Final = Changes((), (), (), (), ())
 class Access:
     """What one step reads and writes.
 
-    `reads` are literals that suffice for the step to be applicable and to do what it did; `ran` the patterns of
-    actions that must have run before it. `looks` are unknown facts on which later steps rest and at which it looks.
+    `reads` are literals that suffice for the step to be applicable and to have its effects; `ran` are patterns of
+    actions that must have run before it. `looks` are unknown facts that it observes and that later steps rest on.
     """
 
     step: Step
@@ -315,18 +303,18 @@ class Access:
 
 
 def accesses(problem: Problem, plan: Plan) -> list[Access]:
-    """Return what each step of `plan` accesses, and last what the goal reads, with the wishes that the plan grants.
+    """Return the accesses of the steps of `plan`, and last those of the goal with the granted wishes.
 
-    Constraints are items that steps write which bear on them. Raises `PlanError` for an invalid plan.
+    Steps that affect a constraint write it as an item. Raises `PlanError` for an invalid plan.
     """
     problem, suppositions = apply_suppositions(problem, plan)
     if problem.goal.soft or problem.constraints:
-        problem = with_wishes_hard(problem, _forgone(problem, plan))
-    reads, changes = _replayed(problem, plan.steps)
+        problem = harden_wishes(problem, _forgone(problem, plan))
+    reads, changes = _replay(problem, plan.steps)
     if None in reads:
-        reads = list(_traced(problem, plan.steps, reads, changes))
+        reads = list(_trace_reads(problem, plan.steps, reads, changes))
     if problem.constraints:
-        changes = with_promises(problem, plan.steps, changes)
+        changes = add_constraint_items(problem, plan.steps, changes)
     actions = problem.domain.actions
     histories = [_history(actions[step.action], step) for step in plan.steps]
     looks: list[tuple[Atom, ...]] = [()] * (len(plan.steps) + 1)
@@ -339,23 +327,23 @@ def accesses(problem: Problem, plan: Plan) -> list[Access]:
 
 def _forgone(problem: Problem, plan: Plan) -> tuple[SoftGoal | Constraint, ...]:
     verdict = check_steps(replace(problem, deadline=None), plan.steps)  # when a plan ends is asked of its order
-    _check(verdict)
+    _check_valid(verdict)
     return verdict.forgone
 
 
-def _replayed(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | None], list[Changes]]:
+def _replay(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | None], list[Changes]]:
     """Return what steps and the goal read, None where it is not plain to see, and what the steps change."""
     replay = Replay(problem)
     simulation = replay.simulation
     reads: list[Literals | None] = []
     changes = []
     for step in steps:
-        _check(replay.objection(step))
+        _check_valid(replay.objection(step))
         ready = simulation.rules.compile_step(step)
         is_plain = isinstance(ready, CompiledStep) and ready.fixed is not None and not ready.rest
         reads.append(_literals(ready.tests) if isinstance(ready, CompiledStep) and is_plain else None)
         changes.append(replay.apply(step))
-    _check(replay.end(None))
+    _check_valid(replay.end(None))
     rules = simulation.rules
     lookups, rest = split_condition(rules.compiler.compile(problem.goal.hard), rules.axioms.__contains__)
     goal = _literals([(each.predicate, each.args, each.positive) for each in lookups])
@@ -363,42 +351,42 @@ def _replayed(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | 
 
 
 def _literals(tests: Sequence[Test]) -> Literals:
-    """Return `tests` as literals, the last first, as `Support` gives them."""
+    """Return `tests` as literals, the last first, as `ReadTracer` gives them."""
     return {(Atom(predicate, row), positive): None for predicate, row, positive in reversed(tests)}
 
 
-def _check(verdict: Verdict | None) -> None:
+def _check_valid(verdict: Verdict | None) -> None:
     if verdict is not None and not verdict.valid:
         raise PlanError(f"only a valid plan has an order: {verdict.reason}")
 
 
-def _traced(
+def _trace_reads(
     problem: Problem, steps: Sequence[Step], known: Sequence[Literals | None], all_changes: Sequence[Changes]
 ) -> Iterator[Literals]:
-    """Yield what steps and the goal read: what is `known`, else what suffices for what they did."""
+    """Yield the reads of the steps and of the goal: those `known`, else literals traced in the states of the plan."""
     simulation = Simulation(problem)
     simulation.world = world = RankedWorld(State(problem.initial), simulation.rules.axioms)
     provided = {fact for changes in all_changes for fact in changes.provided}
     removed = {fact for changes in all_changes for fact in changes.removed}
     initial = dict.fromkeys(problem.initial)
-    possible = possible_world(initial | dict.fromkeys(provided), initial.keys() - removed, simulation.rules.axioms)
-    support = Support(world, possible)
+    possible = make_possible_world(initial | dict.fromkeys(provided), initial.keys() - removed, simulation.rules.axioms)
+    tracer = ReadTracer(world, possible)
     for step, reads in zip(steps, known, strict=False):
-        yield _reads(simulation, support, step) if reads is None else reads
+        yield _trace_step(simulation, tracer, step) if reads is None else reads
         simulation.apply(step)
     goal = known[-1]
-    yield support.base(simulation.rules.compiler.compile(problem.goal.hard), {}, holds=True) if goal is None else goal
+    yield tracer.trace(simulation.rules.compiler.compile(problem.goal.hard), {}, holds=True) if goal is None else goal
 
 
-def _reads(simulation: Simulation, support: Support, step: Step) -> Literals:
-    """Return literals that suffice for `step` to be applicable, and for each of its effects to come or stay away."""
+def _trace_step(simulation: Simulation, tracer: ReadTracer, step: Step) -> Literals:
+    """Return literals that suffice for `step` to be applicable, and for each conditional effect to occur or not."""
     schema = simulation.rules.schema(step.action)
     binding = bind_parameters(schema.action, step)
-    reads = support.base(schema.requires, binding, holds=True)
+    reads = tracer.trace(schema.requires, binding, holds=True)
     for effect in schema.effects:
-        for instance in support.instances(effect.condition, effect.domains, binding):
+        for instance in tracer.instances(effect.condition, effect.domains, binding):
             comes = simulation.world.solver.holds(effect.condition, instance)
-            reads |= support.base(effect.condition, instance, holds=comes)
+            reads |= tracer.trace(effect.condition, instance, holds=comes)
     return reads
 
 

@@ -1,4 +1,4 @@
-"""Ground actions that may not be taken, or not as the first step, said by static facts about their arguments."""
+"""Compiles forbidden ground actions into static facts: actions that no plan may take, or not as its first step."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from planner.model.problem import seal
 from planner.plan import Step
 
 BEGUN: Final = Atom("@begun")
-"""The fact that a step was taken."""
+"""The fact that some step was taken."""
 
 
-def barred(plain: Problem, forbidden: Collection[Atom], not_first: Collection[Atom]) -> Problem:
-    """Return the plain ADL problem in which no action of `forbidden` can be taken, and none of `not_first` first."""
+def forbid_actions(plain: Problem, forbidden: Collection[Atom], not_first: Collection[Atom]) -> Problem:
+    """Return the plain ADL problem whose plans take no action of `forbidden`, and begin with none of `not_first`."""
     domain = plain.domain
     predicates, initial = dict(domain.predicates), list(plain.initial)
     actions = dict(domain.actions)
     for action in domain.actions.values():
-        never, late = _banned("@never", action, forbidden), _banned("@late", action, not_first)
+        never, late = _ban_facts("@never", action, forbidden), _ban_facts("@late", action, not_first)
         for fact in (*never, *late):
             predicates[fact.predicate] = Predicate(fact.predicate, action.parameters)
         initial += [*never, *late]
-        actions[action.name] = _barred(action, never=bool(never), late=bool(late), counted=bool(not_first))
+        actions[action.name] = _add_bars(action, never=bool(never), late=bool(late), counted=bool(not_first))
     if not_first:
         predicates[BEGUN.predicate] = Predicate(BEGUN.predicate)
     plain_domain = replace(domain, actions=actions, predicates=predicates)
     return replace(plain, domain=plain_domain, initial=tuple(initial))
 
 
-def without_actions(problem: Problem, names: Collection[str]) -> Problem:
-    """Return `problem` in which no action of `names` is applicable."""
+def disable_actions(problem: Problem, names: Collection[str]) -> Problem:
+    """Return `problem` without any applicable action of these `names`."""
     if not names:
         return problem
     actions = {
@@ -43,15 +43,15 @@ def without_actions(problem: Problem, names: Collection[str]) -> Problem:
 
 
 def actions_of(steps: Iterable[Step]) -> frozenset[Atom]:
-    """Return the ground actions that `steps` take, whatever these cost."""
+    """Return the ground actions of `steps`."""
     return frozenset([Atom(step.action, step.arguments) for step in steps])
 
 
-def _banned(prefix: str, action: Action, banned: Collection[Atom]) -> list[Atom]:
+def _ban_facts(prefix: str, action: Action, banned: Collection[Atom]) -> list[Atom]:
     return [Atom(f"{prefix}-{action.name}", each.args) for each in banned if each.predicate == action.name]
 
 
-def _barred(action: Action, *, never: bool, late: bool, counted: bool) -> Action:
+def _add_bars(action: Action, *, never: bool, late: bool, counted: bool) -> Action:
     arguments = tuple([parameter.name for parameter in action.parameters])
     bars: list[Formula] = []
     if never:

@@ -1,8 +1,8 @@
-"""Mend a plan that somebody else made, or that was made for another state: keep as many of its steps as possible.
+"""Mends a plan for another state or from another planner: keeps as many of its steps as possible.
 
     stage 0 ── keep or skip step 0 ─→ stage 1 ── … ─→ stage n, and the goal
 
-Each given step is a choice: keep or skip. New steps leave the pointer where it is.
+Special actions keep or skip each given step and lead to the next stage. New steps do not change the stage.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.soft_goals import add_stages, as_pointer_move
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.lightweight import dataclass, replace
-from planner.limits import Finishing, Limits, check_limits
+from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
 from planner.model import Action, Number, Problem
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
 from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import resolve_classical
-from planner.repair.forbidden_steps import actions_of, barred
-from planner.repair.patching import Ways
-from planner.repair.repair_search import STOPS, Choice, Chooser, claimed, instance, stopped_by, untried, with_spare
+from planner.repair.forbidden_steps import actions_of, forbid_actions
+from planner.repair.patching import ReentryPoints
+from planner.repair.repair_search import Choice, Chooser, add_spare_objects, describe_untried, instantiate, weaken_claim
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import check_steps
 
@@ -30,10 +30,10 @@ KEEP = "@keep-"
 _SKIP = "@skip-"
 
 
-def keeping(plain: Problem, fitting: Mapping[int, Step], number: int) -> Choice:
-    """Return the choice of what is kept of a plan of `number` steps, of which those in `fitting` can be, by place.
+def make_keep_choice(plain: Problem, fitting: Mapping[int, Step], number: int) -> Choice:
+    """Return the choice to keep or skip each of `number` steps; only those in `fitting`, by place, can be kept.
 
-    What is kept costs nothing, what is skipped has a penalty of 1.
+    Kept steps cost nothing; a skipped step has a penalty of 1.
     """
     special: list[Action] = []
     steps: dict[str, tuple[Step, ...]] = {}
@@ -43,26 +43,26 @@ def keeping(plain: Problem, fitting: Mapping[int, Step], number: int) -> Choice:
         steps[skip] = ()
         if place in fitting:
             step = fitting[place]
-            action = instance(plain.domain.actions[step.action], step)
+            action = instantiate(plain.domain.actions[step.action], step)
             special.append(as_pointer_move(action, keep, place, place + 1, 0))
             steps[keep] = (step,)
     problem = add_stages(plain, special, plain.goal.hard, number, first_only=False)
     return Choice(problem, steps, {name: 1 for name, taken in steps.items() if not taken})
 
 
-def keeping_all(fitting: Container[int], number: int) -> list[str]:
-    """Return the names of the special actions that keep what is at the places of `fitting`, and skip the rest."""
+def name_keep_actions(fitting: Container[int], number: int) -> list[str]:
+    """Return the names of the special actions that keep the steps at the places `fitting` and skip the others."""
     return [f"{KEEP if place in fitting else _SKIP}{place}" for place in range(number)]
 
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """A plan that works, made of one that does not.
+    """The result of `mend`: a valid plan with as many steps of the given one as possible.
 
-    `origins` has the place of each step in the given plan, from 0, and None where it was inserted. `cost` is that of
-    all steps, `extra` that of those inserted. `status` is OPTIMAL where no plan keeps more, and none that keeps as much
-    inserts less, and UNSOLVABLE where nothing reaches the goal: then, as with UNKNOWN and UNSUPPORTED, `steps` is None.
-    `misfits` says of places in the given plan why no step there could be kept anywhere.
+    `origins` has the place of each step in the given plan, from 0, None for a new step. `cost` is of all steps, `extra`
+    of the new ones. `status` is OPTIMAL if no plan keeps more steps, and none that keeps as many costs less `extra`.
+    It is UNSOLVABLE if nothing reaches the goal; then, as with UNKNOWN and UNSUPPORTED, `steps` is None. `misfits` are
+    places in the given plan whose step does not fit the problem, and why.
     """
 
     status: Status
@@ -77,18 +77,18 @@ class Mended:
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """The places of the given steps that are kept."""
+        """The places of the kept steps in the given plan."""
         return tuple([place for place in self.origins if place is not None])
 
     @property
     def left_out(self) -> tuple[int, ...]:
-        """The places of the given steps that are left out."""
+        """The places of the skipped steps in the given plan."""
         kept = set(self.kept)
         return tuple([place for place in range(len(self.given)) if place not in kept])
 
     @property
     def inserted(self) -> tuple[int, ...]:
-        """The places of the new steps among `steps`."""
+        """The places of the new steps in `steps`."""
         return tuple([place for place, origin in enumerate(self.origins) if origin is None])
 
     def __bool__(self) -> bool:
@@ -104,13 +104,12 @@ def mend(
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> Mended:
-    """Return a plan for `problem` that keeps as many of `steps` in their order as any plan can.
+    """Return a plan for `problem` that keeps as many of `steps`, in their order, as any plan can.
 
-    Of the plans that leave out the fewest, it is one in which the inserted steps cost least together. Steps like those
-    of `forbidden` are neither kept nor inserted. A kept step is the very action with the very arguments; misspelt names
-    and wrong arguments are left out, with the reason. Budgets and the deadline are looked at when it is found: where it
-    does not keep them, the status is UNKNOWN, as another might. Limits are those of `planner.solve`. Raises
-    `InputError` for limits that are none, and for names in the problem that nothing declares.
+    Of these plans, it is one whose new steps cost least. Steps like those of `forbidden` are neither kept nor inserted.
+    A kept step has the same action and arguments; steps that do not fit the problem are skipped, with the reason. If
+    the plan breaks a budget or the deadline, the status is UNKNOWN, as another plan might keep them. Limits are those
+    of `planner.solve`. Raises `InputError` for invalid limits, and for undeclared names in the problem.
     """
     check_limits(time_limit, memory_limit)
     problem = resolve_classical(problem, "mend", "solve(problem) finds a plan for it")
@@ -118,39 +117,41 @@ def mend(
     if problem.is_limited:
         free = replace(problem, budgets={}, deadline=None)
         found = mend(free, given, forbidden=forbidden, time_limit=time_limit, memory_limit=memory_limit, cancel=cancel)
-        return _within(problem, found)
+        return _check_limits(problem, found)
     refused = refuse_constructs(problem)
     if refused is not None:
         return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
-    whole = compile_constraints(with_spare(problem, given)).problem
+    whole = compile_constraints(add_spare_objects(problem, given)).problem
     rules = Simulation(whole).rules
     wrong = {place: misfit for place, step in enumerate(given) if (misfit := rules.misfit(step))}
     fitting = {place: step for place, step in enumerate(given) if place not in wrong}
     banned, limits = actions_of(forbidden), Limits(time_limit, memory_limit, cancel)
     relevant = remove_irrelevant_actions(whole, [step.action for step in fitting.values()])
-    plain = barred(compile_adl(relevant).problem, banned, frozenset())
+    plain = forbid_actions(compile_adl(relevant).problem, banned, frozenset())
     usable = {place: step for place, step in fitting.items() if actions_of([step]).isdisjoint(banned)}
     misfits = tuple(wrong.items())
     try:
-        start = _start(whole, plain, usable, len(given), limits)
-        chooser = Chooser(keeping(plain, usable, len(given)), limits)
+        start = _find_start(whole, plain, usable, len(given), limits)
+        chooser = Chooser(make_keep_choice(plain, usable, len(given)), limits)
     except STOPS as stop:
-        return Mended(Status.UNKNOWN, stopped_by(stop), given, misfits=misfits, reason=_lacking(stopped_by(stop)))
-    found = _mended(whole, given, chooser, None if start is None else chooser.named(start), misfits)
-    status = claimed(problem, found.status)
-    return found if status is found.status else replace(found, status=status, reason=untried(problem))
+        return Mended(
+            Status.UNKNOWN, stop_reason(stop), given, misfits=misfits, reason=_describe_no_plan(stop_reason(stop))
+        )
+    found = _search_mended(whole, given, chooser, None if start is None else chooser.named(start), misfits)
+    status = weaken_claim(problem, found.status)
+    return found if status is found.status else replace(found, status=status, reason=describe_untried(problem))
 
 
-def _start(
+def _find_start(
     problem: Problem, plain: Problem, usable: Mapping[int, Step], number: int, limits: Limits
 ) -> list[str | Step] | None:
-    """Return what keeps all `usable` steps, by place, after new ones; None where no such plan is found soon."""
-    ways = Ways.of(Simulation(problem), tuple(usable.values()), 0, ())
-    new = ways.reached(0, plain, limits) if ways.missing and not ways.first else None
-    return None if new is None else [*new, *keeping_all(usable, number)]
+    """Return new steps and then the actions that keep all `usable` steps, by place; None if none are found soon."""
+    points = ReentryPoints.of(Simulation(problem), tuple(usable.values()), 0, ())
+    new = points.reached(0, plain, limits) if points.missing and not points.first else None
+    return None if new is None else [*new, *name_keep_actions(usable, number)]
 
 
-def _mended(
+def _search_mended(
     problem: Problem,
     given: tuple[Step, ...],
     chooser: Chooser,
@@ -160,7 +161,7 @@ def _mended(
     found = chooser.fewest(start)
     if found.plan is None:
         status = Status.UNSOLVABLE if found.proved else Status.UNKNOWN
-        reason = "no steps lead to the goal" if found.proved else _lacking(found.stopped_by)
+        reason = "no steps lead to the goal" if found.proved else _describe_no_plan(found.stopped_by)
         return Mended(status, found.stopped_by, given, misfits=misfits, reason=reason)
     with Finishing():
         taken, simulation = chooser.steps(found.plan), Simulation(problem)
@@ -180,12 +181,12 @@ def _origin(name: str) -> int | None:
     return int(name.removeprefix(KEEP)) if name.startswith(KEEP) else None
 
 
-def _lacking(stop: StoppedBy) -> str:
+def _describe_no_plan(stop: StoppedBy) -> str:
     return f"no plan was found: {stop.value}"
 
 
-def _within(problem: Problem, found: Mended) -> Mended:
-    """Return what was `found` without the budgets and the deadline of `problem`, if it keeps them."""
+def _check_limits(problem: Problem, found: Mended) -> Mended:
+    """Return what was `found` without the limits of `problem` if it keeps them, else UNKNOWN."""
     if found.steps is None:
         return found
     verdict = check_steps(problem, found.steps)

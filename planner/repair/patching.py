@@ -1,14 +1,13 @@
-"""Patching: the cheapest way back into a plan that does not work as it stands.
+"""Patching: the cheapest re-entry from the present state into a plan that no longer works.
 
     stage 0 ── new steps ──┬─ enter at i ─→ stage i+1 ── step i+1 ─→ … ─→ stage n, and the goal
                            └─ drop all ───────────────────────────────→ stage n, and the goal
 
-Each old step is an action of its own with its declared condition and effects, so that conditional effects, axioms and
-staleness are what they are anywhere else. Before that search, patching tries shortcuts: points where the plan goes on
-at once, or where few facts are missing.
+Each old step is a special action with its declared condition and effects. Before this search, patching tries shortcuts:
+places where the plan goes on without new steps, or where few facts are missing.
 
-Relevance makes a plan cheaper, except for a step that keeps another one from being the first: of such steps that change
-the same facts that anything reads, the cheapest will do.
+Irrelevant actions are removed, but for one use: as a first step, where the steps that should come first may not. Of
+irrelevant steps with the same changes of relevant facts, the cheapest will do.
 """
 
 from __future__ import annotations
@@ -24,36 +23,27 @@ from planner.compilations.soft_goals import add_stages, as_pointer_move
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError, PlanError
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import Finishing, LimitReached, Limits, check_limits
+from planner.limits import STOPS, Finishing, LimitReached, Limits, check_limits, stop_reason
 from planner.model import Action, Atom, Formula, Goal, Number, Problem
 from planner.model.formulas import atoms_in, exact_decimal
 from planner.model.problem import seal
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import resolve_classical
-from planner.repair.forbidden_steps import actions_of, barred
-from planner.repair.regression import Unclear, needed, regressed
-from planner.repair.repair_search import (
-    STOPS,
-    Choice,
-    Chooser,
-    Prices,
-    claimed,
-    instance,
-    stopped_by,
-    untried,
-    with_spare,
-)
-from planner.repair.resource_limits import patch_within
+from planner.repair import repair_search
+from planner.repair.forbidden_steps import actions_of, forbid_actions
+from planner.repair.patch_reductions import patch_with_suppositions, patch_within_limits
+from planner.repair.regression import Unclear, regress_goal, regress_suffixes
+from planner.repair.repair_search import Choice, Chooser, Prices
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import check_steps
 
 
-def reentry(plain: Problem, old: Sequence[Step], weight: Number, firsts: Sequence[Step] = ()) -> Choice:
-    """Return the choice of a re-entry into the steps `old`, which have their costs, or behind the last of them.
+def make_reentry_choice(plain: Problem, old: Sequence[Step], weight: Number, firsts: Sequence[Step] = ()) -> Choice:
+    """Return the choice of a re-entry into the steps `old`, or behind the last of them.
 
-    The action that enters costs `weight` for each step that is dropped, beside its own cost; a penalty is how many
-    these are. Of the actions of `firsts`, only these steps are there.
+    The special action that enters costs `weight` for each dropped step, beside the cost of its step; its penalty is the
+    number of dropped steps. The actions of `firsts` are available only as these steps.
     """
     last, others = len(old), {step.action for step in firsts}
     special: list[Action] = [as_pointer_move(Action("@drop"), "@drop", 0, last, exact_sum([weight * last]))]
@@ -74,24 +64,21 @@ def reentry(plain: Problem, old: Sequence[Step], weight: Number, firsts: Sequenc
     return Choice(problem, steps, penalties)
 
 
-def entering(place: int, number: int) -> list[str]:
-    """Return the names of the special actions that enter at `place`, of so many steps, without anything new."""
+def name_reentry_actions(place: int, number: int) -> list[str]:
+    """Return the names of the special actions that enter at `place` of `number` steps without new steps."""
     if place == number:
         return ["@drop"]
     return [f"@enter-{place}", *(f"@step-{later}" for later in range(place + 1, number))]
 
 
 def _instance(plain: Problem, step: Step) -> Action:
-    return instance(plain.domain.actions[step.action], step)
+    return repair_search.instantiate(plain.domain.actions[step.action], step)
 
 
-def irrelevant_firsts(
+def find_irrelevant_firsts(
     simulation: Simulation, relevant: Problem, banned: Collection[Atom], check: Callable[[], None]
 ) -> list[Step]:
-    """Return steps that can be taken now, of actions that `relevant` does not have, none of them `banned`.
-
-    `check` is called now and then.
-    """
+    """Return applicable steps of irrelevant actions that are not `banned`, the cheapest for each set of changes."""
     read = {atom.predicate for formula in _conditions(relevant) for atom in atoms_in(formula)}
     cheapest: dict[frozenset[Atom], Step] = {}
     for step in simulation.applicable():
@@ -113,22 +100,21 @@ def _conditions(problem: Problem) -> Iterator[Formula]:
         yield from (when.requires for when in action.when)
 
 
-MOST_TRIED: Final = 3
-"""So many places are tried beside the nearest one, those that seem to be cheapest."""
-SECONDS: Final = 2.0
-"""So long each of them may take where there is no limit; else a quarter of what is left."""
-
-MOST_MOVED: Final = 5
-"""So many other steps are tried as the first one."""
+MAX_PLACES: Final = 3
+"""Number of places with the least estimated cost that are tried beside the nearest one."""
+REENTRY_SECONDS: Final = 2.0
+"""Time limit for one place, in seconds, if there is no limit; otherwise a quarter of the remaining time."""
+MAX_MOVED: Final = 5
+"""Number of steps that are tried as the first one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
-    """What each place in the steps `old` asks for.
+class ReentryPoints:
+    """The places at which the plan may be entered again, by regression.
 
-    `missing` are the places from which the rest leads to the goal, ascending, each with the number of facts that are
-    not as it needs; None where that is not clear. `charges` are, for each place, what the rest costs with the weight of
-    what is dropped. A step of `not_first` may not come first.
+    `missing` has for each place whose suffix of `old` can lead to the goal the number of missing facts; None if
+    regression cannot tell. `charges` are, for each place, the cost of the suffix and the weight of the dropped steps. A
+    plan may not begin with a step of `not_first`.
     """
 
     now: Simulation
@@ -138,14 +124,14 @@ class Ways:
     not_first: Collection[Atom]
 
     @classmethod
-    def of(cls, now: Simulation, old: tuple[Step, ...], weight: Number, not_first: Collection[Atom]) -> Ways:
-        """Return the ways from `now` into `old`."""
+    def of(cls, now: Simulation, old: tuple[Step, ...], weight: Number, not_first: Collection[Atom]) -> ReentryPoints:
+        """Return the re-entry points from `now` into `old`."""
         left = [exact_sum([step.cost for step in old])]
         for step in old:
             left.append(left[-1] - step.cost)
         charges = [cost + weight * place for place, cost in enumerate(left)]
         try:
-            found = [(place, len(needs.unmet)) for place, needs in regressed(now, old, now.problem.goal.hard)]
+            found = [(place, len(needs.unmet)) for place, needs in regress_suffixes(now, old, now.problem.goal.hard)]
         except Unclear:
             return cls(now, old, None, charges, not_first)
         return cls(now, old, dict(reversed(found)), charges, not_first)
@@ -156,11 +142,11 @@ class Ways:
         return 0 if self.missing is None else min(self.missing, default=len(self.old))
 
     def _is_barred(self, steps: Sequence[Step]) -> bool:
-        """Return whether a plan that begins with `steps` begins with one that may not come first."""
+        """Return whether the first of `steps` may not come first."""
         return bool(steps) and Atom(steps[0].action, steps[0].arguments) in self.not_first
 
     def direct(self, check: Callable[[], None]) -> int | None:
-        """Return the best place at which the old steps go on without any new one; None where there is none."""
+        """Return the cheapest place at which the old steps work without new ones; None if there is none."""
         every = range(len(self.old) + 1)
         places = every if self.missing is None else [place for place in every if self.missing.get(place) == 0]
         for place in sorted(places, key=lambda place: (self.charges[place], place)):
@@ -171,7 +157,7 @@ class Ways:
         return None
 
     def _works(self, steps: Sequence[Step]) -> bool:
-        """Return whether `steps` lead to the goal, by going through them."""
+        """Return whether `steps` lead to the goal, by simulation."""
         if steps and self.now.objection(steps[0]) is not None:
             return False
         trial = self.now.copy()
@@ -182,57 +168,58 @@ class Ways:
         return trial.holds(trial.problem.goal.hard)
 
     def promising(self) -> list[int]:
-        """Return places that seem to need little: the first of those where least is missing, and then the cheapest.
+        """Return the place with the fewest missing facts, then the cheapest by estimate.
 
-        A missing fact is taken to cost a usual step.
+        The estimate of a missing fact is the average cost of an old step.
         """
         found = self.missing
         if not found:
             return []
-        usual = max(float(self.charges[0]) / max(len(self.old), 1), 1.0)
+        average = max(float(self.charges[0]) / max(len(self.old), 1), 1.0)
         nearest = min(found, key=lambda place: (found[place], place))
-        cheapest = nsmallest(MOST_TRIED, found, key=lambda place: float(self.charges[place]) + usual * found[place])
+        cheapest = nsmallest(MAX_PLACES, found, key=lambda place: float(self.charges[place]) + average * found[place])
         return list(dict.fromkeys([nearest, *cheapest]))
 
     def reached(self, place: int, plain: Problem, limits: Limits) -> list[Step] | None:
-        """Return steps of `plain` after which the plan goes on at `place`; None where none are found soon."""
-        goal = Goal(needed(self.now, self.old[place:], self.now.problem.goal.hard))
+        """Return steps of `plain` after which the plan goes on at `place`; None if none are found soon."""
+        goal = Goal(regress_goal(self.now, self.old[place:], self.now.problem.goal.hard))
         left = limits.remaining
         try:
-            chooser = Chooser(Choice(replace(plain, goal=goal), {}), limits.part(SECONDS if left is None else left / 4))
+            chooser = Chooser(
+                Choice(replace(plain, goal=goal), {}), limits.part(REENTRY_SECONDS if left is None else left / 4)
+            )
         except LimitReached:
             limits.check()
             return None
         found = chooser.best(Prices())
         return None if found.plan is None else [step for _, step in chooser.steps(found.plan)]
 
-    def begun(self, new: Sequence[Step], place: int) -> Iterator[tuple[tuple[Step, ...], int]]:
-        """Yield plans that take the steps `new` and go on at `place`, each with the place from which all is kept.
+    def vary_first_step(self, new: Sequence[Step], place: int) -> Iterator[tuple[tuple[Step, ...], int]]:
+        """Yield plans of the steps `new` and the old ones from `place`, each with the place from which all are kept.
 
-        If what would come first may not, a later step does.
+        If the first step may not come first, later steps are tried as the first.
         """
         steps = (*new, *self.old[place:])
         if not self._is_barred(steps):
             yield steps, place
             return
-        for number in range(1, min(len(steps), MOST_MOVED)):
+        for number in range(1, min(len(steps), MAX_MOVED)):
             moved = (steps[number], *steps[:number], *steps[number + 1 :])
             if not self._is_barred(moved) and self._works(moved):
                 yield moved, max(place, place + number + 1 - len(new))
 
 
-READY_IN_A_SECOND: Final = 2000
-"""So many old steps at most are made ready in a second for the search of all re-entries."""
+STEPS_PER_SECOND: Final = 2000
+"""Number of old steps that are prepared in a second for the search of all re-entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """How a plan goes on: `new` steps, and then the last `kept` steps of the old plan, unchanged.
+    """The result of `patch`: `new` steps, then the last `kept` steps of the old plan, unchanged.
 
-    `status` is OPTIMAL where the objective is proved to be the least, and UNSOLVABLE where nothing reaches the goal:
-    then, as with UNKNOWN and UNSUPPORTED, `steps` is None. `objective` is `cost` and the weight of the `dropped`
-    steps of the old plan; no patch has one below `lower_bound`. `reason` says in words what needs saying. Where facts
-    are unknown, the steps, numbered from 1, rest on `suppositions` about them.
+    `status` is OPTIMAL if the objective is proved to be the least, and UNSOLVABLE if nothing reaches the goal; then, as
+    with UNKNOWN and UNSUPPORTED, `steps` is None. `objective` is `cost` plus the weight of the `dropped` steps; no
+    patch has one below `lower_bound`. With unknown facts, the steps, numbered from 1, rest on `suppositions`.
     """
 
     status: Status
@@ -249,7 +236,7 @@ class Patch:
 
     @property
     def has_plan(self) -> bool:
-        """Whether there are steps to be taken, perhaps none, that reach the goal."""
+        """Whether there is a patch, perhaps without steps."""
         return self.steps is not None
 
     def __bool__(self) -> bool:
@@ -269,63 +256,61 @@ def patch(
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> Patch:
-    """Return the re-entry into a plan that minimises cost(new) + cost(kept) + `weight` · (steps dropped).
+    """Return the re-entry into a plan that minimises cost(new) + cost(kept) + `weight` · (dropped steps).
 
-    `problem` has the observed state as its initial one, and in `ran` what has run; `remaining` are the steps of the
-    plan that have not. New steps come first; after them, some suffix of `remaining` follows as it is, perhaps nothing
-    of it. Of patches with the same objective, one that keeps most is returned. `fixed` steps are running or in doubt:
-    their effects are applied first, and they are no part of the result. Steps like those of `forbidden` are neither
-    taken nor kept, and ones like those of `not_first` do not come first. Steps of `remaining` that do not fit the
-    problem (any more) are not kept.
+    The initial state of `problem` is the observed state, and `ran` has what has run; `remaining` are the other steps of
+    the plan. New steps come first; then a suffix of `remaining` follows, which may be empty. Of patches with the same
+    objective, one that keeps most steps is returned. `fixed` steps are running or in doubt: their effects are applied
+    first, and they are no part of the result. Steps like those of `forbidden` are neither taken nor kept, and steps
+    like those of `not_first` do not come first. Steps of `remaining` that do not fit the problem are not kept.
 
-    First, re-entries that need few new steps are tried: what is needed from some step on is found by regression, and
-    reached by a search of its own. Then, unless a bound proves such a patch, it is one search, in which the old steps
-    are actions that follow each other. (That repaired plans had better be close to the old ones: Fox, Gerevini, Long
-    and Serina, 2006.) All plans are validated. Limits are those of `planner.solve`; when one is reached, the best patch
-    so far is returned, and `stopped_by` says which. Once a patch is known, no more than `proof_time` seconds are spent
-    on a better one, or on the proof that there is none, and none on one that is as good and keeps more.
+    First, re-entries with few missing facts are tried: regression finds the needs of a suffix, and a search reaches
+    them. Unless a bound proves such a patch optimal, one search over all re-entries follows. (Plan stability: Fox,
+    Gerevini, Long and Serina, 2006.) All plans are validated. Limits are those of `planner.solve`; when one is reached,
+    the best patch so far is returned, and `stopped_by` says which. Once a patch is known, at most `proof_time` seconds
+    are spent on a better one or on the proof, and none on one that is as good and keeps more.
 
-    Budgets are for what is still to be spent, `fixed` steps included, and the deadline is for the steps that are
-    returned. Where the best patch does not keep them, it is the cheapest plan that does.
+    Budgets are for all steps to come, `fixed` ones included; the deadline is for the returned steps. If the best patch
+    does not keep them, the result is the cheapest plan that does.
 
-    Raises `InputError` for a weight or limits that are none, `PlanError` for fixed steps that do not fit the problem.
+    Raises `InputError` for an invalid weight or limit, `PlanError` for fixed steps that do not fit the problem.
     """
     check_limits(time_limit, memory_limit)
     check_limits(proof_time, None)
-    weight = _checked(weight)
+    weight = _read_weight(weight)
     problem = resolve_classical(problem, "patch", "solve(problem) finds a plan for it")
+    forbidden, not_first, limits = tuple(forbidden), tuple(not_first), Limits(time_limit, memory_limit, cancel)
+    options: dict[str, Any] = {"weight": weight, "fixed": fixed, "proof_time": proof_time}
+    options |= {"forbidden": forbidden, "not_first": not_first}
     if problem.unknown:
-        from planner.repair.assumptions import patch_supposing
-
-        asked: dict[str, Any] = {"weight": weight, "fixed": fixed, "proof_time": proof_time}
-        asked |= {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
-        expanded, limits = with_spare(problem, (*fixed, *remaining)), Limits(time_limit, memory_limit, cancel)
-        return patch_supposing(expanded, remaining, _patch_again, limits, **asked)
+        expanded = repair_search.add_spare_objects(problem, (*fixed, *remaining))
+        return patch_with_suppositions(expanded, remaining, _patch_again, limits, **options)
     refused = refuse_constructs(problem, takes=("budgets", "deadlines"))
     if refused is not None:
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)
-    limits, banned = Limits(time_limit, memory_limit, cancel), actions_of(forbidden)
     if problem.is_limited:
-        options: dict[str, Any] = {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
-        options |= {"proof_time": proof_time, "memory_limit": memory_limit, "cancel": cancel}
-        return patch_within(problem, remaining, _patch_again, after, limits, weight=weight, fixed=fixed, **options)
-    now = after(compile_constraints(with_spare(problem, (*fixed, *remaining))).problem, fixed)
-    old = _fitting(now, remaining, banned)
+        options |= {"memory_limit": memory_limit, "cancel": cancel}
+        return patch_within_limits(problem, remaining, _patch_again, apply_steps, limits, **options)
+    banned = actions_of(forbidden)
+    now = apply_steps(
+        compile_constraints(repair_search.add_spare_objects(problem, (*fixed, *remaining))).problem, fixed
+    )
+    old = _find_fitting_suffix(now, remaining, banned)
     patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), limits, proof_time)
     try:
-        found = patching.result()
+        found = patching.search()
     except STOPS as stop:
-        return _nothing(stopped_by(stop))
-    status = claimed(problem, found.status)
-    return found if status is found.status else _without_proof(found, status, untried(problem))
+        return _no_patch(stop_reason(stop))
+    status = repair_search.weaken_claim(problem, found.status)
+    return found if status is found.status else _without_proof(found, status, repair_search.describe_untried(problem))
 
 
 def _patch_again(problem: Problem, remaining: Sequence[Step], **options: Any) -> Patch:
-    """Return a patch for a problem that was made of another one, whose names were looked up."""
+    """Return a patch for a problem that was made of a resolved one."""
     return patch(seal(problem), remaining, **options)
 
 
-def _checked(weight: Number | float) -> Number:
+def _read_weight(weight: Number | float) -> Number:
     try:
         number = exact(exact_decimal(weight))
     except ValueError as error:
@@ -335,8 +320,8 @@ def _checked(weight: Number | float) -> Number:
     return number
 
 
-def _fitting(problem: Problem, remaining: Sequence[Step], banned: Collection[Atom]) -> tuple[Step, ...]:
-    """Return the longest suffix of `remaining` all of which fits `problem` and is not banned, with costs."""
+def _find_fitting_suffix(problem: Problem, remaining: Sequence[Step], banned: Collection[Atom]) -> tuple[Step, ...]:
+    """Return the longest suffix of `remaining`, with costs, whose steps fit `problem` and are not banned."""
     simulation, found = Simulation(problem), list[Step]()
     for step in reversed(remaining):
         if simulation.rules.misfit(step) or Atom(step.action, step.arguments) in banned:
@@ -349,8 +334,8 @@ def _without_proof(found: Patch, status: Status, reason: str) -> Patch:
     return replace(found, status=status, stopped_by=StoppedBy.INCOMPLETE, lower_bound=None, reason=reason)
 
 
-def after(problem: Problem, steps: Iterable[Step]) -> Problem:
-    """Return `problem` as it stands when `steps` have had their effects, whether they could begin now or not.
+def apply_steps(problem: Problem, steps: Iterable[Step]) -> Problem:
+    """Return `problem` after the effects of `steps`, whether they are applicable or not.
 
     Raises `PlanError` for steps that do not fit the problem.
     """
@@ -366,7 +351,7 @@ def after(problem: Problem, steps: Iterable[Step]) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class _Patching:
-    """The search for one patch; of `remaining`, the steps in `old` may be kept."""
+    """The search for one patch; of `remaining`, only the steps in `old` may be kept."""
 
     problem: Problem
     remaining: Sequence[Step]
@@ -377,68 +362,70 @@ class _Patching:
     limits: Limits
     proof_time: float | None
 
-    def result(self) -> Patch:
-        """Return the best patch; raises `LimitReached` before there is any."""
+    def search(self) -> Patch:
+        """Return the best patch; raises `LimitReached` if there is none yet."""
         simulation = Simulation(self.problem)
-        ways = Ways.of(simulation, self.old, self.weight, self.not_first)
-        place = ways.direct(self.limits.check)
-        known = None if place is None else self._patched(self.old[place:], place)
+        points = ReentryPoints.of(simulation, self.old, self.weight, self.not_first)
+        place = points.direct(self.limits.check)
+        known = None if place is None else self._make_patch(self.old[place:], place)
         if known is not None and known.cost == 0 and known.dropped == self._lost:
             return replace(known, status=Status.OPTIMAL, lower_bound=known.objective)
         try:
-            return self._improved(known, ways, simulation)
+            return self._improve(known, points, simulation)
         except STOPS as stop:
             if known is None:
                 raise
-            return replace(known, stopped_by=stopped_by(stop))
+            return replace(known, stopped_by=stop_reason(stop))
 
-    def _improved(self, known: Patch | None, ways: Ways, simulation: Simulation) -> Patch:
-        """Return the best patch, perhaps what is `known`."""
-        plain, firsts = self._plain(simulation)
-        whole = Chooser(Choice(barred(plain, self.forbidden, self.not_first), {}), self.limits)
+    def _improve(self, known: Patch | None, points: ReentryPoints, simulation: Simulation) -> Patch:
+        """Return the best patch, which may be the one that is `known`."""
+        plain, firsts = self._compile(simulation)
+        whole = Chooser(Choice(forbid_actions(plain, self.forbidden, self.not_first), {}), self.limits)
         if whole.task.unreachable_goal is not None:
-            return _nothing(StoppedBy.EXHAUSTED, proved=True)
-        cost = exact(Decimal(whole.least_cost()) / whole.task.resolution)
-        least = self._at_best(exact_sum([cost, self.weight * ways.first]), ways.first)
+            return _no_patch(StoppedBy.EXHAUSTED, proved=True)
+        cost = exact(Decimal(whole.bound_cost()) / whole.task.resolution)
+        least = self._rank_without_new(exact_sum([cost, self.weight * points.first]), points.first)
         try:
-            for found in self._near(ways, barred(plain, self.forbidden, ())):
+            for found in self._try_shortcuts(points, forbid_actions(plain, self.forbidden, ())):
                 known = found if known is None else min(known, found, key=_rank)
                 if _rank(known) == least or (self.proof_time is not None and known.objective == least[0]):
-                    return _proved(known)
+                    return _mark_proved(known)
             self.limits.check()
         except STOPS as stop:
             if known is None:
                 raise
-            return replace(known, stopped_by=stopped_by(stop), lower_bound=least[0])
-        if known is not None and self.proof_time is not None and len(self.old) > READY_IN_A_SECOND * self.proof_time:
+            return replace(known, stopped_by=stop_reason(stop), lower_bound=least[0])
+        if known is not None and self.proof_time is not None and len(self.old) > STEPS_PER_SECOND * self.proof_time:
             return replace(known, stopped_by=StoppedBy.TIME, lower_bound=least[0])
-        choice = reentry(barred(plain, self.forbidden, self.not_first), self.old, self.weight, firsts)
-        return self._searched(choice, known, least[0])
+        choice = make_reentry_choice(
+            forbid_actions(plain, self.forbidden, self.not_first), self.old, self.weight, firsts
+        )
+        return self._search_all(choice, known, least[0])
 
     @property
     def _lost(self) -> int:
         return len(self.remaining) - len(self.old)
 
-    def _at_best(self, charge: Number, dropped: int) -> tuple[Number, int]:
-        """Return the rank of a patch with this `charge`, that drops so many of the steps that fit."""
+    def _rank_without_new(self, charge: Number, dropped: int) -> tuple[Number, int]:
+        """Return the rank of a patch with this `charge` that drops so many of the fitting steps."""
         return exact_sum([charge, self.weight * self._lost]), self._lost + dropped
 
-    def _near(self, ways: Ways, plain: Problem) -> Iterator[Patch]:
-        """Yield patches that seem to need few new steps."""
+    def _try_shortcuts(self, points: ReentryPoints, plain: Problem) -> Iterator[Patch]:
+        """Yield patches at the promising re-entry points."""
         best: tuple[Number, int] | None = None
-        for place in ways.promising():
-            if best is not None and self._at_best(ways.charges[place], place) >= best:
+        for place in points.promising():
+            if best is not None and self._rank_without_new(points.charges[place], place) >= best:
                 continue
-            new = ways.reached(place, plain, self.limits)
+            new = points.reached(place, plain, self.limits)
             if new is None:
                 continue
-            for steps, kept_from in ways.begun(new, place):
-                found = self._patched(steps, kept_from)
+            for steps, kept_from in points.vary_first_step(new, place):
+                found = self._make_patch(steps, kept_from)
                 best = _rank(found) if best is None else min(best, _rank(found))
                 yield found
 
-    def _searched(self, choice: Choice, known: Patch | None, bound: Number) -> Patch:
-        """Return the best patch, which is at least as good as what is `known`; none is below `bound`."""
+    def _search_all(self, choice: Choice, known: Patch | None, bound: Number) -> Patch:
+        """Search all re-entries for a patch at least as good as the `known` one; `bound` is a lower bound."""
         limits = self.limits if known is None else self.limits.part(self.proof_time)
         try:
             chooser = Chooser(choice, limits)
@@ -446,38 +433,38 @@ class _Patching:
             prices, start = Prices(cost=len(self.old) + 1), chooser.named(names) if names else None
         except STOPS as stop:
             if known is None:
-                return _nothing(stopped_by(stop))
-            return replace(known, stopped_by=stopped_by(stop), lower_bound=bound)
+                return _no_patch(stop_reason(stop))
+            return replace(known, stopped_by=stop_reason(stop), lower_bound=bound)
         found = chooser.best(prices, start)
         if found.plan is None:
             if known is None:
-                return _nothing(found.stopped_by, proved=found.proved)
+                return _no_patch(found.stopped_by, proved=found.proved)
             return replace(known, stopped_by=found.stopped_by, lower_bound=bound)
-        best = self._patched(tuple([step for _, step in chooser.steps(found.plan)]), chooser.penalty(found.plan))
+        best = self._make_patch(tuple([step for _, step in chooser.steps(found.plan)]), chooser.penalty(found.plan))
         if found.proved:
-            return _proved(best)
+            return _mark_proved(best)
         best = best if known is None else min(known, best, key=_rank)
         searched = exact(Decimal(found.at_least // prices.cost) / chooser.task.resolution + self.weight * self._lost)
         return replace(best, stopped_by=found.stopped_by, lower_bound=max(bound, searched))
 
     def _names(self, known: Patch) -> list[str | Step]:
-        """Return the actions that make up what is `known`, in the choice of a re-entry."""
+        """Return the actions of the `known` patch in the choice of a re-entry."""
         assert known.steps is not None
-        return [*known.steps[: known.new], *entering(known.dropped - self._lost, len(self.old))]
+        return [*known.steps[: known.new], *name_reentry_actions(known.dropped - self._lost, len(self.old))]
 
-    def _plain(self, simulation: Simulation) -> tuple[Problem, list[Step]]:
-        """Return the problem in plain ADL, in which nothing irrelevant is left, and irrelevant steps to begin with."""
+    def _compile(self, simulation: Simulation) -> tuple[Problem, list[Step]]:
+        """Return the relevant problem in plain ADL, with irrelevant steps that may come first, and these steps."""
         relevant = remove_irrelevant_actions(self.problem, [step.action for step in self.old])
         firsts: list[Step] = []
         if self.not_first:
-            firsts = irrelevant_firsts(simulation, relevant, self.forbidden | self.not_first, self.limits.check)
+            firsts = find_irrelevant_firsts(simulation, relevant, self.forbidden | self.not_first, self.limits.check)
         domain = self.problem.domain
         names = {*relevant.domain.actions, *(step.action for step in firsts)}
         actions = {name: action for name, action in domain.actions.items() if name in names}
         return compile_adl(replace(self.problem, domain=replace(domain, actions=actions))).problem, firsts
 
-    def _patched(self, steps: tuple[Step, ...], place: int) -> Patch:
-        """Return the patch with these `steps`, checked, which keep the old ones from `place` on."""
+    def _make_patch(self, steps: tuple[Step, ...], place: int) -> Patch:
+        """Return the patch of these `steps`, validated, which keep the old steps from `place` on."""
         with Finishing():
             verdict = check_steps(self.problem, steps)
         if not verdict.valid:
@@ -488,7 +475,7 @@ class _Patching:
         return Patch(Status.SOLVED, StoppedBy.INCOMPLETE, steps, new, kept, dropped, verdict.cost, objective)
 
 
-def _proved(best: Patch) -> Patch:
+def _mark_proved(best: Patch) -> Patch:
     return replace(best, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=best.objective)
 
 
@@ -497,7 +484,7 @@ def _rank(patch: Patch) -> tuple[Number, int]:
     return patch.objective, patch.dropped
 
 
-def _nothing(stopped_by: StoppedBy, *, proved: bool = False) -> Patch:
+def _no_patch(stopped_by: StoppedBy, *, proved: bool = False) -> Patch:
     if proved:
         return Patch(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason="no steps lead from this state to the goal")
     return Patch(Status.UNKNOWN, stopped_by, reason=f"no patch was found: {stopped_by.value}")

@@ -1,6 +1,6 @@
-"""From which points of a plan the rest of it leads to the goal: by regression, in one pass from its end.
+"""Regresses the goal through a plan: which suffixes of it lead from the present state to the goal.
 
-What the rest needs is the kernel of a triangle table (Fikes, Hart, Nilsson 1972).
+What a suffix needs is a kernel of the triangle table (Fikes, Hart and Nilsson, 1972). One pass from the end finds all.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from planner.semantics.simulation import Simulation
 from planner.semantics.step_effects import CompiledStep, FixedEffects, Test, split_condition
 
 
-def furthest(now: Simulation, steps: Sequence[Step], goal: Formula) -> int | None:
-    """Return how many of `steps` can be left out at most, so that the others lead to `goal`; None: no number does.
+def find_furthest_reentry(now: Simulation, steps: Sequence[Step], goal: Formula) -> int | None:
+    """Return the largest number of first `steps` to drop so that the others lead to `goal`; None if no suffix does.
 
-    Raises `Unclear` where conditions or effects are more than facts.
+    Raises `Unclear` for conditions or effects that are more than facts.
     """
-    return next((place for place, needs in regressed(now, steps, goal) if not needs.unmet), None)
+    return next((place for place, needs in regress_suffixes(now, steps, goal) if not needs.unmet), None)
 
 
-def needed(now: Simulation, steps: Sequence[Step], goal: Formula) -> Formula:
-    """Return what must hold so that `steps`, of which that is clear, lead to `goal`."""
-    for place, needs in regressed(now, steps, goal):
+def regress_goal(now: Simulation, steps: Sequence[Step], goal: Formula) -> Formula:
+    """Return the condition under which `steps` lead to `goal`; raises as `regress_suffixes` does, and `ValueError`."""
+    for place, needs in regress_suffixes(now, steps, goal):
         if not place:
             return needs.formula
     raise ValueError("these steps lead to the goal from no state")
 
 
-def regressed(now: Simulation, steps: Sequence[Step], goal: Formula) -> Iterator[tuple[int, Needs]]:
-    """Yield each place in `steps`, the last first, with what all from there on need, while anything can meet that.
+def regress_suffixes(now: Simulation, steps: Sequence[Step], goal: Formula) -> Iterator[tuple[int, Needs]]:
+    """Yield each place in `steps`, the last first, with the needs of the suffix from there, while these are consistent.
 
-    It is one object that changes. Raises `Unclear` where conditions or effects are more than facts.
+    The needs are one object that changes. Raises `Unclear` for conditions or effects that are more than facts.
     """
     rules = now.rules
     lookups, rest = split_condition(rules.compiler.compile(goal), rules.axioms.__contains__)
@@ -52,11 +52,11 @@ def regressed(now: Simulation, steps: Sequence[Step], goal: Formula) -> Iterator
 
 
 class Unclear(Exception):
-    """What a plan needs cannot be told without going through it."""
+    """Regression cannot tell the needs of a plan: conditions or effects are more than facts."""
 
 
 class Needs:
-    """The facts that must hold, or must not, so that the rest of a plan works; `unmet` are those that are otherwise."""
+    """The facts that must hold, or must not, for a suffix of a plan to work; `unmet` are those that differ now."""
 
     def __init__(self, now: Simulation) -> None:
         self._state = now.world.state
@@ -71,7 +71,7 @@ class Needs:
         return conjunction([fact if holds else Not(fact) for fact, holds in facts])
 
     def add(self, tests: Sequence[Test]) -> bool:
-        """Need what `tests` ask for, too; return whether that goes together."""
+        """Add the facts of `tests`; return whether the needs are consistent."""
         for name, row, holds in tests:
             if self._wanted.setdefault((name, row), holds) is not holds:
                 return False
@@ -81,13 +81,17 @@ class Needs:
         return True
 
     def before(self, ready: CompiledStep) -> bool:
-        """Make these the needs of one more step and what follows it; return whether anything can meet them."""
+        """Regress the needs through one more step in front; return whether they are consistent."""
         if ready.fixed is None:
             raise Unclear
-        return all(_same(part, ready) for part in ready.rest) and self._achieved(ready.fixed) and self.add(ready.tests)
+        return (
+            all(_decide_equality(part, ready) for part in ready.rest)
+            and self._remove_achieved(ready.fixed)
+            and self.add(ready.tests)
+        )
 
-    def _achieved(self, effects: FixedEffects) -> bool:
-        """Need no longer what `effects` bring about; return whether they undo nothing that is needed."""
+    def _remove_achieved(self, effects: FixedEffects) -> bool:
+        """Remove the needs that `effects` achieve; return whether the effects undo none."""
         made = dict.fromkeys(effects.given, True) | dict.fromkeys(effects.ending, False)
         for pattern in effects.open:
             rows = [(fact.predicate, fact.args) for fact in self._rows.matching(pattern)]
@@ -100,8 +104,8 @@ class Needs:
         return True
 
 
-def _same(part: Condition, ready: CompiledStep) -> bool:
-    """Return whether `part` holds, which asks whether two arguments are the same object."""
+def _decide_equality(part: Condition, ready: CompiledStep) -> bool:
+    """Return whether the (in)equality `part` holds; raises `Unclear` for another condition."""
     if not isinstance(part, Same):
         raise Unclear
     return (ready.binding.get(part.left, part.left) == ready.binding.get(part.right, part.right)) is part.positive

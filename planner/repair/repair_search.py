@@ -1,14 +1,11 @@
-"""The search behind every repair: one ground task, searched with costs and penalties put together as needed.
+"""The search behind every repair: a ground task with special actions for given steps, searched by costs and penalties.
 
-Bounds: every plan achieves each landmark for the first time by one of its achievers. One landmark after the other takes
-the least of what its achievers cost from all of them, so that nothing is counted twice: cost partitioning as with cuts
-(Helmert and Domshlak, 2009) over landmarks found backwards (Porteous, Sebastia and Hoffmann, 2001).
+The lower bound takes landmarks one after the other: each takes the least cost of its achievers from all of them, so
+that no cost counts twice. This is cost partitioning as in LM-cut (Helmert and Domshlak, 2009) over landmarks found
+backwards (Porteous, Sebastia and Hoffmann, 2001).
 
-First plans: relaxed plans are carried out one after the other (Vidal, 2004). Where most of what is to be done is
-independent, a plan of thousands of steps takes a few looks at the task.
-
-Choices about given steps are special actions, which put steps into the plan. What steps create has placeholders: those
-of the given steps, and some to spare for new ones.
+A first plan comes from executing relaxed plans one after the other (Vidal, 2004), which finds plans of thousands of
+mostly independent steps in a few rounds.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from planner.garbage_collection import pause_collector
 from planner.grounding.ground import ground
 from planner.heuristics.relaxation import AXIOM, Explore, RelaxedTask, make_explorer, relax
 from planner.lightweight import Final, dataclass, field, replace
-from planner.limits import LimitReached, Limits
+from planner.limits import STOPS, Limits, stop_reason
 from planner.model import Action, Atom, Literal, Not, Problem, Term, When
 from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.formulas import substitute
@@ -32,8 +29,8 @@ from planner.search import Ending, Run, Space
 from planner.task.ground_task import INFINITY, GroundAction, State, Task
 
 
-def least_cost(task: Task, costs: Sequence[int], check: Callable[[], None]) -> int:
-    """Return a lower bound of what any plan for `task` costs, its actions at these `costs`; `check` is called often."""
+def bound_by_landmarks(task: Task, costs: Sequence[int], check: Callable[[], None]) -> int:
+    """Return a lower bound on the cost of plans for `task` with these `costs` of actions; `check` is called often."""
     achievers: dict[int, list[int]] = {}
     for number, action in enumerate(task.actions):
         for fact in (*action.adds, *(fact for effect in action.conditional for fact in effect.adds)):
@@ -42,7 +39,7 @@ def least_cost(task: Task, costs: Sequence[int], check: Callable[[], None]) -> i
     left, total, seen = list(costs), 0, set(skipped)
     waiting = [fact for fact in task.goal if fact not in seen]
     seen.update(waiting)
-    for fact in waiting:  # which grows
+    for fact in waiting:  # grows meanwhile
         check()
         found = achievers.get(fact)
         if not found:
@@ -52,14 +49,14 @@ def least_cost(task: Task, costs: Sequence[int], check: Callable[[], None]) -> i
             total += least
             for number in found:
                 left[number] -= least
-        new = _shared(task.actions[number].precondition for number in found) - seen
+        new = _intersect(task.actions[number].precondition for number in found) - seen
         seen |= new
         waiting += sorted(new)
     return total
 
 
-def _shared(conditions: Iterable[Sequence[int]]) -> set[int]:
-    """Return the facts that all `conditions` have."""
+def _intersect(conditions: Iterable[Sequence[int]]) -> set[int]:
+    """Return the facts that all `conditions` have in common."""
     shared: set[int] | None = None
     for condition in conditions:
         shared = set(condition) if shared is None else shared.intersection(condition)
@@ -68,32 +65,32 @@ def _shared(conditions: Iterable[Sequence[int]]) -> set[int]:
     return shared or set()
 
 
-MOST_LOOKS: Final = 20
-"""So many relaxed plans are carried out before this is given up."""
-MOST_ROUNDS: Final = 50
-"""So often what is left of a relaxed plan is gone through for what can be done."""
+MAX_RELAXED_PLANS: Final = 20
+"""Number of relaxed plans that are executed before lookahead gives up."""
+MAX_ROUNDS: Final = 50
+"""Number of passes over the rest of a relaxed plan for applicable actions."""
 
 
-def lookahead(task: Task, costs: Sequence[int], check: Callable[[], None]) -> list[int] | None:
-    """Return a plan for `task`, as numbers of its actions, which are estimated at `costs`; None: none was found so.
+def find_plan_by_lookahead(task: Task, costs: Sequence[int], check: Callable[[], None]) -> list[int] | None:
+    """Return a plan for `task` as numbers of its actions, found by executing relaxed plans; None if that fails.
 
-    `check` is called often; it raises when a limit is reached.
+    `costs` are for the relaxed plans. `check` is called often, and raises when a limit is reached.
     """
     space, relaxed = Space(task), relax(task, costs)
     explore, state, plan = make_explorer(relaxed), space.initial, list[int]()
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_RELAXED_PLANS):
         if space.is_goal(state):
             return plan
         check()
-        taken, state = _carried_out(space, state, _relaxed_plan(relaxed, explore, space.closed(state)), check)
+        taken, state = _execute_actions(space, state, _make_relaxed_plan(relaxed, explore, space.closed(state)), check)
         if not taken:
             return None
         plan += taken
     return plan if space.is_goal(state) else None
 
 
-def _relaxed_plan(relaxed: RelaxedTask, explore: Explore, state: State) -> list[int]:
-    """Return the actions of a relaxed plan from `state`, each after those that support it; [] where there is none."""
+def _make_relaxed_plan(relaxed: RelaxedTask, explore: Explore, state: State) -> list[int]:
+    """Return the actions of a relaxed plan from `state`, each after its supporters; [] if there is none."""
     value, achiever = explore(state)
     if value == INFINITY:
         return []
@@ -108,12 +105,12 @@ def _relaxed_plan(relaxed: RelaxedTask, explore: Explore, state: State) -> list[
     return [action for action in dict.fromkeys(actions) if action != AXIOM]
 
 
-def _carried_out(
+def _execute_actions(
     space: Space, state: State, actions: Iterable[int], check: Callable[[], None]
 ) -> tuple[list[int], State]:
-    """Return those of `actions` that could be taken from `state`, in that order, and the state after them.
+    """Execute as many of `actions` from `state` as possible; return these in order, and the state after them.
 
-    An action that takes away what another one needs waits while anything else can be done.
+    An action that deletes a precondition of another one waits while any other action is applicable.
     """
     task, left, taken = space.task.actions, list(actions), list[int]()
     needed, full = Counter([fact for number in left for fact in task[number].precondition]), space.closed(state)
@@ -125,11 +122,11 @@ def _carried_out(
         taken.append(number)
         needed.subtract(task[number].precondition)
 
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         waiting, before = list[int](), len(taken)
         for number in left:
             check()
-            if space.preconditions[number] & ~full or _harms(task[number], needed):
+            if space.preconditions[number] & ~full or _deletes_needed(task[number], needed):
                 waiting.append(number)
             else:
                 take(number)
@@ -143,42 +140,41 @@ def _carried_out(
     return taken, state
 
 
-def _harms(action: GroundAction, needed: Counter[int]) -> bool:
-    """Return whether `action` takes away what others need; `needed` says how many need each fact, itself included."""
+def _deletes_needed(action: GroundAction, needed: Counter[int]) -> bool:
+    """Return whether `action` deletes preconditions of others; `needed` counts the actions that need each fact."""
     return any(needed[fact] > (fact in action.precondition) for fact in action.deletes)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A plain ADL problem that has special actions, and what these stand for.
-
-    `steps` are the steps that each of them puts into the plan, and `penalties` what it is to be charged beside costs.
-    """
+    """A plain ADL problem with special actions: the `steps` that each puts into the plan, and its `penalties`."""
 
     problem: Problem
     steps: Mapping[str, tuple[Step, ...]]
     penalties: Mapping[str, int] = field(default_factory=dict)
 
 
-def instance(action: Action, step: Step) -> Action:
-    """Return the plain `action` without parameters: as it is with the arguments of `step`."""
+def instantiate(action: Action, step: Step) -> Action:
+    """Return the plain `action` with the arguments of `step` in place of its parameters."""
     binding = {parameter.name: value for parameter, value in zip(action.parameters, step.arguments, strict=True)}
     return replace(
         action,
         parameters=(),
         requires=substitute(action.requires, binding),
-        provides=_bound(action.provides, binding),
-        when=tuple([_inside(when, binding) for when in action.when]),
+        provides=_substitute_literals(action.provides, binding),
+        when=tuple([_instantiate_effect(when, binding) for when in action.when]),
     )
 
 
-def _inside(when: When, binding: Mapping[Term, Term]) -> When:
+def _instantiate_effect(when: When, binding: Mapping[Term, Term]) -> When:
     hidden = {variable.name for variable in when.variables}
     binding = {name: value for name, value in binding.items() if name not in hidden}
-    return replace(when, requires=substitute(when.requires, binding), provides=_bound(when.provides, binding))
+    return replace(
+        when, requires=substitute(when.requires, binding), provides=_substitute_literals(when.provides, binding)
+    )
 
 
-def _bound(literals: Iterable[Literal], binding: Mapping[Term, Term]) -> tuple[Literal, ...]:
+def _substitute_literals(literals: Iterable[Literal], binding: Mapping[Term, Term]) -> tuple[Literal, ...]:
     found: list[Literal] = []
     for literal in literals:
         part = substitute(literal, binding)
@@ -187,20 +183,9 @@ def _bound(literals: Iterable[Literal], binding: Mapping[Term, Term]) -> tuple[L
     return tuple(found)
 
 
-STOPS: Final = (LimitReached, MemoryError, KeyboardInterrupt)
-"""What ends the work before its end."""
-
-
-def stopped_by(stop: BaseException) -> StoppedBy:
-    """Return what one of `STOPS` says."""
-    if isinstance(stop, LimitReached):
-        return stop.stopped_by
-    return StoppedBy.MEMORY if isinstance(stop, MemoryError) else StoppedBy.CANCELLED
-
-
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What an action is charged: `cost` for each unit of its cost, and `penalty` for each of its penalty."""
+    """Weights of the cost and the penalty of an action in what it is charged."""
 
     cost: int = 1
     penalty: int = 1
@@ -208,10 +193,9 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best `plan` that is known, as numbers of the task's actions; None where there is none.
+    """The best `plan` found, as numbers of the actions; None if there is none.
 
-    `proved` says that no plan is charged less. `at_least` is a lower bound of what is charged, and `stopped_by` what
-    ended the search.
+    `proved` says that no plan is charged less; `at_least` is a lower bound on the charge.
     """
 
     plan: list[int] | None
@@ -221,7 +205,7 @@ class Found:
 
 
 class Chooser:
-    """Searches a choice. Raises `LimitReached` where `limits` does not suffice for grounding."""
+    """Grounds and searches a choice; raises `LimitReached` if grounding exceeds `limits`."""
 
     def __init__(self, choice: Choice, limits: Limits) -> None:
         with pause_collector():
@@ -232,7 +216,7 @@ class Chooser:
         self._penalties = [choice.penalties.get(action.step.action, 0) for action in self.task.actions]
 
     def named(self, names: Iterable[str | Step]) -> list[int] | None:
-        """Return the plan that takes the special actions of these names, and these steps; None where it is none."""
+        """Return the plan of these special actions (by name) and steps; None if it is not valid."""
         numbers: dict[str | tuple[str, tuple[str, ...]], list[int]] = {}
         for number, action in enumerate(self.task.actions):
             step = action.step
@@ -249,7 +233,7 @@ class Chooser:
         return plan if self._space.is_goal(state) else None
 
     def best(self, prices: Prices, known: list[int] | None = None) -> Found:
-        """Return the plan that is charged least, or the best one when a limit is reached; `known` is one already."""
+        """Return the plan that is charged least, or the best one found within the limits; `known` is a first plan."""
         if self.task.unreachable_goal is not None:
             return Found(None, 0, True, StoppedBy.EXHAUSTED)
         run = Run()
@@ -258,7 +242,7 @@ class Chooser:
                 ending = self._search(prices, known, run)
             ended = StoppedBy.EXHAUSTED if ending is Ending.EXHAUSTED else StoppedBy.INCOMPLETE
         except STOPS as stop:
-            ended = stopped_by(stop)
+            ended = stop_reason(stop)
         proved = ended is StoppedBy.EXHAUSTED or run.lower_bound >= run.limit
         return Found(known if run.plan is None else run.plan, run.lower_bound, proved, ended)
 
@@ -271,8 +255,8 @@ class Chooser:
         task = replace(self.task, actions=tuple(actions))
         if known is not None:
             run.report_plan(known, sum([charges[number] for number in known]))
-        run.raise_bound(least_cost(task, charges, self._limits.check))
-        quick = None if run.lower_bound == run.limit else lookahead(task, charges, self._limits.check)
+        run.raise_bound(bound_by_landmarks(task, charges, self._limits.check))
+        quick = None if run.lower_bound == run.limit else find_plan_by_lookahead(task, charges, self._limits.check)
         if quick is not None:
             run.report_plan(quick, sum([charges[number] for number in quick]))
         if run.lower_bound == run.limit:
@@ -287,10 +271,10 @@ class Chooser:
                 return ending
 
     def fewest(self, known: list[int] | None = None) -> Found:
-        """Return the plan with the fewest penalties and, of these, one that costs least; see `best`.
+        """Return a plan of least penalty and, of these, of least cost; see `best`.
 
-        A penalty that is dearer than all actions together decides, unless a plan without it takes actions again and
-        again. So what remains of penalties is searched for a plan with fewer, whatever that costs.
+        A penalty that exceeds the cost of all actions decides, unless a plan of less penalty repeats actions. So plans
+        of less penalty are searched for at any cost afterwards.
         """
         every = range(len(self.task.actions))
         found = self.best(Prices(penalty=self._cost(every) + 1), known)
@@ -304,16 +288,16 @@ class Chooser:
     def _cost(self, actions: Iterable[int]) -> int:
         return sum([self.task.actions[number].cost for number in actions])
 
-    def least_cost(self) -> int:
-        """Return a lower bound of what all plans cost, in units of the task, without penalties."""
-        return least_cost(self.task, [action.cost for action in self.task.actions], self._limits.check)
+    def bound_cost(self) -> int:
+        """Return a lower bound on the cost of all plans, in units of the task, without penalties."""
+        return bound_by_landmarks(self.task, [action.cost for action in self.task.actions], self._limits.check)
 
     def penalty(self, plan: Iterable[int]) -> int:
-        """Return the penalties of `plan`."""
+        """Return the penalty of `plan`."""
         return sum([self._penalties[number] for number in plan])
 
     def steps(self, plan: Sequence[int]) -> list[tuple[str, Step]]:
-        """Return the steps that `plan` takes, each with the name of the action that stands for it."""
+        """Return the steps of `plan`, each with the name of its action in the task."""
         taken = [self.task.actions[number].step for number in plan]
         return [(each.action, step) for each in taken for step in self._choice.steps.get(each.action, (each,))]
 
@@ -323,26 +307,26 @@ def _key(step: Step) -> tuple[str, tuple[str, ...]]:
 
 
 SPARE: Final = 2
-"""So many objects of each type that steps create are there beside those that the given steps name."""
+"""Number of placeholders of each type for objects of new steps, beside those of the given steps."""
 
 
-def with_spare(problem: Problem, steps: Iterable[Step]) -> Problem:
-    """Return `problem`, with objects for what `steps` create, and some to spare, if its actions create anything."""
+def add_spare_objects(problem: Problem, steps: Iterable[Step]) -> Problem:
+    """Return `problem` with placeholders for objects that `steps` and new steps create, if its actions create any."""
     return for_steps(problem, steps, spare=SPARE)
 
 
-def claimed(problem: Problem, status: Status) -> Status:
-    """Return `status` as what may be claimed: no proof, where more objects might be created than were tried.
+def weaken_claim(problem: Problem, status: Status) -> Status:
+    """Return `status` without a proof if plans with more created objects were not searched.
 
-    Where actions may come out otherwise than intended, nothing is unsolvable.
+    With uncertain outcomes, nothing is proved unsolvable either, as only intended ones were searched.
     """
     if creates_objects(problem.domain):
         return {Status.OPTIMAL: Status.SOLVED, Status.UNSOLVABLE: Status.UNKNOWN}.get(status, status)
     return Status.UNKNOWN if status is Status.UNSOLVABLE and uncertain_actions(problem.domain) else status
 
 
-def untried(problem: Problem) -> str:
-    """Return what was not tried, because of which less is claimed."""
+def describe_untried(problem: Problem) -> str:
+    """Return in words what was not searched."""
     if creates_objects(problem.domain):
         return f"no more than {SPARE} objects of each type that steps create were tried, beside those that were given"
     return f"only the intended outcomes (of {', '.join(uncertain_actions(problem.domain))}) were tried"

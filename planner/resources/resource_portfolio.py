@@ -19,14 +19,7 @@ from planner.portfolio.portfolio import BLIND_STATES, search_anytime
 from planner.portfolio.tiers import Contender, run_at_most, take_turns
 from planner.portfolio.workplace import Workplace, heuristic_of
 from planner.resources import label_setting
-from planner.resources.label_setting import (
-    Allowance,
-    BudgetedSpace,
-    Charges,
-    ResourceLimits,
-    allowances,
-    cost_allowance,
-)
+from planner.resources.label_setting import Allowance, Charges, ResourceLimits, allowances, cost_allowance
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.search_run import Steps
@@ -218,7 +211,11 @@ def _search_with_counters(workplace: Workplace, spending: Spending, search: str,
     """Run a search with the remaining budgets as part of the state, in plain Python."""
     cost = [spending.cost] if spending.cost.most < INFINITY else []
     limits = [*cost, *spending.allowances]
-    space, algorithm, name = BudgetedSpace(workplace.space, limits), SEARCHES[search], heuristic_of(search, heuristic)
+    space, algorithm, name = (
+        label_setting.BudgetedSpace(workplace.space, limits),
+        SEARCHES[search],
+        heuristic_of(search, heuristic),
+    )
     kind, sure = HEURISTICS[name or "blind"], HEURISTICS[COUNTED_BY]
     estimate = kind.build(workplace.task, algorithm.counts.of(space.costs), workplace.check)
     told = sure.admissible and workplace.is_safe(sure)

@@ -26,23 +26,13 @@ from planner.language.documents.schema import document_error
 from planner.language.documents.text_formats import Document, json_positions, parse_json, parse_yaml, yaml_positions
 from planner.language.pddl.syntax import read_text
 from planner.lightweight import Any, Final, dataclass, field, replace
+from planner.model import formulas
 from planner.model.domain import DomainModel, TypeHierarchy, creates_objects
-from planner.model.formulas import (
-    TRUE,
-    Atom,
-    Formula,
-    Object,
-    Variable,
-    atoms_in,
-    conjunction,
-    conjuncts,
-    is_variable,
-    substitute,
-)
+from planner.model.formulas import Atom, Formula, Object, Variable, atoms_in, conjuncts, is_variable, substitute
 from planner.model.problem import Metric, Problem
 from planner.partial_order.causal_links import INITIAL, causal_links
 from planner.plan import Plan, Step
-from planner.repair.regression import Unclear, needed
+from planner.repair.regression import Unclear, regress_goal
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import check_steps, simulate
 
@@ -209,11 +199,13 @@ def _regress_needs(plan: Plan) -> Formula:
     """Return what the plan needs from the initial state; if that is more than facts, the facts that its steps read."""
     problem: Problem = plan.problem
     try:
-        return needed(Simulation(expanded(problem, plan.steps)), plan.steps, problem.goal.hard)
+        return regress_goal(Simulation(expanded(problem, plan.steps)), plan.steps, problem.goal.hard)
     except (Unclear, ValueError):
         read = [each.condition for each in causal_links(problem, plan) if each.provider == INITIAL]
         stated = {each.predicate for each in problem.initial}
-        return conjunction(dict.fromkeys(each for each in read if isinstance(each, Atom) and each.predicate in stated))
+        return formulas.conjunction(
+            dict.fromkeys(each for each in read if isinstance(each, Atom) and each.predicate in stated)
+        )
 
 
 Conditions = Sequence[str] | str
@@ -361,7 +353,7 @@ def _check_values(
 def _add_needs(problem: Problem, steps: Sequence[Step], place: Place) -> Problem:
     """Return `problem` with the needs of `steps` as its initial state."""
     try:
-        needs = needed(Simulation(expanded(problem, steps)), steps, TRUE)
+        needs = regress_goal(Simulation(expanded(problem, steps)), steps, formulas.TRUE)
     except ValueError:
         raise place.error("these steps cannot follow each other from any state") from None
     except Unclear:
@@ -377,4 +369,4 @@ def _add_gains(problem: Problem, steps: Sequence[Step], place: Place) -> Problem
     except PlanError as error:
         raise place.error(f"these steps do not follow each other: {error}") from None
     gains = sorted((fact for fact in last.difference(problem.initial) if known.issuperset(fact.args)), key=str)
-    return replace(problem, goal=replace(problem.goal, hard=conjunction(gains)))
+    return replace(problem, goal=replace(problem.goal, hard=formulas.conjunction(gains)))

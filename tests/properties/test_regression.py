@@ -11,7 +11,7 @@ from benchmarks.random_problems import random_problem
 from planner import Domain
 from planner.model import Problem
 from planner.plan import Step
-from planner.repair.regression import Unclear, furthest
+from planner.repair.regression import Unclear, find_furthest_reentry
 from planner.semantics.simulation import Simulation
 
 SEEDS = range(120)
@@ -57,7 +57,7 @@ def test_regression_finds_what_trying_finds(block: int) -> None:
         problem = random_domain(dice)
         actions = list(problem.domain.actions)
         steps = [Step(dice.choice(actions), tuple(dice.choices("xyz", k=2))) for _ in range(dice.randint(0, 5))]
-        start = furthest(Simulation(problem), steps, problem.goal.hard)
+        start = find_furthest_reentry(Simulation(problem), steps, problem.goal.hard)
         assert start == by_trying(problem, steps), (seed, steps)
         found.append(start)
     assert {0, None} < set(found), "plans of which everything, something, and nothing is needed"
@@ -74,7 +74,7 @@ def test_plans_of_all_kinds_of_problems() -> None:
         if plan is None:
             continue
         try:
-            start = furthest(Simulation(problem), list(plan.steps), problem.goal.hard)
+            start = find_furthest_reentry(Simulation(problem), list(plan.steps), problem.goal.hard)
         except Unclear:
             unclear += 1
         else:

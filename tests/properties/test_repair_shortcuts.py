@@ -14,8 +14,8 @@ from planner import Domain, Status, Step, Written, mend, patch, undo
 from planner.grounding.ground import ground
 from planner.limits import Limits
 from planner.model import Atom
-from planner.repair.repair_search import least_cost, lookahead
-from planner.repair.undoing import Covered
+from planner.repair.repair_search import bound_by_landmarks, find_plan_by_lookahead
+from planner.repair.undoing import CoveredFacts
 from planner.search import Space
 from planner.validation.validate import validate
 
@@ -45,7 +45,7 @@ def test_no_plan_costs_less_than_the_bound(block):
     for _, task, best in tasks(range(100 * block, 100 * block + 40)):
         if best is None:
             continue
-        bound = least_cost(task, [action.cost for action in task.actions], unlimited)
+        bound = bound_by_landmarks(task, [action.cost for action in task.actions], unlimited)
         assert bound <= best.cost * task.resolution
         exact += 0 < bound == best.cost * task.resolution
         below += bound < best.cost * task.resolution
@@ -58,7 +58,7 @@ def test_what_lookahead_finds_is_a_plan(block):
     found = 0
     for problem, task, best in tasks(range(100 * block, 100 * block + 40)):
         space = Space(task)
-        plan = lookahead(task, space.costs, unlimited)
+        plan = find_plan_by_lookahead(task, space.costs, unlimited)
         if plan is None:
             continue
         assert best is not None
@@ -79,7 +79,7 @@ def test_items_cover_what_one_of_them_matches():
         items = [Atom(dice.choice("pq"), tuple(dice.choices("ab_", k=2))) for _ in range(dice.randint(0, 4))]
         fact = Atom(dice.choice("pq"), tuple(dice.choices("ab", k=2)))
         expected = any(item.matches(fact) for item in items)
-        assert (fact in Covered(items)) is expected
+        assert (fact in CoveredFacts(items)) is expected
         outcomes.add(expected)
     assert outcomes == {True, False}
 
