@@ -246,7 +246,7 @@ class RunState:
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         """What the constraints on the way ask of what is still to come."""
-        return () if self.watches is None else self.watches.left(self.beliefs.simulation)
+        return () if self.watches is None else self.watches.progress(self.beliefs.simulation)
 
     @property
     def unmet(self) -> tuple[Constraint, ...]:
@@ -295,7 +295,7 @@ class RunState:
         self.dropped.clear()
         self.wants_plan, self.hierarchy, self.kept, self.outlived = True, None, None, self.policy
         watches = self.watches or ConstraintMonitors(self.beliefs.simulation)
-        self.watches = watches.changed(wanted.constraints, self.beliefs.simulation) if wanted.constraints else None
+        self.watches = watches.switch_to(wanted.constraints, self.beliefs.simulation) if wanted.constraints else None
 
     def _end_step(self, event: StepEnded) -> None:
         record = self.steps[event.step]

@@ -53,7 +53,7 @@ class ConstraintMonitor:
         self._what_before |= bool(what) and not in_part
         self._other_before |= bool(other)
 
-    def left(self, simulation: Simulation) -> Constraint | None:
+    def progress(self, simulation: Simulation) -> Constraint | None:
         """Progress the constraint to the rest of the plan, which begins in the present state; None where it is met.
 
         A broken constraint stays broken; its progression asks that it be broken no further.
@@ -81,7 +81,7 @@ class ConstraintMonitors:
         self._all = [ConstraintMonitor(constraint, simulation) for constraint in simulation.problem.constraints]
         self.look(simulation)
 
-    def changed(self, constraints: Iterable[Constraint], simulation: Simulation) -> ConstraintMonitors:
+    def switch_to(self, constraints: Iterable[Constraint], simulation: Simulation) -> ConstraintMonitors:
         """Return monitors of other `constraints`; those that stay keep their monitors."""
         known, twin = {watch.constraint: watch for watch in self._all}, copy(self)
         twin._all = [known.get(each) or ConstraintMonitor(each, simulation) for each in constraints]  # noqa: SLF001 - its own
@@ -106,9 +106,9 @@ class ConstraintMonitors:
         """The memory of all monitors."""
         return tuple([watch.key for watch in self._all])
 
-    def left(self, simulation: Simulation) -> tuple[Constraint, ...]:
+    def progress(self, simulation: Simulation) -> tuple[Constraint, ...]:
         """Progress the constraints to the rest of the plan (Bacchus and Kabanza, 1998)."""
-        return tuple([left for each in self._all if (left := each.left(simulation)) is not None])
+        return tuple([left for each in self._all if (left := each.progress(simulation)) is not None])
 
     @property
     def broken(self) -> Constraint | None:

@@ -134,7 +134,7 @@ def cost_of(problem: Problem, action: Action, binding: Binding) -> Number:
 
 
 def uses_of(problem: Problem, action: Action, binding: Binding) -> dict[str, Number]:
-    """Return how much of each resource a step uses, exactly; resources that `action` does not name are left out.
+    """Return the exact use of each resource that `action` names by a step.
 
     Raises as `cost_of` does.
     """

@@ -46,7 +46,7 @@ def test_the_rest_keeps_what_is_left_where_the_whole_keeps_all(block):
                 watches.look(state)
             if watches.broken is not None:
                 continue
-            left = watches.left(states[now])
+            left = watches.progress(states[now])
             whole = all(is_kept(each, steps, states) for each in hard.constraints)
             assert all(is_kept(each, steps[now:], states[now:]) for each in left) is whole, (seed, steps, now)
             kept, broken, changed = kept + whole, broken + (not whole), changed + (left != hard.constraints)

@@ -126,7 +126,7 @@ class ProblemBuilder:
         budgets: Mapping[str, Any] | None = None,
         deadline: Any = None,
     ) -> Problem:
-        """Return the problem."""
+        """Build the problem; raises an error for the first mistake."""
         if not is_name(name):
             raise self._place.error(*explain_bad_name(name, "a problem"))
         place = self._place
@@ -403,7 +403,7 @@ class ProblemBuilder:
     def _resolve_term(
         self, term: Atom, known: Mapping[str, Any], kind: str, place: Place, *, may_open: bool = False
     ) -> Atom:
-        """Return `term`, one of a function or action among those `known`, with objects that this takes."""
+        """Resolve `term` of a function or action among those `known`, and check the types of its objects."""
         name = term.predicate
         if name not in known:
             raise place.error(f"{term}: domain {self._domain.name!r} has no {kind} {name!r}", did_you_mean(name, known))

@@ -306,7 +306,7 @@ def _is_retraction(effect: When) -> bool:
 
 
 def _make_pattern(effect: When) -> Atom:
-    """Return the pattern of the facts that `effect` retracts."""
+    """Make the pattern of the facts that the retraction `effect` covers."""
     (literal,) = effect.provides
     assert isinstance(literal, Not)
     assert isinstance(literal.part, Atom)
