@@ -1,9 +1,4 @@
-"""`Agent`: requests, as goals or as sentences, become plans that were checked, are confirmed, and carried out.
-
-What an agent knows from earlier: plans, templates and readings, as objects or by the names of their files.
-
-Templates of what runs have done, so that the same is done the same way again.
-"""
+"""`Agent`: turn requests (goals or sentences) into checked plans, have them confirmed, and carry them out."""
 
 from __future__ import annotations
 
@@ -67,7 +62,7 @@ class Reuse:
         readings: Readings | File | None,
         domain: DomainModel,
     ) -> Reuse:
-        """Return what these are, or what is in the files that they name; a file of plans has the readings, too.
+        """Return the given objects, or the content of the named files; a file of plans has the readings, too.
 
         Raises `InputError` for files that are something else.
         """
@@ -80,7 +75,7 @@ class Reuse:
         )
 
     def to_dict(self) -> dict[str, float]:
-        """Return how often plans and readings were there already, and what that saved: seconds, calls and tokens."""
+        """Count the plans and readings that were reused, and what that saved: seconds, calls and tokens."""
         found: dict[str, float] = {}
         if self.cache is not None:
             found |= self.cache.savings.to_dict()
@@ -94,10 +89,10 @@ DONE_STATUSES = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
 
 
 def lift_run(outcome: RunOutcome, name: str = "") -> Template:
-    """Return the template that what a run has done, in this order, is an instance of.
+    """Generalise the steps that a run has done, in their order, to a template.
 
-    Values of data parameters are not kept: they were said for that run. Raises `InputError` where the steps do not lead
-    from where the run began to its goal as it is declared: something else has changed the world, too.
+    The template leaves out values of data parameters, which belong to that run. Raises `InputError` where the declared
+    effects of the steps do not lead from the start of the run to its goal: then something else changed the world, too.
     """
     state = outcome.state
     latest = dict.fromkeys(reversed(state.finished))
@@ -111,7 +106,7 @@ def lift_run(outcome: RunOutcome, name: str = "") -> Template:
 
 
 TIME_LIMIT: Final = 10.0
-"""Seconds for one search."""
+"""Time limit of one search, in seconds."""
 
 
 class Agent:
@@ -187,7 +182,7 @@ class Agent:
         return self._rooms[name]
 
     async def plan(self, request: Any, *, context: Collection[Part] = ()) -> Proposal:
-        """Return what `request` comes to, with a plan where there is one; nothing is done.
+        """Make a proposal of `request`, with a plan where there is one; nothing is carried out.
 
         A request is a sentence, a goal (conditions in a list, or `{"hard": …, "soft": …}`) or a `Problem`. Raises
         `InputError` for a goal that means nothing here, and for a sentence without a model.
@@ -196,7 +191,7 @@ class Agent:
         return await self.propose(request, self.problem, context)
 
     async def candidates(self, request: Any, k: int = 3, **options: Any) -> tuple[Proposal, ...]:
-        """Return what `request` comes to with each of its `k` cheapest plans, the cheapest first; nothing is done.
+        """Make a proposal of `request` with each of its `k` cheapest plans, the cheapest first; nothing is carried out.
 
         `options` are those of `planner.k_best`. Where there is no plan, or candidates of such problems cannot be had
         (where actions create objects), there is one proposal, and it says why. Each
@@ -206,7 +201,7 @@ class Agent:
         return await self.proposer.propose_variants(proposal, k, **options) or (proposal,)
 
     async def repair(self, steps: Any, goal: Any) -> Proposal:
-        """Return what becomes of `steps`, a plan that somebody else drew up, for a goal; nothing is done.
+        """Repair `steps`, a plan from elsewhere, for a goal, and make a proposal of it; nothing is carried out.
 
         The forms of `steps` are those of `executor.repair`; `goal` is as for `plan`, no sentence, or what `plan` made
         of one. Somebody has to confirm the steps, unless they only read. Raises `InputError` for a goal that means
@@ -220,7 +215,7 @@ class Agent:
         return await self.proposer.propose_steps(goal, steps)
 
     async def choose(self, proposal: Proposal, number: int) -> Proposal:
-        """Return what the request of `proposal` comes to where it means the one of its readings with this `number`.
+        """Make a proposal of the reading of `proposal` with this `number`.
 
         They count from 0. Raises `InputError` where there is none with that number.
         """
@@ -304,7 +299,12 @@ class Agent:
         self.runs.active_run(run).run.interrupt()
 
     async def change(
-        self, run: str, request: Any, *, context: Collection[Part] = (), tell: Tell = ignore_event
+        self,
+        run: str,
+        request: Any,
+        *,
+        context: Collection[Part] = (),
+        tell: Tell = ignore_event,
     ) -> Proposal:
         """Have a run at work go on to what `request` asks for, once that is confirmed: its plan is patched.
 
@@ -322,13 +322,13 @@ class Agent:
     async def propose(
         self, request: Any, now: Problem, context: Collection[Part] = (), doing: Problem | None = None
     ) -> Proposal:
-        """Return what `request` comes to as things stand `now`, perhaps besides what is `doing`; raises as `plan`."""
+        """Make a proposal of `request` in the state of `now`, perhaps beside the goal of `doing`; raises as `plan`."""
         if isinstance(request, str):
             return await self.proposer.propose_sentence(request, now, Meter(self.allowance), tuple(context), doing)
         return await self.proposer.propose_goal(self._goal(request, now))
 
     def _goal(self, request: Any, now: Problem) -> Problem:
-        """Return the problem that `request` is, or the one that has it as its goal."""
+        """Return `request` if it is a problem, else the problem `now` with it as the goal."""
         if isinstance(request, Problem):
             return request
         if is_other_problem(request):
@@ -341,7 +341,7 @@ class Agent:
         return replace(now, goal=stated.goal)
 
     async def settle(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:
-        """Return `proposal` as somebody has decided, if it is for somebody, and whether it may be carried out."""
+        """Have `proposal` confirmed if it needs that; return it, and whether it may be carried out."""
         for event in events_of(proposal):
             tell(event)
         if not proposal.is_for_somebody:
@@ -351,7 +351,7 @@ class Agent:
         return (proposal, False) if said is None else self.decide(proposal, said=said)
 
     def decide(self, proposal: Proposal, *, said: bool) -> tuple[Proposal, bool]:
-        """Return `proposal` after somebody has `said` whether it is meant, and whether it may be carried out."""
+        """Record whether a person `said` that `proposal` is meant; return it, and whether it may be carried out."""
         self.remember(proposal, meant=said)
         return (proposal if said else proposal.stopped(Standing.DECLINED)), said
 
@@ -363,6 +363,6 @@ class Agent:
         self.proposer.remember_decision(proposal, meant=meant)
 
     def lift(self, outcome: RunOutcome, name: str = "") -> Template:
-        """Return the template that what was done in a run is an instance of; see `executor.agent.agent`."""
+        """Generalise the steps that a run has done to a template; see `lift_run`."""
         check_given(outcome=outcome)
         return lift_run(outcome, name)

@@ -1,6 +1,6 @@
 """The agent's part of `forethought demo`: a sentence becomes a goal, a plan and a run.
 
-A scripted model speaks, wrongly at first; then the one that is configured, if there is one.
+A scripted model answers first, wrongly at the beginning; then the configured model, if there is one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What happens while an agent works: one typed union, of its own events and those of its runs.
-
-Proposals as events: what whoever listens to an agent is told of them.
-"""
+"""Events of an agent at work: one typed union of its own events and those of its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents and rooms are given: refused where it is given, if it means nothing."""
+"""Check the options of agents and rooms where they are given."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ _KINDS: Final[Kinds] = {
 
 
 def check_given(**given: Any) -> None:
-    """Raise `InputError` for what an agent cannot work with."""
+    """Raise `InputError` for an option that an agent cannot work with."""
     check_kinds(_KINDS, given)

@@ -1,4 +1,4 @@
-"""What somebody has to confirm: goals that a sentence led to, unless the plan only reads, and steps for the rest."""
+"""Ask people to confirm goals that were read from sentences, and approve steps that they have seen in a proposal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def only_reads(plan: Plan) -> bool:
 
 
 async def ask_to_confirm(confirm: Confirm, proposal: Proposal) -> bool | None:
-    """Return what `confirm` says to `proposal`; None where nobody has decided, or where it raises."""
+    """Ask `confirm` about `proposal`; return None where nobody decides, or where it raises."""
     if confirm is None:
         return None
     try:

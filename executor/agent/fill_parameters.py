@@ -1,8 +1,8 @@
-"""Open parameters of steps, filled by a language model from what the user said and what is known.
+"""Fill the open parameters of a step with a language model, from what the user said and what is known.
 
-One request for all of a step's. The types of the parameters are those of the answer, so that ranges, choices and nested
-models are checked before anything is done; what the model does not know, a person is asked. An irreversible step is
-filled without what tools returned, if that will do: what they returned may say anything.
+One request covers all parameters of a step. Their types are those of the answer, so that ranges, choices and nested
+models are checked before anything is done; a person is asked for what the model does not know. An irreversible step is
+filled without the results of tools where that suffices: these may say anything.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Filled(Answer):
 
 
 def usage_of(state: RunState) -> Usage:
-    """Return what a run has spent on language models so far."""
+    """Return the usage of language models by a run so far."""
     asked = state.spent.asked
     return Usage(int(asked["calls"]), int(asked["tokens"]), money=asked["cost"])
 
@@ -71,7 +71,7 @@ class Filler:
     timeout: float = TIMEOUT
 
     async def __call__(self, request: FillRequest) -> Fillings:
-        """Return the values, or a question for a person where the model does not know them or cannot be had.
+        """Ask the model for values; return them, or a question for a person where the model fails or does not know.
 
         What has a default keeps it then, without a question.
         """
@@ -110,11 +110,11 @@ class Filler:
         return [each.name for each in required_parameters(request) if each.name not in found.values.model_fields_set]
 
     def _with_usage(self, found: Fillings, took: Usage) -> Fillings:
-        """Return `found` with what asking took."""
+        """Return `found` with the usage of the model."""
         return replace(found, metrics=Metrics(0.0, took.tokens, took.money), calls=took.calls)
 
     def _known_parts(self, request: FillRequest) -> Iterator[Part]:
-        """Yield what is said, declared and known otherwise than from tools."""
+        """Yield the parts that come from the user, the declarations and the host."""
         state, action = request.state, request.action
         goal = "\n".join(Notation((), ()).formula(state.problem.goal.hard)) or "nothing in particular"
         yield Part("The goal", goal)
@@ -128,7 +128,7 @@ class Filler:
             yield Part("What the user wants", self.words, Origin.USER)
 
     def _returned_parts(self, state: RunState) -> Iterator[Part]:
-        """Yield what steps returned, and left in working memory."""
+        """Yield the parts that come from tools: results of steps, and what they left in working memory."""
         for id_ in state.finished[-MOST_RESULTS:]:
             record = state.steps[id_]
             result = record.result or {}

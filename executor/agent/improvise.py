@@ -1,10 +1,6 @@
-"""What a model answers when it is asked for steps: declared actions, with objects and values.
+"""Serve parts of a request that no fact expresses, by steps that a language model proposes.
 
-Steps that a model proposes, resolved and type-checked: landmarks that a plan has to go through.
-
-A plan that goes through the steps that a model proposes for what no fact expresses.
-
-What no fact expresses: steps for it that a model proposes, simulated, and planned through; nothing confirms them.
+The steps are type-checked and become landmarks of a plan. Nothing can confirm that they serve, so people approve them.
 """
 
 from __future__ import annotations
@@ -94,7 +90,7 @@ class Landmark:
 
 
 def read_landmarks(problem: Problem, parts: Iterable[Serving]) -> tuple[list[Landmark], list[str]]:
-    """Return the landmarks that `parts` mean, and what is wrong with the others, in words."""
+    """Read the landmarks in `parts`; return them, and the mistakes in the others, in words."""
     universe, found, wrong = Universe(problem), list[Landmark](), list[str]()
     for part in parts:
         for step in part.steps:
@@ -121,7 +117,7 @@ def demand_landmarks(problem: Problem, found: Sequence[Landmark]) -> Problem:
 
 
 def condition_before(problem: Problem, landmark: Landmark) -> Formula:
-    """Return what has to hold before a step can be done that `landmark` covers."""
+    """Return the precondition of a step that `landmark` covers."""
     action = problem.domain.actions[landmark.pattern.predicate]
     pairs = list(zip(action.parameters, landmark.pattern.args, strict=False))
     bound = {each.name: arg for each, arg in pairs if arg != OPEN}
@@ -142,7 +138,7 @@ def place_landmarks(found: Iterable[Landmark], steps: Sequence[Step]) -> Iterato
 
 
 def _read_landmark(problem: Problem, universe: Universe, part: str, step: ProposedStep) -> Landmark:
-    """Return what `step` means; raises `InputError` for what means nothing."""
+    """Resolve `step` as a landmark; raises `InputError` for unknown names and unfit values."""
     action = resolve_action(problem.domain, step.action)
     given = {fold_name(name): name for name in step.arguments}
     names = {fold_name(each.name.removeprefix("?")): each for each in action.parameters}
@@ -188,7 +184,7 @@ def _check_values(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 SECONDS = 5.0
-"""How long it is looked why a step cannot be done, at most."""
+"""Time limit of the explanation why a step cannot be done, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

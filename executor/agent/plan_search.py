@@ -1,4 +1,4 @@
-"""Plans for an agent's requests, searched for in a thread while the event loop goes on."""
+"""Search for plans in a thread while the event loop goes on; without a plan, find the missing capabilities."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def _pattern(domain: DomainModel, name: str) -> str:
 TEMPLATE: Final = "template"
 """What the statistics of a result name as its search, where a template gave the plan."""
 SECONDS: Final = 5.0
-"""How long it is looked why there is no plan, at most."""
+"""Time limit of the explanation why there is no plan, in seconds."""
 
 
 async def solve_in_thread(problem: Problem, **options: Any) -> Result:
-    """Return what `planner.solve` gives; where the caller is cancelled, the search ends, too."""
+    """Call `planner.solve` in a thread; where the caller is cancelled, the search ends, too."""
     return await search_until_cancelled(lambda called_off: solve(problem, cancel=called_off, **options))
 
 
@@ -111,7 +111,7 @@ class Planner:
     """How often a template has given a plan."""
 
     async def plan(self, problem: Problem) -> Recalled:
-        """Return what is found; where the caller is cancelled, the search ends, too."""
+        """Find a plan; where the caller is cancelled, the search ends, too."""
         return await search_until_cancelled(lambda called_off: self._found(problem, called_off))
 
     def _found(self, problem: Problem, called_off: threading.Event) -> Recalled:
@@ -177,6 +177,6 @@ def with_problem(result: Result, problem: Problem) -> Result:
 
 
 async def find_missing(problem: Problem, world: World) -> tuple[Missing, ...]:
-    """Return which capabilities are missing for the goal of `problem`, as far as that is found out in time."""
+    """Find the capabilities that are missing for the goal of `problem`, within the time limit."""
     parts = await search_in_turn(lambda: find_unreachable_parts(restrict_to_handlers(problem, world), Limits(SECONDS)))
     return tuple(missing_for(parts, problem.domain))

@@ -1,4 +1,4 @@
-"""What an agent makes of a request before anything is done: a goal in words and a plan, or what is in the way."""
+"""`Proposal`: what an agent makes of a request before anything is done: a goal in words, and a plan or an obstacle."""
 
 from __future__ import annotations
 

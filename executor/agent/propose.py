@@ -1,11 +1,7 @@
-"""From a request to a proposal: a sentence is read, the goal is planned for, and what is in the way is said.
+"""Make proposals of requests: sentences, goals, and plans from elsewhere.
 
-Plans that somebody else drew up, as proposals: resolved, checked, repaired, and shown to whoever confirms them.
-
-They may have steps that the goal does not need, since as many as can be are kept. So somebody has to see all of them,
-with their values, unless they only read.
-
-What is asked for besides, or in place of, what is being done already: one goal of two.
+The repair of a plan from elsewhere keeps as many of its steps as it can, also steps that the goal does not need. So a
+person confirms all of them, with their values, unless they only read.
 """
 
 from __future__ import annotations
@@ -13,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from executor.agent import plan_search
 from executor.agent.confirmation import only_reads
 from executor.agent.describe_problem import describe_goal
 from executor.agent.foreign_plans.repair_plan import Repaired, repair_plan
@@ -20,14 +17,6 @@ from executor.agent.goal_reading.confirmed_readings import Readings
 from executor.agent.goal_reading.goal_problem import Meanings
 from executor.agent.goal_reading.read_sentence import Reader, Reading
 from executor.agent.improvise import Improviser, Proposed, improvise_again
-from executor.agent.plan_search import (
-    Planner,
-    find_missing,
-    missing_for,
-    restrict_to_handlers,
-    search_candidates,
-    with_problem,
-)
 from executor.agent.proposals import Proposal, Saved, Standing
 from executor.background_searches import search_until_cancelled
 from executor.errors import ModelError
@@ -44,13 +33,13 @@ from planner.plan import Plan, Result, Status, StoppedBy
 async def propose_foreign_plan(
     base: Proposal, steps: Any, world: World, time_limit: float | None, *, waived: bool
 ) -> Proposal:
-    """Return what becomes of `steps` as a plan for the goal of `base`.
+    """Repair `steps` as a plan for the goal of `base`, and make a proposal of it.
 
     Steps that were proposed there for what no fact expresses stay in it. Raises `PlanError` for what is no plan at all.
     """
     problem = base.problem
     assert problem is not None
-    there = restrict_to_handlers(problem, world)
+    there = plan_search.restrict_to_handlers(problem, world)
     found = await search_until_cancelled(
         lambda called_off: repair_plan(there, steps, time_limit=time_limit, cancel=called_off)
     )
@@ -112,11 +101,11 @@ class Proposer:
     model: LanguageModel | None = None
     open_types: Collection[str] = ()
     waived: bool = False
-    planner: Planner = field(default_factory=Planner)
+    planner: plan_search.Planner = field(default_factory=plan_search.Planner)
     remembered: Readings | None = None
 
     async def propose_steps(self, base: Proposal, steps: Any) -> Proposal:
-        """Return what becomes of `steps`, a plan of somebody else's, for the goal of `base`."""
+        """Repair `steps`, a plan from elsewhere, for the goal of `base`."""
         return await propose_foreign_plan(
             base,
             steps,
@@ -126,13 +115,13 @@ class Proposer:
         )
 
     async def propose_goal(self, problem: Problem) -> Proposal:
-        """Return what comes of `problem`, whose goal somebody has stated."""
+        """Plan for `problem`, whose goal a person has stated."""
         return await self._plan(Proposal(Standing.PLANNED, "", problem, describe_goal(problem)))
 
     async def propose_sentence(
         self, sentence: str, problem: Problem, meter: Meter, context: Sequence[Part] = (), doing: Problem | None = None
     ) -> Proposal:
-        """Return what comes of `sentence`, which is about how things stand in `problem`.
+        """Read `sentence` in the state of `problem`, and plan for it.
 
         It may ask for something besides what is being done: `doing`. Raises `InputError` where there is no model.
         """
@@ -170,7 +159,7 @@ class Proposer:
         open_types: Collection[str] = (),
         served: Proposed | None = None,
     ) -> Proposal:
-        """Return what comes of `sentence` as it was read once, with new objects of `open_types` made, too.
+        """Plan for `sentence` as it was read before, with new objects of `open_types`, too.
 
         What no fact expresses is `served` as it was once, if that is given, without asking the model. Raises
         `InputError` where that means nothing any more, and where there is no model.
@@ -213,7 +202,7 @@ class Proposer:
     async def propose_readings(
         self, base: Proposal, meter: Meter, context: Sequence[Part] = (), served: Proposed | None = None
     ) -> Proposal:
-        """Return what comes of the readings of `base`; see `again` for `served`."""
+        """Plan for the reading of `base`, or ask which one is meant; see `reread` for `served`."""
         found = await self._propose_readings(base, meter, context, served)
         return replace(found, usage=meter.spent)
 
@@ -257,7 +246,7 @@ class Proposer:
         if proposal.plan is None or proposal.problem is None:
             return ()
         try:
-            found = await search_candidates(
+            found = await plan_search.search_candidates(
                 proposal.problem, self.world, k, **{"time_limit": self.planner.time_limit, **options}
             )
         except UnsupportedError as error:
@@ -275,13 +264,13 @@ class Proposer:
 
     async def _plan(self, proposal: Proposal) -> Proposal:
         assert proposal.problem is not None
-        found = await self.planner.plan(restrict_to_handlers(proposal.problem, self.world))
+        found = await self.planner.plan(plan_search.restrict_to_handlers(proposal.problem, self.world))
         result = found.result
         if result.has_plan:
             saved = replace(proposal.saved, seconds=found.seconds)
-            made = with_problem(result, proposal.problem)
+            made = plan_search.with_problem(result, proposal.problem)
             return replace(proposal, standing=Standing.PLANNED, result=made, saved=saved, values=found.values)
-        lacks = await find_missing(proposal.problem, self.world)
+        lacks = await plan_search.find_missing(proposal.problem, self.world)
         standing = Standing.UNREACHABLE if lacks else Standing.UNPLANNED
         return replace(
             proposal,
@@ -294,16 +283,16 @@ class Proposer:
     async def _improvise(
         self, base: Proposal, reading: Reading, meter: Meter, context: Sequence[Part], served: Proposed | None
     ) -> Proposal:
-        """Return what comes of a reading parts of which no fact expresses."""
+        """Plan for a reading with parts that no fact expresses."""
         assert self.model is not None
-        able_to, limit = restrict_to_handlers(reading.problem, self.world), self.planner.time_limit
+        able_to, limit = plan_search.restrict_to_handlers(reading.problem, self.world), self.planner.time_limit
         if served is not None:
             found = await improvise_again(able_to, reading.unmodelled, served, limit)
         else:
             improviser = Improviser(self.model, limit)
             found = await improviser.improvise(able_to, reading.unmodelled, base.request, meter=meter, context=context)
         problem = replace(found.problem, domain=reading.problem.domain)
-        found = replace(found, problem=problem, result=with_problem(found.result, problem))
+        found = replace(found, problem=problem, result=plan_search.with_problem(found.result, problem))
         base = replace(base, problem=problem, result=found.result, improvised=found, missing=found.missing)
         if found.left:
             reason = "; ".join(filter(None, [f"nothing serves {', '.join(map(repr, found.left))}", found.reason]))
@@ -342,13 +331,13 @@ def _join_doubts(proposal: Proposal) -> str:
 
 
 def _find_obstacle(proposal: Proposal, reading: Reading) -> Proposal | None:
-    """Return what keeps a reading from being planned, nothing where it can be."""
+    """Return the obstacle to planning for a reading, if there is one."""
     if reading.unknown:
         named = ", ".join(f"{name} ({kind})" for name, kind in reading.unknown.items())
         question = f"Who or what is meant by {named}?"
         return replace(proposal, standing=Standing.UNKNOWN, question=question)
     if reading.unreachable:
-        lacks = tuple(missing_for(reading.unreachable, reading.problem.domain))
+        lacks = tuple(plan_search.missing_for(reading.unreachable, reading.problem.domain))
         return replace(proposal, standing=Standing.UNREACHABLE, missing=lacks, reason=_join_missing(lacks))
     return None
 

@@ -1,7 +1,4 @@
-"""The runs of an agent: who fills and approves their steps, what they are for, and how things stand after them.
-
-The plan of a proposal as what is carried out: with why there is it, and the values that come with it.
-"""
+"""The runs of an agent: who approves and fills their steps, and the state of the world after them."""
 
 from __future__ import annotations
 
@@ -132,7 +129,7 @@ class Runs:
         return taken
 
     async def follow(self, run: Run, tell: Tell) -> RunOutcome:
-        """Return how `run` ends, and take over what is believed then: that is how things stand now."""
+        """Wait for the end of `run`, and take over its beliefs as the present state."""
         tell(Began(run.id))
         run.listen(tell)
         try:
@@ -153,7 +150,7 @@ class Runs:
         return outcome
 
     def _note_results(self, state: RunState) -> None:
-        """Keep what steps have returned that provided facts from which data may come."""
+        """Keep results of steps that provided facts which are sources of data parameters."""
         sources = {each.source.fact.predicate for each in _data_parameters(state.domain) if each.source is not None}
         facts = frozenset(self.problem.initial)
         for fact, id_ in state.providers.items():
@@ -168,18 +165,18 @@ class Runs:
         return replace(made, plan=made.plan.model_copy(update={"results": results})) if results else made
 
     def problem_after(self, state: RunState) -> Problem:
-        """Return how things stand as a run believes them to be; what was found out is not unknown any more."""
+        """Return the problem in the state that a run believes; observed facts are not unknown any more."""
         open_facts = state.beliefs.unsettled
         facts = tuple(sorted(state.beliefs.simulation.facts - open_facts, key=str))
         unknown, likely = restrict_unknown_facts(self.problem, open_facts)
         return replace(self.problem, objects=state.source.objects, initial=facts, unknown=unknown, likely=likely)
 
     def current_problem(self, run: str = "") -> Problem:
-        """Return how things stand: as `run` believes, if it is at work."""
+        """Return the problem in the present state: as `run` believes, if it is active."""
         return self.problem_after(self.active[run].run.state) if run in self.active else self.problem
 
     def active_run(self, run: str) -> ActiveRun:
-        """Return a run at work; raises `RunError` for one that is not."""
+        """Return an active run; raises `RunError` for any other."""
         if run not in self.active:
             raise RunError(f"the run {run!r} is not at work here", hint="take it up: resume(run)")
         return self.active[run]

@@ -1,4 +1,4 @@
-"""Why something was done: who chose what, from the record of a run, and in whose words."""
+"""Explain a run or a step from its record: who chose what, and why."""
 
 from __future__ import annotations
 

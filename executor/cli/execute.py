@@ -1,7 +1,4 @@
-"""A plan carried out for the command line: in a simulated world, or by the handlers that a domain brings.
-
-What the command line asks to carry out: a problem, or the plan of a file, which may state its problem itself.
-"""
+"""Carry out a problem or a plan for the command line, in a simulated world or by the handlers of a domain."""
 
 from __future__ import annotations
 

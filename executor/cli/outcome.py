@@ -1,4 +1,4 @@
-"""How a run ended, for people, for programs, and as an exit code."""
+"""Report the end of a run: as text, as JSON, and as an exit code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`--say`: a sentence becomes a goal that was checked, and that somebody confirms before anything is done.
-
-Questions on a terminal: what is printed goes to stderr, and a line of stdin is the answer.
-"""
+"""`--say`: read a sentence as a goal, and have it confirmed on the terminal."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ def is_dialogue() -> bool:
 
 
 def ask_person(question: str) -> str:
-    """Return what somebody answers, nothing where nobody does."""
+    """Ask a person on the terminal; return the answer, empty where there is none."""
     tell(question)
     sys.stderr.write("> ")
     sys.stderr.flush()
@@ -47,12 +44,12 @@ def ask_person(question: str) -> str:
 
 
 def ask_yes_or_no(question: str) -> bool:
-    """Return whether somebody says yes."""
+    """Ask a person for yes or no, and return whether it is yes."""
     return ask_person(f"{question} [yes/no]").casefold() in _YES
 
 
 def choose_number(question: str, choices: int) -> int | None:
-    """Return which of so many numbered choices somebody takes, from 0; None for none of them."""
+    """Ask a person for one of so many numbered choices; return its number from 0, or None."""
     answer = ask_person(f"{question}\nGive its number.")
     return int(answer) - 1 if answer.isascii() and answer.isdigit() and 1 <= int(answer) <= choices else None
 
@@ -67,7 +64,7 @@ OPTIONS: Final = {
 }
 """What says the fields of `SentenceOptions` on the command line."""
 ROUNDS: Final = 3
-"""How often somebody is asked what a sentence means."""
+"""The most questions about the meaning of a sentence."""
 HOW: Final = """\
 name one by --language-model, or in the environment:
   hosted             FORETHOUGHT_MODEL=openai:gpt-5, and the key that its provider asks for: OPENAI_API_KEY=…
@@ -112,7 +109,7 @@ class SentenceOptions:
 
 
 def read_options(sentence: str | None, **options: Any) -> SentenceOptions | None:
-    """Return what the command line says in words, if it does; raises `InputError` for options without a sentence."""
+    """Read the options of a sentence, if there is one; raises `InputError` for options without a sentence."""
     given = {name: each for name, each in options.items() if each is not None}
     if sentence is not None:
         return SentenceOptions(sentence, **given)
@@ -140,7 +137,7 @@ class Listening:
 
 
 def propose_sentence(wanted: Wanted, said: SentenceOptions, where: Listening) -> Proposal:
-    """Return what the sentence comes to, confirmed and with a plan; raises `NotCarriedOut` where it comes to none."""
+    """Read, plan and confirm the sentence; raises `NotCarriedOut` where that leads to no plan."""
     with interruptible(where.seconds):
         templates = () if said.templates is None else read_templates(said.templates, where.problem.domain)
     with contextlib.ExitStack() as opened:
@@ -172,7 +169,7 @@ def _propose(wanted: Wanted, said: SentenceOptions, agent: Agent) -> Proposal:
 
 
 async def _clarify(agent: Agent, sentence: str) -> Proposal:
-    """Return what `sentence` comes to; where somebody can be asked what is meant, they are."""
+    """Plan for `sentence`; on a terminal, ask what is meant where that is unclear."""
     proposal = await agent.plan(sentence)
     context: list[Part] = []
     for _ in range(ROUNDS if is_dialogue() else 0):

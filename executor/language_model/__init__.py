@@ -1,6 +1,6 @@
-"""Language models: asked in one way, and everything that they say checked before it counts.
+"""Language models: asked in one way, with answers that are checked before they count.
 
-Running plans never imports this: `executor.agent` puts the two together.
+Running a plan never imports this package: `executor.agent` joins the two.
 """
 
 from executor.language_model.checked_answers import CheckedAnswer, ask_checked

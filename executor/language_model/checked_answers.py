@@ -1,6 +1,6 @@
-"""An answer that was checked: what is wrong with one goes back to the model, a bounded number of times.
+"""Ask a language model for a checked answer: objections go back to the model, a bounded number of times.
 
-A language model for handlers: what they ask is checked, and counted in the allowance of their run.
+`ModelClient` gives handlers such a model, within the allowance of their run.
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
-"""A real language model, by pydantic-ai: hosted ones, and all that speak OpenAI's protocol at some URL.
+"""A hosted language model, or one at a URL that speaks OpenAI's protocol, through pydantic-ai.
 
-One request is one call: `executor.language_model.checked_answers` looks at what comes back, and asks again, also where
-a call failed for a reason that may pass.
-
-Why a call of a language model came to nothing, in words, and whether that may pass.
-
-Connections to endpoints that nobody vouches for: how much they may send, in which form, and from where.
-
-They are clients of whichever HTTP library openai's package is made with (`httpx`, `httpx2`), of which nothing is used
-but hooks and streams. An answer is taken as it was sent: what a few compressed bytes unfold to cannot be bounded
-before it is there. Nor may it have many parts: what checks answers takes a thousand times the room for each.
+One request is one call: `executor.language_model.checked_answers` checks the answer and asks again. Endpoints are not
+trusted: connections bound how many bytes and JSON values an answer has, and refuse compressed answers, whose unpacked
+size is unknown, and redirections. They use hooks and streams of the HTTP library (`httpx`, `httpx2`) that openai's
+package brings, and nothing else of it.
 """
 
 from __future__ import annotations

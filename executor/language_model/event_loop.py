@@ -1,4 +1,4 @@
-"""A language model in an event loop of its own: connections outlive the loops that ask, and virtual time waits."""
+"""Ask a language model in an event loop of its own: connections outlive other loops, and virtual time waits."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""What is asked of a language model, and what it answers: one method, which any client can have.
+"""Requests to a language model, its answers, and what a run may spend on it.
 
-A request says what the answer looks like (a pydantic model) and of what it is made; each part says where it comes from.
-What a tool returned is quoted as data, so that it cannot pass for instructions.
-
-What a run may spend on language models, and what it has spent.
+A client has one method, `answer`. A request holds the form of the answer (a pydantic model) and parts, each with its
+origin: what a tool returned is quoted as data, so that it cannot pass for instructions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which language model is used: by argument, by the environment, or by a settings file, in this order."""
+"""Settings of the language model: from an argument, the environment, or a settings file, in this order."""
 
 from __future__ import annotations
 

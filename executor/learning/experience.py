@@ -1,6 +1,6 @@
-"""`learn(journal)`: what the runs in a journal have shown of actions.
+"""Learn from the runs in a journal: tallies of attempts, and domains and problems with the learned risks and costs.
 
-Domains and problems with what was seen of their actions, in place of what is declared.
+`Pricing` gives the searches of a run these domains and problems.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _add_trial(tallies: dict[Key, Tally], trial: Trial) -> None:
 
 
 OPTIMISTIC: Final = Learning(explore="optimistic")
-"""How runs learn that are to, where nothing else is said: what may be better is tried."""
+"""The default of runs that learn: optimistic, so that actions that may be better are tried."""
 LearnedFrom = bool | Learning | Experience
 """Whether planning knows of earlier runs: those in the journal, how much is made of them, or what was learned."""
 

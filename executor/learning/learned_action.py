@@ -1,9 +1,4 @@
-"""Probabilities of which some observations and a prior opinion are known: what is expected, and how sure that is.
-
-How much is made of what was seen: priors, what is told apart, and what is tried to find out more.
-
-One action with what was seen of it in place of what it declares.
-"""
+"""Learned actions: Beta and Dirichlet estimates of risks and outcomes, and mean costs, from a tally of attempts."""
 
 from __future__ import annotations
 
@@ -70,7 +65,7 @@ class Chance:
         return dice.betavariate(self.of, self.against or HALF) if self.of else 0.0
 
     def planning_value(self, explore: Explore | None, confidence: float, dice: random.Random) -> float:
-        """Return the probability to plan with."""
+        """Return the probability to plan with, by the way to explore."""
         match explore:
             case "optimistic":
                 return self.interval(confidence)[0] if self.of else 0.0

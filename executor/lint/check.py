@@ -1,9 +1,4 @@
-"""Lint of worlds: declared effects that nobody can see, actions that nobody carries out, observers that nobody asks.
-
-Worlds that a Python file leaves behind, beside its domain and problems.
-
-Which effects of an action somebody can see, as far as declarations tell.
-"""
+"""Lint of worlds: effects that no observer sees, actions without a handler, observers without use."""
 
 from __future__ import annotations
 

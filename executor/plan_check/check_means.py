@@ -1,7 +1,4 @@
-"""Whether a world has the means for a plan: handlers, values for data parameters, results with the fields wanted.
-
-What a plan is thought to take, against what it may take.
-"""
+"""Check whether a world has the means for a plan: handlers, values for data parameters, result fields, budgets."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""The check of a plan, all of it.
-
-Whether the alternatives that a plan names are plans of its domain.
-
-Whether what a plan says about its problem fits the domain: objects, facts, goal.
-
-How the steps of a plan name each other: ids, dependencies, references to results.
-
-Plans are checked before they run: everything that is wrong with one, at once.
-"""
+"""Check a plan before it runs, and report all mistakes at once: in its structure, its problem, its steps."""
 
 from __future__ import annotations
 
@@ -74,7 +65,7 @@ class Statement:
 
 
 def read_statement(plan: ActionPlan, domain: DomainModel) -> Statement:
-    """Return what `plan` states, and all that is wrong with it."""
+    """Read the problem that `plan` states, and find all mistakes in it."""
     try:
         return Statement(plan, plan.problem(domain), (), has_start=True)
     except InputError:
@@ -321,7 +312,7 @@ def _check_status(plan: ActionPlan) -> Iterator[PlanFinding]:
 def _check_simulation(
     told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_order: bool
 ) -> Iterator[PlanFinding]:
-    """Yield what shows when the steps that are understood are carried out in thought."""
+    """Yield the mistakes that a simulation of the resolved steps shows."""
     plan, problem = told.plan, told.problem
     fit = [each for each in plan.steps if each.id not in bad]
     fits = [each.id for each in fit]

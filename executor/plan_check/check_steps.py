@@ -1,7 +1,4 @@
-"""Whether steps say what the domain can understand: actions, arguments, created objects, data parameters.
-
-Whether conditions can hold: the plan is simulated, and every condition of every step is looked at.
-"""
+"""Check steps against the domain: actions, arguments, created objects, data, and conditions by simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a plan, and where."""
+"""Findings about a plan, with their places."""
 
 from __future__ import annotations
 

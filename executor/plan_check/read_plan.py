@@ -1,4 +1,4 @@
-"""Reads plans from files and texts in JSON or YAML, those of other frameworks too, with the places of all mistakes."""
+"""Read plans from files and texts in JSON or YAML, foreign ones too, and report mistakes with their places."""
 
 from __future__ import annotations
 

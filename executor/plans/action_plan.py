@@ -1,14 +1,8 @@
-"""Plans as data: `ActionPlan` and its steps, from a search result, from JSON, or written by hand.
+"""`ActionPlan`: plans as data, from a search result, from JSON, or written by hand.
 
 A step names its action, its arguments by parameter, and the steps that it depends on. Values of data parameters may be
-taken from the results of earlier steps: `{{step.data.tasks}}`. An object that a step creates has no name yet: `creates`
-gives it a placeholder, which later steps name in their arguments.
-
-What a plan is for, apart from how: the fields that change when something else is wanted in the middle of a run.
-
-References in a plan's parameters to results of earlier steps: `{{step.data.tasks}}`.
-
-Why there is a plan: what was asked for, who took it to mean the goal, and what of it nothing can confirm.
+taken from the results of earlier steps: `{{step.data.tasks}}`. A created object has no name yet: `creates` gives it a
+placeholder, which later steps name in their arguments. `Basis` says why there is the plan.
 """
 
 from __future__ import annotations

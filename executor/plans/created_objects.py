@@ -1,4 +1,4 @@
-"""Objects that steps create: placeholders in plans and beliefs, and the real ones that handlers return."""
+"""Objects that steps create: placeholders in plans and beliefs, and the real objects that handlers return."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The execution models, and what a run may be given besides plans.
-
-Both are told without loading what makes them: nobody has a policy who has not loaded that.
-"""
+"""The execution models, and tests for policies, decisions and candidate sets that do not load the modules of these."""
 
 from __future__ import annotations
 

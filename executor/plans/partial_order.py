@@ -1,13 +1,8 @@
-"""Which steps come before which: causal links, threats, items, data flow, and declared dependencies.
+"""Order the steps of a plan by causal links, threats, items, data flow, and declared dependencies.
 
-What is not ordered may run in any order, or at once.
-
-What steps could read and write in any state: what is left to order them by where a plan does not work as it stands.
-
-Steps of which one writes what the other reads or writes stay in their order; then every linearisation has the same
-effects (conflict serialisability; Papadimitriou 1979).
-
-Which step a data parameter is filled from: the one that provides, last before it, the fact that it comes with.
+Two steps keep their order if one writes what the other reads or writes; then every linearisation has the same effects
+(conflict serialisability; Papadimitriou, 1979). All other steps may run in any order, or at once. Where a plan does not
+work as it stands, steps are ordered by what they could read and write in any state.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What is to be carried out: the plan that was given, or one that is found for the problem that was.
-
-Other plans for the same problem, which a run may end by where its own plan fails.
-"""
+"""Prepare what is to be carried out: check a given plan, or search for one, and add its alternatives."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What single steps state beyond their actions, as steps of their own, so that the planner's tools see it.
+"""Compile what single steps state beyond their actions into steps of their own, so that the planner's tools see it.
 
-A step that requires more has a step before it that requires just that. One that expects more has a step after it that
-provides the literals it expects; other conditions that it expects are required after that.
+A step that requires more gets a step before it that requires just that. A step that expects more gets a step after it
+that provides the expected literals, and a further one that requires the other expected conditions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What steps suppose about facts that are unknown: literals as texts, in plans as data."""
+"""Suppositions of steps about unknown facts, as literals in plans."""
 
 from __future__ import annotations
 

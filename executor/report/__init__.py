@@ -1,1 +1,1 @@
-"""Runs told to others: listeners, lines, the terminal, texts for prompts, spans."""
+"""Reports of runs: listeners, lines, the terminal, summaries for prompts, spans."""

@@ -1,12 +1,10 @@
-"""Live progress of runs: on a terminal their steps as they change, elsewhere a plain line for each thing that happens.
+"""Show runs live: on a terminal their steps as they change, elsewhere a line for each event.
+
+A listener is a function that is told every event of every run. A follower begins anew with each run: its
+`follow(state, run)` gives a context manager whose value is the listener for that run. Neither changes a run.
 
 show = Show()
 await Executor(world, listeners=(show,)).run(problem)
-
-Those who follow runs: what they do changes nothing in them.
-
-A listener is a function that is told every event of every run. A follower begins anew with each run, and knows which
-one it is told about: its `follow(state, run)` gives a context manager, whose value is the listener for that run.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""What is told of a run while it goes: a line for each event that matters to people, and the steps as they are.
-
-Texts that handlers and services gave, made fit for a line.
-
-A run in words, for a prompt or for people: short, in the same order each time, and nothing left out unsaid.
-"""
+"""Describe runs in text: a line for each event, rows of steps, and a bounded summary for prompts."""
 
 from __future__ import annotations
 
@@ -13,25 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, NamedTuple, Self
 
-from executor.events.events import (
-    Answered,
-    Asked,
-    Disagreement,
-    Event,
-    GoalChanged,
-    GoalDropped,
-    PlanChanged,
-    RunEnded,
-    Rung,
-    RungTaken,
-    RunResumed,
-    RunStarted,
-    StepEnded,
-    StepProgress,
-    StepStarted,
-    StepStatus,
-    StepWaiting,
-)
+from executor.events import events
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.tools.containment import text_from
@@ -58,51 +35,51 @@ def line_of(value: Any, most: int = LINE) -> str:
     return line[: max(most - len(mark), 0)] + mark
 
 
-STEP_EVENTS: Final = (StepStarted, StepProgress, StepWaiting, StepEnded)
+STEP_EVENTS: Final = (events.StepStarted, events.StepProgress, events.StepWaiting, events.StepEnded)
 """Events that change what is said of one step."""
 REASON: Final = 500
 """Characters that may say why a run ended."""
-AT_WORK: Final = frozenset({StepStatus.RUNNING, StepStatus.WAITING})
+AT_WORK: Final = frozenset({events.StepStatus.RUNNING, events.StepStatus.WAITING})
 
 
-def event_line(event: Event, state: RunState) -> str | None:
+def event_line(event: events.Event, state: RunState) -> str | None:
     """Return a line about `event`, which `state` has taken in; None for what is of no interest by itself."""
     match event:
-        case RunStarted(_, _, model):
+        case events.RunStarted(_, _, model):
             return f"{line_of(state.plan.name)}: {count_text(len(state.order), 'step')}, {model}"
-        case RunResumed():
+        case events.RunResumed():
             return f"taken up again: {progress_of(state)}"
-        case StepStarted() | StepProgress() | StepWaiting() | StepEnded():
+        case events.StepStarted() | events.StepProgress() | events.StepWaiting() | events.StepEnded():
             record = state.steps[event.step]
             return f"{record.id} {record.step}: {status_text(record.status)}{_with_colon(note_of(event, record))}"
-        case RungTaken():
+        case events.RungTaken():
             return rung_line(event)
-        case PlanChanged(_, kept, new, dropped, reason):
+        case events.PlanChanged(_, kept, new, dropped, reason):
             return f"plan changed ({reason}): {kept} kept, {new} new, {dropped} dropped"
-        case GoalDropped(condition, utility):
+        case events.GoalDropped(condition, utility):
             return f"given up: {condition} (utility {utility:g})"
-        case GoalChanged(_, reason):
+        case events.GoalChanged(_, reason):
             return f"something else is wanted{_with_colon(line_of(reason))}"
-        case Asked(question, _, text, choices):
+        case events.Asked(question, _, text, choices):
             return f"question {question}: {line_of(text)}{_in_brackets(choices, ' / ')}"
-        case Answered(question, answer):
+        case events.Answered(question, answer):
             return f"answer to {question}: {line_of(answer)}"
-        case Disagreement(_, reason):
+        case events.Disagreement(_, reason):
             return f"unknown: {line_of(reason)}"
-        case RunEnded(status, reason):
+        case events.RunEnded(status, reason):
             return f"{status_text(status)}, {status.value}{_with_colon(line_of(reason, REASON))}"
     return None
 
 
-def note_of(event: Event, record: StepRecord) -> str:
+def note_of(event: events.Event, record: StepRecord) -> str:
     """Return what is to be said about a step besides its status, after an event that is about it."""
     match event:
-        case StepStarted(_, attempt):
+        case events.StepStarted(_, attempt):
             return f"attempt {attempt}" if attempt > 1 else ""
-        case StepProgress(_, text, fraction):
+        case events.StepProgress(_, text, fraction):
             share = "" if fraction is None else f"{fraction:.0%} "
             return f"{share}{line_of(text)}".strip()
-        case StepWaiting(_, wait):
+        case events.StepWaiting(_, wait):
             known = [wait.get("text"), wait.get("event"), wait.get("question")]
             return line_of(next((each for each in known if each), ""))
     return line_of(record.reason)
@@ -128,9 +105,9 @@ def _with_colon(text: str) -> str:
     return f": {text}" if text else ""
 
 
-def rung_line(event: RungTaken) -> str:
+def rung_line(event: events.RungTaken) -> str:
     """Return what was done about a failure, why, and what it took."""
-    about = f" of {event.step}" if event.rung in {Rung.RETRY, Rung.SKILL} else f" after {event.step}"
+    about = f" of {event.step}" if event.rung in {events.Rung.RETRY, events.Rung.SKILL} else f" after {event.step}"
     what = f"{event.rung.name.lower()}{about if event.step else ''}"
     took = [f"cost {event.cost:g}"] if event.cost else []
     took += [f"{event.seconds:.2g} s"] if event.seconds else []
@@ -147,7 +124,7 @@ class Row(NamedTuple):
 
     id: str
     text: str
-    status: StepStatus
+    status: events.StepStatus
     note: str
     since: float
 
@@ -169,14 +146,14 @@ class View:
         view._arrange(state)
         return view
 
-    def take(self, event: Event, state: RunState) -> None:
+    def take(self, event: events.Event, state: RunState) -> None:
         """Take in `event`, as `state` has done."""
         match event:
-            case PlanChanged():
+            case events.PlanChanged():
                 self._arrange(state)
-            case StepStarted() | StepProgress() | StepWaiting() | StepEnded():
+            case events.StepStarted() | events.StepProgress() | events.StepWaiting() | events.StepEnded():
                 self._set(state.steps[event.step], note_of(event, state.steps[event.step]))
-            case RunEnded():
+            case events.RunEnded():
                 self.outcome = event_line(event, state) or ""
 
     def _arrange(self, state: RunState) -> None:
@@ -291,21 +268,21 @@ def _parts(state: RunState) -> Iterator[Part]:
     for status, title in _TITLES.items():
         found = groups[status]
         yield Part(title, len(found), map(_step, found))
-        if status is StepStatus.PENDING:
+        if status is events.StepStatus.PENDING:
             yield from _around(state)
 
 
 _TITLES: Final = {
-    StepStatus.IN_DOUBT: "In doubt",
-    StepStatus.FAILED: "Failed, latest first",
-    StepStatus.PARTIAL: "Partly done, latest first",
-    StepStatus.RUNNING: "At work",
-    StepStatus.WAITING: "Waiting",
-    StepStatus.PENDING: "Pending, in order",
-    StepStatus.UNVERIFIED: "Done, but not seen, latest first",
-    StepStatus.SUCCEEDED: "Done, latest first",
-    StepStatus.COMPENSATED: "Done and undone",
-    StepStatus.SKIPPED: "Left out",
+    events.StepStatus.IN_DOUBT: "In doubt",
+    events.StepStatus.FAILED: "Failed, latest first",
+    events.StepStatus.PARTIAL: "Partly done, latest first",
+    events.StepStatus.RUNNING: "At work",
+    events.StepStatus.WAITING: "Waiting",
+    events.StepStatus.PENDING: "Pending, in order",
+    events.StepStatus.UNVERIFIED: "Done, but not seen, latest first",
+    events.StepStatus.SUCCEEDED: "Done, latest first",
+    events.StepStatus.COMPENSATED: "Done and undone",
+    events.StepStatus.SKIPPED: "Left out",
 }
 """The groups of steps, in their order."""
 
@@ -320,11 +297,11 @@ def _around(state: RunState) -> Iterator[Part]:
     yield Part("Observers that failed or differ, latest first", len(doubts), (_quoted(e.reason) for e in doubts[::-1]))
 
 
-def _by_status(state: RunState) -> dict[StepStatus, list[StepRecord]]:
+def _by_status(state: RunState) -> dict[events.StepStatus, list[StepRecord]]:
     """Return the steps that ever were in the plan: those that are over as they ended, the last first."""
     ended = {id_: -place for place, id_ in enumerate(state.finished)}
     places = {id_: place for place, id_ in enumerate(state.order)}
-    groups: dict[StepStatus, list[StepRecord]] = {each: [] for each in StepStatus}
+    groups: dict[events.StepStatus, list[StepRecord]] = {each: [] for each in events.StepStatus}
     for record in state.steps.values():
         groups[record.status].append(record)
     for status, records in groups.items():
@@ -338,7 +315,7 @@ def _step(record: StepRecord) -> str:
     text = f"{record.id} {record.step}"
     if record.attempts > 1:
         text += f", {record.attempts} attempts"
-    if record.status is StepStatus.WAITING:
+    if record.status is events.StepStatus.WAITING:
         wait = record.wait or {}
         return text + _why(next((str(wait[key]) for key in ("text", "event", "question") if wait.get(key)), ""))
     text += _why(record.reason)
@@ -346,7 +323,7 @@ def _step(record: StepRecord) -> str:
     return text if returned is None else f"{text}; returned {_quoted(returned)}"
 
 
-def _question(asked: Asked) -> str:
+def _question(asked: events.Asked) -> str:
     choices = f"; answers: {', '.join(asked.choices)}" if asked.choices else ""
     known = f"; known: {', '.join(map(_quoted, asked.known))}" if asked.known else ""
     return line_of(f"{asked.question}: {_quoted(asked.text)}{choices}{known}", 3 * QUOTE)

@@ -11,27 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.events.events import (
-    Answered,
-    Asked,
-    Disagreement,
-    Event,
-    FactsSeen,
-    GoalChanged,
-    GoalDropped,
-    PlanChanged,
-    RunEnded,
-    Rung,
-    RungTaken,
-    RunResumed,
-    RunStatus,
-    StepEnded,
-    StepProgress,
-    StepReturned,
-    StepStarted,
-    StepStatus,
-    StepWaiting,
-)
+from executor.events import events
 from executor.events.run_state import RunState
 from executor.report.progress import line_of
 from planner.errors import InputError
@@ -45,13 +25,18 @@ REASON: Final = 500
 """Characters of a reason that a span keeps."""
 BAD: Final = frozenset(
     {
-        *(StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.IN_DOUBT),
-        *(RunStatus.IMPOSSIBLE, RunStatus.FAILED, RunStatus.IN_DOUBT, RunStatus.COMPENSATED),
+        *(events.StepStatus.FAILED, events.StepStatus.PARTIAL, events.StepStatus.IN_DOUBT),
+        *(
+            events.RunStatus.IMPOSSIBLE,
+            events.RunStatus.FAILED,
+            events.RunStatus.IN_DOUBT,
+            events.RunStatus.COMPENSATED,
+        ),
     }
 )
 """What counts as an error."""
-GOOD: Final = frozenset({StepStatus.SUCCEEDED, RunStatus.SUCCEEDED})
-AGAIN: Final = frozenset({Rung.RETRY, Rung.SKILL})
+GOOD: Final = frozenset({events.StepStatus.SUCCEEDED, events.RunStatus.SUCCEEDED})
+AGAIN: Final = frozenset({events.Rung.RETRY, events.Rung.SKILL})
 
 
 class Spans:
@@ -69,7 +54,7 @@ class Spans:
         self._tracer = tracer or trace.get_tracer(NAME)
 
     @contextmanager
-    def follow(self, state: RunState, run: str) -> Iterator[Callable[[Event], None]]:
+    def follow(self, state: RunState, run: str) -> Iterator[Callable[[events.Event], None]]:
         """Make the spans of one run while the body lasts."""
         from opentelemetry import context
 
@@ -82,7 +67,7 @@ class Spans:
             context.detach(token)
 
 
-def _ignore(_: Event) -> None:
+def _ignore(_: events.Event) -> None:
     """Leave it: nobody would get the spans."""
 
 
@@ -109,27 +94,27 @@ class Trace:
         """Whether there is an SDK: without one, spans have no identity."""
         return self._run.get_span_context().is_valid
 
-    def take(self, event: Event) -> None:
+    def take(self, event: events.Event) -> None:
         """Take in what happened."""
         match event:
-            case StepStarted():
+            case events.StepStarted():
                 self._begin(event)
-            case StepProgress(step, text, fraction):
+            case events.StepProgress(step, text, fraction):
                 share = {} if fraction is None else {"fraction": fraction}
                 self._step(step)[0].add_event("progress", _attributes({"text": line_of(text), **share}))
-            case StepReturned(step, result):
+            case events.StepReturned(step, result):
                 said = {"success": bool(result.get("success", True))}
                 self._step(step)[0].add_event("returned", _attributes(said))
-            case StepWaiting(step, wait):
+            case events.StepWaiting(step, wait):
                 self._end_attempt(step)
                 self._step(step)[0].add_event("waiting", _attributes({"for": _waits_for(wait)}))
                 _make_current(self.context)
-            case StepEnded():
+            case events.StepEnded():
                 self._end_step(event)
-            case RungTaken(rung, step, reason) if rung in AGAIN:
+            case events.RungTaken(rung, step, reason) if rung in AGAIN:
                 self._step(step)[0].add_event("rung", _rung_attributes(event))
                 self._end_attempt(step, reason)
-            case RunEnded(status, reason, metrics):
+            case events.RunEnded(status, reason, metrics):
                 numbers = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
                 self._run.set_attributes(_attributes({"run.status": status.name, **_prefixed("run", numbers)}))
                 _set_status(self._run, status, reason)
@@ -141,7 +126,7 @@ class Trace:
         for span in (*self._attempts.values(), *(span for span, _ in self._steps.values()), self._run):
             span.end()
 
-    def _begin(self, event: StepStarted) -> None:
+    def _begin(self, event: events.StepStarted) -> None:
         _, around = self._step(event.step)
         known = {"step.id": event.step, "attempt": event.attempt, "skill": event.skill, "key": event.key}
         attempt = self._tracer.start_span(f"attempt {event.attempt}", around, attributes=_attributes(known))
@@ -161,10 +146,10 @@ class Trace:
         attempt = self._attempts.pop(id_, None)
         if attempt is not None:
             if reason is not None:
-                _set_status(attempt, StepStatus.FAILED, reason)
+                _set_status(attempt, events.StepStatus.FAILED, reason)
             attempt.end()
 
-    def _end_step(self, event: StepEnded) -> None:
+    def _end_step(self, event: events.StepEnded) -> None:
         self._end_attempt(event.step, event.reason if event.status in BAD else None)
         span, _ = self._step(event.step)
         del self._steps[event.step]
@@ -176,30 +161,30 @@ class Trace:
         span.end()
         _make_current(self.context)
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: events.Event) -> None:
         """Note on the run's span what is about no single step."""
         match event:
-            case RungTaken():
+            case events.RungTaken():
                 self._run.add_event("rung", _rung_attributes(event))
-            case PlanChanged(_, kept, new, dropped, reason):
+            case events.PlanChanged(_, kept, new, dropped, reason):
                 known = {"kept": kept, "new": new, "dropped": dropped, "reason": line_of(reason, REASON)}
                 self._run.add_event("plan changed", _attributes(known))
-            case GoalDropped(condition, utility):
+            case events.GoalDropped(condition, utility):
                 self._run.add_event("goal dropped", _attributes({"condition": condition, "utility": utility}))
-            case GoalChanged(_, reason):
+            case events.GoalChanged(_, reason):
                 self._run.add_event("goal changed", _attributes({"reason": line_of(reason, REASON)}))
-            case Asked(question, step, text):
+            case events.Asked(question, step, text):
                 self._run.add_event(
                     "asked", _attributes({"question": question, "step.id": step, "text": line_of(text)})
                 )
-            case Answered(question):
+            case events.Answered(question):
                 self._run.add_event("answered", _attributes({"question": question}))
-            case Disagreement(facts, reason):
+            case events.Disagreement(facts, reason):
                 known = {"facts": tuple(map(str, facts)), "reason": line_of(reason, REASON)}
                 self._run.add_event("disagreement", _attributes(known))
-            case FactsSeen(facts, cause):
+            case events.FactsSeen(facts, cause):
                 self._run.add_event("facts seen", _attributes({"facts": len(facts), "cause": cause}))
-            case RunResumed():
+            case events.RunResumed():
                 self._run.add_event("resumed")
 
 
@@ -212,7 +197,7 @@ def _prefixed(what: str, metrics: dict[str, Any]) -> dict[str, Any]:
     return {f"{what}.{name}": value for name, value in metrics.items()}
 
 
-def _rung_attributes(event: RungTaken) -> dict[str, Any]:
+def _rung_attributes(event: events.RungTaken) -> dict[str, Any]:
     known = {"rung": event.rung.name, "step.id": event.step, "reason": line_of(event.reason, REASON)}
     return _attributes({**known, "cost": event.cost, "seconds": event.seconds})
 
@@ -221,7 +206,7 @@ def _waits_for(wait: Any) -> str:
     return line_of(next((wait[key] for key in ("question", "event", "text") if wait.get(key)), "time"))
 
 
-def _set_status(span: Span, status: StepStatus | RunStatus, reason: str) -> None:
+def _set_status(span: Span, status: events.StepStatus | events.RunStatus, reason: str) -> None:
     from opentelemetry.trace import Status, StatusCode
 
     if status in BAD:

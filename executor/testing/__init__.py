@@ -1,6 +1,4 @@
-"""For trying out domains before there are handlers, and for our own tests.
-
-Simulated worlds, faults, virtual time, and doubles of language models.
+"""Simulated worlds, faults, virtual time, and a scripted language model: for trying out domains before handlers exist.
 
 simulated = SimulatedWorld(problem, faults=[Fault(FaultKind.FAILS, "move(r2, _, _)")])
 run_virtual(executor.run(problem, simulated.world))        sleeps and timeouts take no time

@@ -1,4 +1,4 @@
-"""What goes wrong in a simulated world, where, and how often; the same seed gives the same faults."""
+"""Faults of a simulated world: what goes wrong, where, and how often; the same seed gives the same faults."""
 
 from __future__ import annotations
 

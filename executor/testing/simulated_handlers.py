@@ -1,9 +1,4 @@
-"""What handlers of a simulated world do: the declared effects, unless a fault strikes.
-
-How steps come out in a simulated world that is as uncertain as its actions declare.
-
-Plausible data: what simulated handlers return, so that data flows from step to step.
-"""
+"""Simulated handlers: bring about declared effects, fail as faults and risks say, and return sample data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What observers of a simulated world look at, and what they see."""
+"""Simulated observers: which predicates they look at, and what they answer, faults included."""
 
 from __future__ import annotations
 

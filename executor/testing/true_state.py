@@ -1,7 +1,4 @@
-"""The true state of a simulated world, and what was done to it.
-
-What happened in a simulated world, in a file, so that the world outlives the process that acts in it.
-"""
+"""The true state of a simulated world, and the file (`Ledger`) in which it outlives its process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What is done for a room: one errand at a time, in turn, or two as one.
-
-Whose turn it is in a room: one errand at a time, the most urgent first, the oldest of these.
-"""
+"""Carry out the requests of one room, one at a time: the most urgent first, and of these the oldest."""
 
 from __future__ import annotations
 
@@ -93,7 +90,7 @@ class Agenda:
 
 
 CONFLICT_SECONDS: Final = 3.0
-"""Seconds for finding out whether two goals can be had together."""
+"""Time limit of the search for a plan for two goals, in seconds."""
 
 
 class Errands:
@@ -138,7 +135,7 @@ class Errands:
         return ended
 
     async def _restore_proposal(self, errand: Errand, wanted: ActionPlan) -> Proposal:
-        """Return what `errand` comes to as things stand now: somebody has confirmed it before the process ended."""
+        """Plan `errand` anew from the present state; it was confirmed before the process ended."""
         now, problem = self._agent.problem, wanted.problem(self._agent.world.model)
         objects = {each.name: each for each in (*problem.objects, *now.objects)}
         problem = replace(problem, initial=now.initial, objects=tuple(objects.values()))
@@ -148,11 +145,11 @@ class Errands:
         return replace(found, request=errand.request, words=errand.words, thought=wanted.basis.thought)
 
     async def resume_with(self, errand: Errand, answers: Mapping[str, Any], tell: Tell) -> Achieved:
-        """Take up the run of `errand` with `answers`, and return what becomes of it."""
+        """Take up the run of `errand` with `answers`, and return its end."""
         return await self._follow_run(errand, self._agent.runs.take_up(errand.run, answers=answers), tell)
 
     async def cancel_run(self, errand: Errand, tell: Tell) -> Achieved:
-        """Call the run of `errand` off."""
+        """Cancel the run of `errand`."""
         run = self._agent.runs.take_up(errand.run)
         run.cancel()
         return await self._follow_run(errand, run, tell)
@@ -163,7 +160,7 @@ class Errands:
         return Achieved(Proposal(Standing.PLANNED, errand.request, words=errand.words), outcome)
 
     async def carry_out(self, proposal: Proposal, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
-        """Do what `proposal` comes to, in its turn, or with what is at work."""
+        """Carry out `proposal` in its turn, or as a part of the active task."""
         active = self.active
         if active is not None and proposal.relation != "alone":
             outcome = await self._join_active(active, proposal, tell)
@@ -183,7 +180,7 @@ class Errands:
         return Achieved(task.proposal, outcome)
 
     async def _join_active(self, task: Task, proposal: Proposal, tell: Tell) -> RunOutcome | None:
-        """Have a task at work go on to what `proposal` asks for; return how it ends, None where it cannot.
+        """Redirect the active run to the goal of `proposal`, and return its end; None where that is not possible.
 
         One whose place is taken then gives way for good.
         """
@@ -202,7 +199,7 @@ class Errands:
         return outcome
 
     async def _carry_out_in_turn(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
-        """Carry out a task whenever it is its turn, and return how it ends; None where there is no plan any more."""
+        """Carry out a task whenever it is its turn, and return its end; None where there is no plan any more."""
         while True:
             await self._agenda.wait_for_turn(task)
             try:
@@ -232,7 +229,7 @@ class Errands:
         return await runs.follow(run, tell)
 
     async def _are_incompatible(self, task: Task, other: Task) -> bool:
-        """Return whether it is proved that two tasks cannot be had together."""
+        """Return whether a search proves that no plan does both tasks."""
         one, two = task.proposal.problem, other.proposal.problem
         if one is None or two is None:
             return False
@@ -246,6 +243,6 @@ class Errands:
         self._room.note(self._room.record.with_errand(errand))
 
     def note_end(self, number: int, outcome: RunOutcome | None) -> None:
-        """Note how an errand has ended, if it has."""
+        """Remove an errand from the record if its run is over."""
         if outcome is None or outcome.status.is_over:
             self._room.note(self._room.record.without_errand(number))

@@ -1,7 +1,4 @@
-"""What is known of a room, as data: it is kept in the journal, and survives the process.
-
-What was said in a room, as parts of a request to a model; and answers that need no model.
-"""
+"""The record of a room, which the journal keeps, and the short answers (yes, no, stop, a number) that need no model."""
 
 from __future__ import annotations
 
@@ -119,7 +116,7 @@ class RoomRecord(_Kept):
 
 
 def load_room(journal: Journal | None, name: str) -> RoomRecord:
-    """Return the room of this `name` as `journal` has it, a new one where it does not; raises `JournalError`."""
+    """Load the room of this `name` from `journal`, or return a new one; raises `JournalError`."""
     found = [each.data for each in journal.rooms() if each.name == name] if journal is not None else []
     return RoomRecord.model_validate(loaded(found[-1])) if found else RoomRecord()
 
@@ -146,7 +143,7 @@ def context_parts(record: RoomRecord, doing: str | None) -> Iterator[Part]:
 
 
 def read_decision(text: str) -> bool | None:
-    """Return whether `text` says yes, or no; None where it says something else."""
+    """Read `text` as yes or no; None where it is neither."""
     plain = _normalise(text)
     return True if plain in YES else False if plain in NO else None
 
@@ -167,7 +164,7 @@ def is_new(text: str) -> bool:
 
 
 def read_choice(text: str, words: Sequence[str]) -> int | None:
-    """Return which of several readings `text` takes, by number or by its words; None where it is none of them."""
+    """Read which of several readings `text` chooses, by number or by its words; None where it chooses none."""
     plain = _normalise(text).removeprefix("number ").removeprefix("the ").removesuffix(" one")
     if plain in ORDINALS[: len(words)]:
         return ORDINALS.index(plain)

@@ -1,10 +1,7 @@
-"""A room: requests are understood by what was said before, and done one at a time, the most urgent first.
+"""`Room`: one conversation with an agent.
 
-Answers to a run that asks for the parameters of a step: as they stand, or taken from what the user says.
-
-What somebody has to say before a request is done: answers to that need no model, also after a restart.
-
-Conversations: what was said in a room, what is open in it, and what is being done for it.
+A request is read with what was said before. Where a question is open, the next sentence may answer it, also after a
+restart; requests are carried out one at a time, the most urgent first.
 """
 
 from __future__ import annotations
@@ -26,18 +23,8 @@ from executor.agent.agent_events import (
     stream_events,
 )
 from executor.agent.agent_options import check_given
+from executor.agent.conversations import record as room_record
 from executor.agent.conversations.errands import Errands
-from executor.agent.conversations.record import (
-    Errand,
-    OpenSentence,
-    RoomRecord,
-    context_parts,
-    is_go_on,
-    is_new,
-    is_stop,
-    read_choice,
-    read_decision,
-)
 from executor.agent.fill_parameters import answer_of, required_parameters
 from executor.agent.goal_reading.goal_problem import Meanings
 from executor.agent.proposals import Achieved, Proposal, Standing
@@ -63,7 +50,7 @@ answer does not say.
 
 
 async def read_values(text: str, asked: Asked, state: RunState, model: LanguageModel | None, meter: Meter) -> Any:
-    """Return what `text` says for the parameters that a run has `asked` for: values by name, or the only one as it is.
+    """Read values of the parameters that a run has `asked` for from `text`: by name, or the only one as it is.
 
     What tools returned is not shown to the model, so that nothing can come from there. Without a model, the text is the
     value of the first parameter. Returns None where the text does not say what is needed.
@@ -105,15 +92,17 @@ class OpenProposal:
     agent: Agent
     proposal: Proposal | None = None
 
-    def keep(self, proposal: Proposal | None) -> OpenSentence | None:
+    def keep(self, proposal: Proposal | None) -> room_record.OpenSentence | None:
         """Return what is kept of `proposal`, which is open now, if one is."""
         self.proposal = proposal
-        return None if proposal is None else OpenSentence.of(proposal)
+        return None if proposal is None else room_record.OpenSentence.of(proposal)
 
-    async def take_answer(self, text: str, said: OpenSentence | None, tell: Tell) -> tuple[Proposal, bool] | None:
-        """Return what comes of `text` as an answer to what is open, `said`; None where it is something else.
+    async def take_answer(
+        self, text: str, said: room_record.OpenSentence | None, tell: Tell
+    ) -> tuple[Proposal, bool] | None:
+        """Take `text` as an answer to the open sentence `said`; None where it answers something else.
 
-        Where what was open when the process ended is another one now, the answer is none to that: it is asked again.
+        Where the restored question differs from the one that was shown, it is asked again.
         """
         if said is None:
             return None
@@ -125,23 +114,23 @@ class OpenProposal:
         if proposal is None:
             return None
         if proposal.is_for_somebody:
-            answer = read_decision(text)
+            answer = room_record.read_decision(text)
             if answer is None:
                 return None
             tell(Decided(answer))
             return self.agent.decide(proposal, said=answer)
         found: Proposal | None = None
         if proposal.standing is Standing.AMBIGUOUS:
-            number = read_choice(text, [each.words for each in proposal.readings])
+            number = room_record.read_choice(text, [each.words for each in proposal.readings])
             found = None if number is None else await self.agent.choose(proposal, number)
-        elif proposal.standing is Standing.UNKNOWN and is_new(text):
+        elif proposal.standing is Standing.UNKNOWN and room_record.is_new(text):
             kinds = {kind for each in proposal.readings for kind in each.unknown.values()}
-            found = await self._reread(OpenSentence.of(proposal), kinds)
+            found = await self._reread(room_record.OpenSentence.of(proposal), kinds)
         return None if found is None else await self.agent.settle(found, tell)
 
     async def _ask_again(self, proposal: Proposal, text: str, tell: Tell) -> tuple[Proposal, bool] | None:
         """Return `proposal`, to which somebody has to say something, where `text` answers what it was before."""
-        answer = read_decision(text)
+        answer = room_record.read_decision(text)
         if answer is None or not proposal.is_for_somebody:
             self.proposal = None
             return None
@@ -152,21 +141,21 @@ class OpenProposal:
             tell(event)
         return proposal, False
 
-    async def _restore(self, said: OpenSentence) -> Proposal | None:
+    async def _restore(self, said: room_record.OpenSentence) -> Proposal | None:
         """Return the proposal that was open when the process ended, as it is now; None where it means nothing now."""
         try:
             return await self._reread(said, set())
         except InputError:
             return None
 
-    async def _reread(self, said: OpenSentence, open_types: set[str]) -> Proposal:
+    async def _reread(self, said: room_record.OpenSentence, open_types: set[str]) -> Proposal:
         meanings = Meanings(meanings=list(said.meanings), thought="")
         proposer, now = self.agent.proposer, self.agent.problem
         meter = Meter(self.agent.allowance)
         return await proposer.reread(said.sentence, now, meanings, meter, open_types=open_types, served=said.served)
 
 
-def _is_unchanged(proposal: Proposal, said: OpenSentence) -> bool:
+def _is_unchanged(proposal: Proposal, said: room_record.OpenSentence) -> bool:
     return (proposal.standing.name, proposal.question) == (said.standing, said.question)
 
 
@@ -178,7 +167,7 @@ NOT_HEARD: Final = frozenset({Standing.NOTHING, Standing.UNREAD})
 class Room:
     """One conversation with an `agent`, which is kept as `record`."""
 
-    def __init__(self, agent: Agent, name: str, record: RoomRecord) -> None:
+    def __init__(self, agent: Agent, name: str, record: room_record.RoomRecord) -> None:
         self.name = name
         self.record = record
         self._agent = agent
@@ -193,12 +182,17 @@ class Room:
         return next((asked.text for _, asked in self._errands.open_questions()), "")
 
     @property
-    def errands(self) -> tuple[Errand, ...]:
+    def errands(self) -> tuple[room_record.Errand, ...]:
         """What was asked for and is not over."""
         return self.record.errands
 
     async def achieve(
-        self, request: Any, *, priority: int = 0, memory: Mapping[str, Any] | None = None, tell: Tell = ignore_event
+        self,
+        request: Any,
+        *,
+        priority: int = 0,
+        memory: Mapping[str, Any] | None = None,
+        tell: Tell = ignore_event,
     ) -> Achieved:
         """Do what `request` asks for in this room, or take it as the answer to what is open, and say what became of it.
 
@@ -235,14 +229,14 @@ class Room:
         return await self._errands.resume(tell)
 
     async def _handle_request(self, request: Any, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
-        """Do what `request` asks for, if nothing is in the way; else keep what somebody has to say first."""
+        """Carry out `request`, or keep the question that somebody has to answer first."""
         settled = await self._opened.take_answer(request, self.record.open, tell) if isinstance(request, str) else None
         if settled is None:
             active = self._errands.active
             proposal = await self._agent.propose(
                 request,
                 self._agent.runs.current_problem("" if active is None else active.run),
-                tuple(context_parts(self.record, None if active is None else active.proposal.words)),
+                tuple(room_record.context_parts(self.record, None if active is None else active.proposal.words)),
                 None if active is None else active.proposal.problem,
             )
             settled = await self._agent.settle(proposal, tell)
@@ -254,19 +248,19 @@ class Room:
         return await self._errands.carry_out(proposal, priority, memory, tell) if may_be_done else Achieved(proposal)
 
     def _ignore_empty(self, proposal: Proposal, tell: Tell) -> Achieved:
-        """Return that nothing was asked for: what was open stays open."""
+        """Return that nothing was asked for; an open question stays open."""
         achieved = Achieved(replace(proposal, question=self.question))
         tell(Finished(achieved))
         return achieved
 
     async def _obey_command(self, text: str, tell: Tell) -> Achieved | None:
-        """Stop what is at work where `text` asks for that, or go on with what was stopped; None where it does not."""
+        """Obey `text` if it is "stop" or "go on"; None where it is neither."""
         active = self._errands.active
-        if active is not None and is_stop(text):
+        if active is not None and room_record.is_stop(text):
             self.interrupt()
             outcome: RunOutcome = await self._agent.runs.active_run(active.run).run
             return Achieved(active.proposal, outcome)
-        stopped = [each for each in self.errands if each.run] if active is None and is_go_on(text) else []
+        stopped = [each for each in self.errands if each.run] if active is None and room_record.is_go_on(text) else []
         if (
             not stopped
             or self.record.open is not None
@@ -279,9 +273,9 @@ class Room:
         return Achieved(Proposal(Standing.PLANNED, stopped[0].request, words=stopped[0].words), ended[0])
 
     async def _answer_run(self, text: str, tell: Tell) -> Achieved | None:
-        """Return what becomes of a run that waits for the answer `text`; None where it answers nothing."""
+        """Answer the run that waits for `text`; None where no run does."""
         for errand, asked in self._errands.open_questions() if self.record.open is None else ():
-            if is_filling(asked) and read_decision(text) is False:
+            if is_filling(asked) and room_record.read_decision(text) is False:
                 return await self._errands.cancel_run(errand, tell)
             answer: Any = text
             if is_filling(asked):
@@ -294,8 +288,8 @@ class Room:
                 return await self._errands.resume_with(errand, {asked.question: answer}, tell)
         return None
 
-    def note(self, record: RoomRecord) -> None:
-        """Take over `record`, and have the journal keep it, if there is one."""
+    def note(self, record: room_record.RoomRecord) -> None:
+        """Replace the record, and keep it in the journal, if there is one."""
         journal = self._agent.executor.journal
         if record != self.record:
             self.record = record
@@ -304,7 +298,7 @@ class Room:
 
 
 def _reply_to(achieved: Achieved) -> str:
-    """Return what the agent says to a request, in words that follow from goals and plans alone."""
+    """Word the reply of the agent, from goals and plans alone."""
     proposal, outcome = achieved.proposal, achieved.outcome
     if outcome is None:
         return proposal.question or proposal.standing.value

@@ -1,14 +1,12 @@
-"""The forms in which frameworks and models write steps: lists of calls, tool calls, lines of text.
+"""Read steps in the forms that agent frameworks and language models write, and resolve their names in a problem.
 
 Read are mappings that name an action (`action`, `name`, `tool`, …) and its arguments (`arguments`, `args`, `input`, …,
 as a list, a mapping, or JSON text), as OpenAI, LangChain, MCP and others write tool calls; texts such as
 `move(r2, lab)`, `move(robot=r2, target=lab)`, `(move r2 lab)` or `3. move r2 lab`; and lists of these, also below a key
 such as `steps` or `plan`. Of a text with a fence (three backquotes), what is inside is read; headings are not.
 
-Names that others use, resolved: actions by name or simile, objects up to case and punctuation.
-
-Arguments that are named otherwise than they are declared, and those that were left out, are told by their types where
-these leave one way only.
+Actions are found by name or simile, objects up to case and punctuation. Arguments with other names, or without a value,
+are matched by type where only one way is left.
 """
 
 from __future__ import annotations
@@ -63,7 +61,7 @@ class Call:
 
 
 def read_calls(given: Any) -> list[Call]:
-    """Return the steps that `given` writes; raises `PlanError` for what is none of the forms."""
+    """Read the steps in `given`; raises `PlanError` for anything in another form."""
     found: list[Call] = []
     for call in _read_calls(given, 0):
         found.append(call)
@@ -195,7 +193,7 @@ class ForeignStep:
 
 
 def resolve_calls(problem: Problem, calls: Iterable[Call]) -> list[ForeignStep]:
-    """Return what each of `calls` means in `problem`."""
+    """Resolve the actions and objects of `calls` in `problem`."""
     names = _Names(problem)
     return [_resolve_call(problem, call, names) for call in calls]
 

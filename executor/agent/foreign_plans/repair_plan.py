@@ -1,9 +1,4 @@
-"""A plan that somebody else drew up, made one that works: with the least change, or refused with the reason.
-
-Arguments that were left out, where the state in which the step comes leaves one way only.
-
-Plans that others have drawn up: taken in whatever their form, resolved, checked, repaired at the least change.
-"""
+"""Repair a plan from elsewhere with the fewest changes, or refuse it with the reason."""
 
 from __future__ import annotations
 
@@ -29,13 +24,13 @@ from planner.validation.validate import check_steps, choose_versions
 from planner.validation.verdict import Verdict
 
 MOST: Final = 2_000
-"""Steps that are tried for one that lacks arguments."""
+"""Ground steps that are tried for a step that lacks arguments."""
 
 
 def complete_arguments(problem: Problem, given: Sequence[ForeignStep]) -> list[ForeignStep]:
-    """Return `given`, in which steps that lack arguments have those with which alone they can be done where they stand.
+    """Complete steps that lack arguments where only one choice of objects makes them applicable at their place.
 
-    Steps before them that cannot be done are taken to be left out.
+    Inapplicable steps before them are skipped.
     """
     if not any(said.ways for said in given):
         return list(given)
@@ -157,7 +152,7 @@ def repair(
     objects: Mapping[str, str] | None = None,
     time_limit: float | None = 10.0,
 ) -> Repaired:
-    """Return what becomes of `steps`, a plan in any of the forms that `executor.agent.foreign_plans.parse_steps` reads.
+    """Repair `steps`, a plan in any of the forms that `executor.agent.foreign_plans.parse_steps` reads.
 
     `state` are the facts that hold, `goal` is a condition. `objects` are names with their types; without them, they are
     those that `state` names, of the types that its facts ask for. Raises `InputError` for a state or a goal that means
@@ -188,7 +183,7 @@ def repair_plan(
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> Repaired:
-    """Return what becomes of `steps` as a plan for `problem`; setting `cancel` ends the search for a repair.
+    """Repair `steps` as a plan for `problem`; setting `cancel` ends the search.
 
     `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit.
 

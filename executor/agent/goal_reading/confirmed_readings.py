@@ -1,8 +1,7 @@
-"""Readings that somebody has confirmed: the same words about the same things are not read again.
+"""Readings of sentences that somebody has confirmed, kept so that no model is asked again.
 
-The same means that a model would be asked the very same, but for spaces: the sentence, all objects, facts and actions,
-how things stand, and nothing that was said before. What is remembered is checked as if a model had just said it, and
-confirmed again.
+A reading is found again if a model would be asked the same, except for spaces: the sentence, all objects, facts and
+actions, the state, and no conversation before. It is checked like a fresh answer, and confirmed again.
 """
 
 from __future__ import annotations

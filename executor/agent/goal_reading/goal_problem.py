@@ -1,9 +1,4 @@
-"""What a model answers when it is asked what a sentence means: texts in the notation of conditions and steps.
-
-From texts to a problem: the notation's own reader parses and type-checks them.
-
-What a problem asks for, in words that follow from its goal alone: people confirm this, not what a model says.
-"""
+"""The answer in which a language model states what a sentence means, and the planning problem that it states."""
 
 from __future__ import annotations
 
@@ -139,7 +134,7 @@ def apply_meaning(problem: Problem, meaning: Meaning) -> Problem:
 
 
 def find_mistakes(problem: Problem, meaning: Meaning) -> list[str]:
-    """Return what is wrong with `meaning`, in words: each text is read on its own, so that all mistakes are told."""
+    """Find all mistakes in `meaning`, in words: each text is read on its own."""
     base = Meaning(new_objects=meaning.new_objects, deadline_seconds=None)
     found = list(_first_mistake(problem, base))
     if found:

@@ -1,16 +1,6 @@
-"""A sentence, read: what it may mean as problems, each with what cannot be had and what has to be asked.
+"""Read a sentence as goals: a language model's answer is parsed, type-checked and checked for reachability.
 
-What is wrong with what a model takes a sentence to mean.
-
-A *mistake* must be mended. A *doubt* is told once: a model that stays with its answer may be right, and a person
-decides.
-
-Sentences for small models: they choose one of the facts that can be brought about, and write nothing.
-
-A model that fits into a few hundred megabytes can seldom write a goal, and often choose one. What it chooses is one
-fact; whether it is meant, a person decides, as of every goal.
-
-From a sentence to goals: what a model takes it to mean, parsed, type-checked and checked for what can be reached.
+A small model, which can seldom write a goal, chooses one of the facts that actions can bring about.
 """
 
 from __future__ import annotations
@@ -62,7 +52,7 @@ NEGATION: Final = re.compile(rf"\b(?:{'|'.join(_NEGATIONS.values())})\b", re.IGN
 
 
 def find_sentence_mistakes(sentence: str, problem: Problem, meaning: Meaning) -> Iterator[str]:
-    """Yield what cannot stay as it is."""
+    """Yield the mistakes in `meaning`, which the model has to correct."""
     if meaning.is_empty:
         yield "a meaning asks for nothing: leave it out, or say what it asks for"
     for name, kind in meaning.new_objects.items():
@@ -106,7 +96,7 @@ def unknown_objects(meaning: Meaning, open_types: Collection[str]) -> dict[str, 
 MOST: Final = 60
 """Choices that are offered at once; where there are more facts, a predicate is chosen first."""
 CHOICE_SECONDS: Final = 5.0
-"""How long it is looked which facts can be brought about, at most."""
+"""Time limit of the check which facts actions can bring about, in seconds."""
 NONE: Final = "none of these"
 INSTRUCTIONS: Final = "Choose the fact that the user wants to be true."
 
@@ -125,7 +115,7 @@ def is_small(model: LanguageModel) -> bool:
 async def choose_fact(
     model: LanguageModel, said: Sequence[Part], problem: Problem, **limits: Any
 ) -> CheckedAnswer[Meanings]:
-    """Return what `model` takes the user to want: one fact, or nothing; `said` are the user's words.
+    """Have `model` choose the fact that the user wants, or none; `said` are the user's words.
 
     `limits` are those of `executor.language_model.checked_answers.answered`, whose errors are raised.
     """
@@ -143,7 +133,7 @@ async def choose_fact(
 async def _ask_choice(
     model: LanguageModel, said: Sequence[Part], choices: dict[str, str], limits: dict[str, Any]
 ) -> CheckedAnswer[Any]:
-    """Return which of `choices`, each with what it is about, is chosen."""
+    """Ask which of `choices`, given with their descriptions, is meant."""
     names: Any = Literal[(*choices, NONE)]
     kind = create_model("Choice", __base__=SmallAnswer, goal=(names, ...))
     listed = "\n".join(f"- {name}{f': {about}' if about else ''}" for name, about in choices.items())
@@ -199,7 +189,7 @@ def _describe_predicate(predicate: str, problem: Problem) -> str:
 
 
 SECONDS: Final = 5.0
-"""How long it is looked whether a goal can be reached, at most."""
+"""Time limit of the check whether a goal is reachable, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +348,7 @@ class _ReadingChecker:
 
 
 def find_unreachable(problem: Problem) -> tuple[Unreachable, ...]:
-    """Return the parts of the goal that nothing gives; none where that takes too long to find out."""
+    """Find the parts of the goal that no action can provide; none where the time limit ends the check."""
     from planner.explain.unsolvability import find_unreachable_parts
 
     return find_unreachable_parts(problem, Limits(SECONDS))

@@ -1,4 +1,4 @@
-"""Places in an imported document, where mistakes are noted, and keys that have no meaning in our plans."""
+"""Fields of an imported document: their places, notes of mistakes, and keys without a meaning in an `ActionPlan`."""
 
 from __future__ import annotations
 

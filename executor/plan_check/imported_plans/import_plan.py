@@ -1,10 +1,8 @@
-"""Imports a plan of another framework as the data of an `ActionPlan`.
+"""Import plans that agent frameworks write as JSON: `actionName`, `parameters`, `dependencies`, `executionModel`.
 
-Keys may be written in camel case or in snake case; numbers whose key ends in `Ms` are milliseconds, as are the times of
-a plan as a whole. What says when a step is *not* to be done (conditions, loops, branches) is an error: no step is done
-because what holds it back was not understood. All else that is not used is a warning.
-
-Plans that other agent frameworks write as JSON: `actionName`, `parameters`, `dependencies`, `executionModel`.
+Keys may be in camel case or snake case; numbers under keys in `Ms` are milliseconds, as are the times of a whole plan.
+A key that restricts when a step is done (conditions, loops, branches) is an error, since a step must not be done
+because its restriction was not understood. Any other unused key is a warning.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Imports one step: its action, its parameters by name, the steps that it depends on, and how it is tried."""
+"""Import one step of a foreign plan: its action, its parameters by name, its dependencies, and its policy."""
 
 from __future__ import annotations
 
