@@ -1,7 +1,7 @@
-"""What planning gives back: `Result`, `Plan` and `Step`.
+"""The results of planning: `Result`, `Plan` and `Step`.
 
-A `Result` never pretends: its status says what was proved, `stopped_by` why the work ended, and `lower_bound` how far
-the plan may be from the optimum.
+The status of a `Result` says what was proved, `stopped_by` why the work ended, and `lower_bound` how far the plan may
+be from the optimum.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Step:
 
 
 def name_as_written(steps: Iterable[Step], problem: Any) -> tuple[Step, ...]:
-    """Return `steps` under the names that the file of `problem` has: versions of an action go by the name of it."""
+    """Return `steps` with the action names in the file of `problem`: versions of an action share its name."""
     versions = getattr(getattr(problem, "domain", None), "versions", None)
     if not versions:
         return tuple(steps)
@@ -60,10 +60,10 @@ def name_as_written(steps: Iterable[Step], problem: Any) -> tuple[Step, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Supposition:
-    """An unknown `fact` that a plan takes to hold, or not, as `holds` says.
+    """An unknown `fact` whose truth a plan supposes to be `holds`.
 
-    `steps` are the numbers, from 1, of those that rest on it, and `goal` says whether the goal itself does. `seen` is
-    the number of the step that looks at it before; None where no step does.
+    `steps` are the numbers, from 1, of the steps that depend on it; `goal` says that the goal does. `seen` is the
+    number of the step that senses it before, or None.
     """
 
     fact: Atom
@@ -80,7 +80,7 @@ class Supposition:
     def __str__(self) -> str:
         looked = "no step looks at it" if self.seen is None else f"step {self.seen} looks at it"
         resting = [f"step {number}" for number in self.steps] + (["the goal"] if self.goal else [])
-        return f"{self.literal} ({looked}; {_together(resting)} rest{'s' if len(resting) == 1 else ''} on it)"
+        return f"{self.literal} ({looked}; {_join_phrases(resting)} rest{'s' if len(resting) == 1 else ''} on it)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the supposition as JSON-ready data, the fact as text."""
@@ -88,13 +88,13 @@ class Supposition:
         return {**values, "seen": self.seen}
 
 
-def without(wishes: Iterable[SoftGoal | Constraint]) -> list[str]:
-    """Return a line for people about each of `wishes`, which are forgone."""
+def describe_forgone(wishes: Iterable[SoftGoal | Constraint]) -> list[str]:
+    """Return a line of text for each of the forgone `wishes`."""
     return [f"without {wish} (worth {wish.utility})" for wish in wishes]
 
 
-def forgone_data(wishes: Iterable[SoftGoal | Constraint]) -> list[dict[str, Any]]:
-    """Return `wishes`, which are forgone, as JSON-ready data."""
+def forgone_as_data(wishes: Iterable[SoftGoal | Constraint]) -> list[dict[str, Any]]:
+    """Return the forgone `wishes` as JSON-ready data."""
     return [{"wish": str(wish), "utility": json_number(wish.utility)} for wish in wishes]
 
 
@@ -102,9 +102,9 @@ def forgone_data(wishes: Iterable[SoftGoal | Constraint]) -> list[dict[str, Any]
 class Plan:
     """A sequence of steps for `problem`.
 
-    A plan that came of tasks has them in `tree`, whose `to_dict` gives it as data; `problem` is then the hierarchical
-    one. Where facts are unknown, it works on `suppositions` about them. Where something is wished for, soft goals or
-    soft constraints, `utility` is what those are worth that come true, and `forgone` are the others.
+    For a hierarchical `problem`, `tree` is the decomposition, whose `to_dict` returns data. Where facts are unknown,
+    the plan works under its `suppositions`. Where there are wishes (soft goals and soft constraints), `utility` is the
+    sum of those that come true, and `forgone` are the others.
     """
 
     steps: tuple[Step, ...]
@@ -121,7 +121,7 @@ class Plan:
 
     @property
     def charge(self) -> Number:
-        """The cost, and the utilities of what is forgone: the less it is, the more is the net benefit."""
+        """The cost plus the utilities of the forgone wishes; a smaller charge is a greater net benefit."""
         return exact_sum([self.cost, *[wish.utility or 0 for wish in self.forgone]])
 
     def __len__(self) -> int:
@@ -134,7 +134,7 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON-ready data: `{"steps": [{"action", "arguments", "cost"}, …], …}`.
 
-        `decomposition` and `suppositions` are there where there are any.
+        `decomposition` and `suppositions` are included if there are any.
         """
         steps = [
             {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)}
@@ -150,7 +150,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What the work took: counts of states and sizes of the ground task; times in seconds of wall-clock time.
+    """Statistics of a search: counts of states, sizes of the ground task, and wall-clock times in seconds.
 
     `search_cpu_seconds` is the processor time of the thread that searched. `stored` states take `search_bytes` in the
     arrays of compiled searches; both are 0 where plain Python was enough. `simulations` are those of search `mcts`.
@@ -181,9 +181,9 @@ class Statistics:
 class Result:
     """The answer to a problem.
 
-    `lower_bound` is proved: no plan costs less; None where nothing was proved. Where something is wished for, costs in
-    bound, gap and proof are charges: of steps, and of what is forgone. `reason` says in words what was unsupported or
-    what stopped the work, where that needs saying.
+    No plan costs less than `lower_bound`; None where nothing is proved. Where there are wishes, bound, gap and proof
+    refer to charges: costs of steps plus utilities of forgone wishes. `reason` explains, where necessary, what is
+    unsupported or what ended the work.
     """
 
     status: Status
@@ -205,24 +205,24 @@ class Result:
 
     @property
     def utility(self) -> Number | None:
-        """What the wishes are worth that the plan makes true; None without a plan, or where nothing is wished for."""
+        """The utility of the wishes that the plan makes true; None without a plan or without wishes."""
         return None if self.plan is None else self.plan.utility
 
     @property
     def forgone(self) -> tuple[SoftGoal | Constraint, ...]:
-        """The soft goals and soft constraints that the plan does without."""
+        """The soft goals and soft constraints that the plan forgoes."""
         return () if self.plan is None else self.plan.forgone
 
     @property
     def net_benefit(self) -> Number | None:
-        """The utility less the cost; None without a plan, or where nothing is wished for."""
+        """The utility less the cost; None without a plan or without wishes."""
         if self.plan is None or self.plan.utility is None:
             return None
         return exact(self.plan.utility - self.plan.cost)
 
     @property
     def most_net_benefit(self) -> Number | None:
-        """What no plan's net benefit is proved to exceed; None where there is none, or nothing was proved."""
+        """The proved upper bound on the net benefit of plans; None without a plan, wishes or a bound."""
         if self.plan is None or self.plan.utility is None or self.lower_bound is None:
             return None
         return exact(self.plan.utility + self.plan.charge - self.plan.cost - self.lower_bound)
@@ -242,25 +242,25 @@ class Result:
         return self.plan
 
     def describe(self) -> str:
-        """Return one line for people: the status, what stopped the work, cost and gap."""
+        """Return one line of text: the status, what stopped the work, cost and lower bound."""
         words = [f"{self.status.name} ({self.status.value}); stopped by {self.stopped_by.value}"]
         if self.plan is not None:
             words += self._benefit() or [f"cost {self.plan.cost}, lower bound {self.lower_bound}"]
         return "; ".join([*words, *([self.reason] if self.reason else [])])
 
     def _benefit(self) -> list[str]:
-        """Return what the plan gains and what it forgoes, where something is wished for."""
+        """Return phrases for the net benefit and the forgone wishes, where there are wishes."""
         if self.plan is None or self.plan.utility is None:
             return []
         most = "" if self.most_net_benefit is None else f" (at most {self.most_net_benefit})"
         gained = f"net benefit {self.net_benefit}{most}: utility {self.utility}, cost {self.plan.cost}"
-        return [gained, *without(self.forgone)]
+        return [gained, *describe_forgone(self.forgone)]
 
     def __bool__(self) -> bool:
         raise TypeError("a Result is neither true nor false; ask result.has_plan, or compare result.status with `is`")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON-ready data; `forethought solve --json` adds what the plan uses of resources."""
+        """Return the result as JSON-ready data; `forethought solve --json` adds the use of resources."""
         data: dict[str, Any] = {
             "status": self.status.name,
             "stopped_by": self.stopped_by.name.lower(),
@@ -272,18 +272,18 @@ class Result:
         }
         if self.utility is not None:
             data |= {"utility": json_number(self.utility), "net_benefit": json_number(self.net_benefit)}
-            data["forgone"] = forgone_data(self.forgone)
+            data["forgone"] = forgone_as_data(self.forgone)
         return data
 
 
-def refusal(reason: str) -> Result:
-    """Return the answer to a problem with something that is not supported, as `reason` says."""
+def unsupported_result(reason: str) -> Result:
+    """Return the result for a problem with the unsupported construct that `reason` names."""
     return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is known while the work goes on: the best plan so far and the lower bound."""
+    """The best plan and the lower bound during a search."""
 
     plan: Plan | None
     lower_bound: Number | None
@@ -291,8 +291,8 @@ class Progress:
     statistics: Statistics
 
 
-def _together(parts: list[str]) -> str:
-    """Return `parts` as one phrase."""
+def _join_phrases(parts: list[str]) -> str:
+    """Join `parts` with commas and "and"."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
@@ -307,5 +307,5 @@ def exact(number: Number) -> Number:
 
 
 def json_number(number: Number | None) -> int | float | None:
-    """Return `number` as JSON knows it: decimals become floats."""
+    """Return `number` for JSON: decimals become floats."""
     return float(number) if isinstance(number, Decimal) else number

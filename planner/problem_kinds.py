@@ -1,10 +1,10 @@
-"""Problems of other kinds than the classical one, such as hierarchical ones: what every kind has, and who serves it.
+"""The protocol of other kinds of problems than the classical one, such as hierarchical ones.
 
-A package with problems of a kind of its own names a module in the entry point group `forethought.problem_kinds`, under
-the `kind` of its problems and domains. That module solves, checks and converts them: see `ProblemKind`.
+A package that defines a kind of problems names a module in the entry point group `forethought.problem_kinds`, under the
+`kind` of its problems and domains. That module implements `ProblemKind`: it solves, checks and converts the problems.
 
-A problem looks its names up once, before anything works on it. Readers and `domain.problem(…)` give problems whose
-names are known; `Problem(…)` and `replace(…)` do not look at what they are given, and `resolve_problem` does.
+Names in a problem are resolved once, before other stages use it. Readers and `domain.problem(…)` return resolved
+problems. `Problem(…)` and `replace(…)` check nothing; `resolve_problem` resolves what they return.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Named(Protocol):
-    """What has a name: every domain and every problem."""
+    """A domain or a problem of any kind."""
 
     @property
     def name(self) -> str:
@@ -80,28 +80,28 @@ class ProblemKind(Protocol):
         """Return an iterator over the plans by cost; `options` is a `topk.candidates.CandidateOptions`."""
 
     def check_domain(self, domain: Any) -> list[Finding]:
-        """Return what lint says about a domain without objects."""
+        """Return the lint findings for a domain without objects."""
 
     def check(self, problem: Any, limits: Limits) -> list[Finding]:
-        """Return what lint says about the problem and its domain; raises `LimitReached`."""
+        """Return the lint findings for the problem and its domain; raises `LimitReached`."""
 
     def read_plan(self, problem: Any, text: str, source: str) -> Plan:
-        """Return the plan that `text`, from the file `source`, writes; raises `PlanError` where it writes none."""
+        """Read a plan from `text` of the file `source`; raises `PlanError` for mistakes."""
 
     def write_plan(self, plan: Plan) -> str:
-        """Return `plan` as the text that `read_plan` takes."""
+        """Write `plan` as text that `read_plan` reads."""
 
     def draw_plan(self, plan: Plan) -> str:
-        """Return what the steps of `plan` came of, drawn for people."""
+        """Draw the decomposition of `plan` as text."""
 
     def validate(self, problem: Any, plan: Plan, limits: Limits | None = None) -> Verdict:
-        """Return whether `plan` works, and if not, where it breaks and why; or that `limits` was too small to tell."""
+        """Check `plan`: say whether it is valid, or where and why it fails, or that `limits` ended the check."""
 
     def explain_plan(self, problem: Any, plan: Plan, limits: Limits | None = None) -> Reasons:
-        """Return why each step of `plan`, a valid one, is there; raises `LimitReached`."""
+        """Explain each step of the valid `plan`; raises `LimitReached`."""
 
     def explain_unsolvable(self, problem: Any, limits: Limits) -> Reasons:
-        """Return why there is no plan, as far as that shows within `limits`."""
+        """Explain why there is no plan, as far as `limits` allow."""
 
     def to_unified_planning(
         self, problem: Any, environment: Any = None, limits: Limits | None = None, *, is_ground: bool = False
@@ -134,7 +134,7 @@ def service_of(item: OtherProblem | OtherDomain) -> ProblemKind:
 
 
 class Declarer:
-    """What authors declare a domain of another kind into, as they declare a classical one into a `Domain`."""
+    """An object that collects declarations of a domain of another kind, as `Domain` does for classical ones."""
 
     @property
     def model(self) -> OtherDomain:
@@ -147,7 +147,7 @@ AnyProblem = Problem | OtherProblem
 
 
 def is_other_domain(value: object) -> TypeGuard[OtherDomain]:
-    """Return whether `value` is a domain of another kind: these have their classical part as `classical`."""
+    """Return whether `value` is a domain of another kind, whose `classical` is its classical part."""
     return isinstance(getattr(value, "classical", None), DomainModel)
 
 
@@ -166,14 +166,14 @@ def with_classical(problem: Any, classical: Problem) -> Any:
     return classical if isinstance(problem, Problem) else replace(problem, classical=classical)
 
 
-def not_classical(found: Named, doing: str) -> UnsupportedError:
-    """Return the error for `found`, of another kind, where only what is classical is taken; `doing` says for what."""
+def unsupported_kind(found: Named, doing: str) -> UnsupportedError:
+    """Return the error for `found`, of another kind, where only classical ones are supported; `doing` says where."""
     kinds = "classical domains and problems, such as those in PDDL"
     return UnsupportedError(f"{doing} '{found.name}', which is no classical problem", f"this takes {kinds}")
 
 
 def check_classical(problem: object, asked: str, hint: str) -> None:
-    """Raise `InputError` unless `problem` is classical; `asked` is the function, `hint` says what to do instead."""
+    """Raise `InputError` unless `problem` is classical; `asked` is the function, `hint` the alternative."""
     if isinstance(problem, Problem):
         return
     classical = getattr(problem, "classical", None)
@@ -186,10 +186,10 @@ SomeProblem = TypeVar("SomeProblem")
 
 
 def resolve_problem(problem: SomeProblem) -> SomeProblem:
-    """Return `problem` with its goal, constraints and facts read from texts, and every name in it looked up.
+    """Parse the texts of goal, constraints and facts in `problem`, and resolve all its names.
 
-    A problem of another kind, such as a hierarchical one, looks its names up itself. Raises `InputError` for what is no
-    problem, for names that the domain or the problem does not declare, and for arguments of wrong number or type.
+    The module of another kind of problems resolves these. Raises `InputError` for a value that is no problem, for names
+    that the domain and the problem do not declare, and for arguments of a wrong number or type.
     """
     if is_other_problem(problem):
         return cast("SomeProblem", service_of(problem).resolve(problem))

@@ -13,7 +13,7 @@ from planner.cli.parser import Parser, choice_of, read_whole_number
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Any, Final
 from planner.limits import STOPS, stop_reason
-from planner.plan import Plan, StoppedBy, without
+from planner.plan import Plan, StoppedBy, describe_forgone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +177,7 @@ def _head(plan: Plan, found: CandidateSet) -> str:
     """Return comment lines for the text of `plan`: its number, and the wishes that it forgoes."""
     number = found.plans.index(plan) + 1
     doubt = ", of which nothing is proved" if number > len(found.plans) - found.unproved else ""
-    return "".join([f"; candidate {number}{doubt}\n", *[f"; {line}\n" for line in without(plan.forgone)]])
+    return "".join([f"; candidate {number}{doubt}\n", *[f"; {line}\n" for line in describe_forgone(plan.forgone)]])
 
 
 def _as_json(found: CandidateSet, ranking: Ranking | None) -> str:

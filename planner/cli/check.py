@@ -68,7 +68,7 @@ def _run_own_checks(loaded: AnyProblem | AnyDomain, limits: Limits) -> list[Find
     """Return the findings of the checks for this kind of problem or domain."""
     from planner.lint.problem_lint import check_domain, check_problem
     from planner.model import DomainModel, Problem
-    from planner.problem_kinds import is_other_domain, is_other_problem, not_classical, service_of
+    from planner.problem_kinds import is_other_domain, is_other_problem, service_of, unsupported_kind
 
     if isinstance(loaded, Problem):
         return check_problem(loaded, limits)
@@ -78,7 +78,7 @@ def _run_own_checks(loaded: AnyProblem | AnyDomain, limits: Limits) -> list[Find
         return service_of(loaded).check(loaded, limits)
     if is_other_domain(loaded):
         return service_of(loaded).check_domain(loaded)
-    raise not_classical(loaded, "checking")
+    raise unsupported_kind(loaded, "checking")
 
 
 def _run_plugin_checks(source: Source, loaded: AnyProblem | AnyDomain) -> list[Finding]:

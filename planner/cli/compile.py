@@ -14,7 +14,7 @@ from planner.errors import InputError, UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast, replace
 from planner.model import DomainModel, Metric, Problem
 from planner.model.domain import creates_objects
-from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, not_classical
+from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, unsupported_kind
 
 if TYPE_CHECKING:
     from planner.language.pddl.export import Level
@@ -69,7 +69,7 @@ def _load_writable(given: Namespace) -> Source:
 
     source = load_named(open_source(given.domain), given.problem)
     if given.to == "pddl" and not isinstance(source, Problem | DomainModel):
-        raise not_classical(source, "writing PDDL for")
+        raise unsupported_kind(source, "writing PDDL for")
     if given.to not in ("pddl", "hddl"):
         return source
     if given.determinize:

@@ -25,7 +25,7 @@ from planner.errors import InputError, UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, Final
 from planner.limits import STOPS, stop_reason
-from planner.plan import Plan, Progress, Result, Status, StoppedBy, json_number, without
+from planner.plan import Plan, Progress, Result, Status, StoppedBy, describe_forgone, json_number
 from planner.problem_kinds import service_of
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def summarise(result: Result) -> str:
     seconds = took.ground_seconds + took.search_seconds
     expanded = f"{took.expanded:,} states expanded" if took.expanded else ""
     work = ", ".join(filter(None, [how, expanded, f"{seconds:.2f} s"]))
-    return "\n".join([f"{describe_status(result)} [{work}]", *without(result.forgone)])
+    return "\n".join([f"{describe_status(result)} [{work}]", *describe_forgone(result.forgone)])
 
 
 def describe_status(result: Result) -> str:

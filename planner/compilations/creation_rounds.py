@@ -27,7 +27,7 @@ from planner.model.domain import TypeHierarchy, creates_objects
 from planner.model.formulas import Atom, Exists, Forall, Formula, Number, Variable, conjuncts, is_variable, walk
 from planner.model.problem import Goal, Metric, Problem
 from planner.options import ANY_PLAN, Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact, refusal
+from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact, unsupported_result
 from planner.portfolio.incumbent import EXACT
 from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
@@ -195,7 +195,7 @@ def solve_with_creation(problem: Problem, options: SolveOptions, solve: Solve) -
     are UNSUPPORTED, since the order in which search takes placeholders would delay steps needlessly.
     """
     if problem.deadline is not None:
-        return refusal("deadlines where actions create objects")
+        return unsupported_result("deadlines where actions create objects")
     return CreationRounds(problem, options, solve).solve_within_limits()
 
 

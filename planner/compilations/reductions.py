@@ -13,7 +13,7 @@ from planner.model import Problem
 from planner.model.domain import creates_objects
 from planner.model.problem import find_constraint_on_unknown
 from planner.options import Solve, SolveOptions
-from planner.plan import Result, refusal
+from planner.plan import Result, unsupported_result
 from planner.portfolio.incumbent import refuse_constructs
 from planner.portfolio.portfolio import check_names
 
@@ -22,7 +22,7 @@ def refuse_constraints_on_unknown(problem: Problem, *_: object) -> Result | None
     """Refuse constraints whose truth in the initial state is unknown."""
     found = find_constraint_on_unknown(problem)
     reason = f"search does not take constraints on facts declared unknown, such as '{found}'"
-    return None if found is None else refusal(reason)
+    return None if found is None else unsupported_result(reason)
 
 
 def create_objects(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
@@ -39,7 +39,7 @@ def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) ->
     if problem.deadline is None:
         return None
     if problem.unknown:
-        return refusal("deadlines where facts are unknown")
+        return unsupported_result("deadlines where facts are unknown")
     if not (problem.constraints and problem.wishes):
         return None
     from planner.scheduling.deadlines import solve_sequentially

@@ -1,4 +1,4 @@
-"""Why each step is in a plan: what it provides, for whom, and whether the plan could do without it."""
+"""Explanations of plans: what each step provides, which step needs it, and whether the plan is valid without it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from planner.semantics.simulation import Simulation
 from planner.validation.validate import apply_suppositions, check_steps
 
 ELIMINATION: Final = 300
-"""Up to how many steps leaving each of them out is tried; the time grows with the square of the plan's length."""
+"""Longest plan for which action elimination is tried, in steps; its time is quadratic in the length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One thing that a step does for another: `condition` is needed by step `consumer`, or by the goal (None)."""
+    """One causal link of a step: step `consumer`, or the goal (None), needs `condition`."""
 
     condition: str
     consumer: int | None
@@ -32,11 +32,11 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class StepExplanation:
-    """Why step `number` (from 1) is in the plan.
+    """The explanation of step `number` (from 1).
 
-    `services` are all its causal links to later steps and to the goal, `chain` those of a shortest way to the goal,
-    the step's own first; it is empty where the step serves nothing. `keeps` is a constraint that the plan would break
-    without a step that serves nothing else. `redundant` steps can be left out together.
+    `services` are its causal links to later steps and to the goal. `chain` is a shortest chain of links from the step
+    to the goal; it is empty where the step serves nothing. `keeps` is a constraint that the plan breaks without a step
+    that serves nothing else. All `redundant` steps together can be left out.
     """
 
     number: int
@@ -62,9 +62,9 @@ class StepExplanation:
 
 @dataclass(frozen=True, slots=True)
 class PlanExplanation:
-    """Why each step of a valid plan is there; `leaner` is the plan without what is redundant, None if nothing is.
+    """The explanation of a valid plan; `leaner` is the plan without its redundant steps, None if there are none.
 
-    Where facts are unknown, `suppositions` are what the plan takes to hold.
+    Where facts are unknown, `suppositions` are those of the plan.
     """
 
     steps: tuple[StepExplanation, ...]
@@ -128,17 +128,17 @@ class PlanExplanation:
 
 
 def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
-    """Return why each step of `plan` is there.
+    """Explain why each step of `plan` is in it.
 
-    Wishes that come true count as part of the goal. Raises `PlanError` for a plan that is not valid, and `InputError`
-    for names in the problem that nothing declares.
+    Wishes that come true count as part of the goal. Raises `PlanError` for an invalid plan, and `InputError` for
+    undeclared names in the problem.
     """
     problem = resolve_classical(problem, "explain_plan", "htn.problem_kind.explain_plan(problem, plan) explains it")
     if not isinstance(plan, Plan):
         raise InputError(
             f"{kind_of(plan)} is no plan", hint="solve(problem).expect_plan() and Plan(steps, problem) are"
         )
-    source, expanded = problem, for_steps(_settled(problem, plan), plan.steps)
+    source, expanded = problem, for_steps(_fix_wishes(problem, plan), plan.steps)
     problem, suppositions = apply_suppositions(expanded, plan)
     plan = replace(plan, suppositions=suppositions)
     links, chains = causal_links(expanded, plan), purposes(expanded, plan)
@@ -146,7 +146,7 @@ def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
     for link in links:
         if link.provider in served:
             served[link.provider].append(link)
-    kept = _needed(problem, plan, [number for number, chain in chains.items() if chain])
+    kept = _eliminate_actions(problem, plan, [number for number, chain in chains.items() if chain])
     steps = [
         StepExplanation(
             number,
@@ -154,7 +154,7 @@ def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
             _services(served[number], problem, plan),
             _services(chains[number], problem, plan),
             number not in kept,
-            _kept_constraint(number, kept, problem, plan) if number in kept and not chains[number] else "",
+            _find_kept_constraint(number, kept, problem, plan) if number in kept and not chains[number] else "",
         )
         for number, step in enumerate(name_as_written(plan.steps, problem), start=1)
     ]
@@ -162,8 +162,8 @@ def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
     return PlanExplanation(tuple(steps), leaner if len(leaner) < len(plan) else None, suppositions)
 
 
-def _settled(problem: Problem, plan: Plan) -> Problem:
-    """Return `problem` with those of its wishes that come true as what has to be so, and without the others."""
+def _fix_wishes(problem: Problem, plan: Plan) -> Problem:
+    """Make the wishes that `plan` fulfils hard, and remove the others."""
     if not problem.wishes:
         return problem
     forgone = check_steps(problem, plan.steps).forgone
@@ -182,27 +182,27 @@ def _services(links: Sequence[CausalLink], problem: Problem, plan: Plan) -> tupl
     return tuple(dict.fromkeys(found))
 
 
-def _needed(problem: Problem, plan: Plan, useful: list[int]) -> list[int]:
-    """Return the numbers of steps that are left after leaving out, one after the other, what can be left out.
+def _eliminate_actions(problem: Problem, plan: Plan, useful: list[int]) -> list[int]:
+    """Return the numbers of the steps that remain after action elimination (Nakhost and Müller, 2010).
 
-    `useful` are the steps that serve the goal: leaving out the others changes nothing for them, unless there are
-    constraints. Then each step is left out together with all that can then not be applied, if the goal is still reached
-    (action elimination, Nakhost and Müller 2010). Steps that look at what is unknown and relied on stay.
+    `useful` are the steps that serve the goal; the others can be left out, unless there are constraints. Then each step
+    is left out in turn, with all steps that are no longer applicable, if the goal is still reached. Steps that sense
+    what the plan supposes stay.
     """
     useful = [*range(1, len(plan) + 1)] if problem.constraints else useful
     kept, looks = useful, {each.seen for each in plan.suppositions if each.seen is not None}
     if len(kept) <= ELIMINATION:
         for number in useful:
-            fewer = _without(number, kept, problem, plan) if number in kept else None
+            fewer = _leave_out(number, kept, problem, plan) if number in kept else None
             kept = kept if fewer is None or not looks <= {*fewer} else fewer
     verdict = check_steps(problem, [plan.steps[number - 1] for number in kept])
     assert verdict.valid, verdict.reason
     return kept
 
 
-def _without(number: int, kept: list[int], problem: Problem, plan: Plan) -> list[int] | None:
-    """Return those of `kept` that can be applied when step `number` is left out; None if they miss the goal."""
-    left, simulation = _applicable(number, kept, problem, plan)
+def _leave_out(number: int, kept: list[int], problem: Problem, plan: Plan) -> list[int] | None:
+    """Return those of `kept` that are applicable without step `number`; None if they miss the goal."""
+    left, simulation = _keep_applicable(number, kept, problem, plan)
     if not simulation.holds(problem.goal.hard):
         return None
     if problem.constraints and not check_steps(problem, [plan.steps[each - 1] for each in left]).valid:
@@ -210,8 +210,8 @@ def _without(number: int, kept: list[int], problem: Problem, plan: Plan) -> list
     return left
 
 
-def _applicable(number: int, kept: list[int], problem: Problem, plan: Plan) -> tuple[list[int], Simulation]:
-    """Return those of `kept` that can be applied when step `number` is left out, and where they lead."""
+def _keep_applicable(number: int, kept: list[int], problem: Problem, plan: Plan) -> tuple[list[int], Simulation]:
+    """Return those of `kept` that are applicable without step `number`, and the simulation after them."""
     simulation = Simulation(problem)
     left: list[int] = []
     for each in kept:
@@ -222,8 +222,8 @@ def _applicable(number: int, kept: list[int], problem: Problem, plan: Plan) -> t
     return left, simulation
 
 
-def _kept_constraint(number: int, kept: list[int], problem: Problem, plan: Plan) -> str:
-    """Return a constraint that would be broken without step `number`; "" if there is none."""
-    left, _ = _applicable(number, kept, problem, plan)
+def _find_kept_constraint(number: int, kept: list[int], problem: Problem, plan: Plan) -> str:
+    """Return a constraint that the plan breaks without step `number`; "" if there is none."""
+    left, _ = _keep_applicable(number, kept, problem, plan)
     verdict = check_steps(replace(problem, goal=Goal()), [plan.steps[each - 1] for each in left])
     return "" if verdict.constraint is None else str(verdict.constraint)

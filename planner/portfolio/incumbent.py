@@ -13,7 +13,7 @@ from planner.limits import Finishing, LimitReached, Limits
 from planner.model import DomainModel, Number, Problem
 from planner.model.domain import uncertain_actions
 from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact, refusal
+from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact, unsupported_result
 from planner.search import Ending, Run
 from planner.search.search_run import Steps
 from planner.task.ground_task import INFINITY, Task
@@ -186,7 +186,7 @@ def refuse_constructs(problem: Problem, takes: Collection[str] = ()) -> Result |
     constructs = [construct for construct, there in has.items() if there and construct not in takes]
     if not constructs:
         return None
-    return refusal(f"search does not take {constructs[0]} yet")
+    return unsupported_result(f"search does not take {constructs[0]} yet")
 
 
 def weaken_to_intended(domain: DomainModel, result: Result) -> Result:

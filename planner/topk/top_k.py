@@ -9,7 +9,7 @@ from itertools import islice
 from planner.errors import InputError
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass
 from planner.model import Number
-from planner.plan import Plan, Progress, StoppedBy, forgone_data, json_number
+from planner.plan import Plan, Progress, StoppedBy, forgone_as_data, json_number
 from planner.problem_kinds import AnyProblem
 from planner.topk.candidates import candidates
 
@@ -82,7 +82,7 @@ class CandidateSet:
 def _plan_data(plan: Plan) -> dict[str, Any]:
     data = {"cost": json_number(plan.cost), **plan.to_dict()}
     if plan.utility is not None:
-        data["forgone"] = forgone_data(plan.forgone)
+        data["forgone"] = forgone_as_data(plan.forgone)
     return data
 
 

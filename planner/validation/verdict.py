@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.lightweight import TYPE_CHECKING, Any, dataclass
-from planner.plan import StoppedBy, Supposition, json_number, without
+from planner.plan import StoppedBy, Supposition, describe_forgone, json_number
 
 if TYPE_CHECKING:
     from planner.model import Constraint, Formula, Number, SoftGoal
@@ -38,7 +38,7 @@ class Verdict:
     def __str__(self) -> str:
         if self.valid:
             supposed = f", if {' and '.join(map(str, self.suppositions))}" if self.suppositions else ""
-            return "\n".join([f"valid, cost {self.cost}{supposed}", *without(self.forgone)])
+            return "\n".join([f"valid, cost {self.cost}{supposed}", *describe_forgone(self.forgone)])
         return f"invalid: {self.reason}" if self.stopped_by is None else f"not decided: {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.lightweight import replace
 from planner.model import Goal, Metric
 from planner.plan import Step
-from planner.plan_json import read_steps
+from planner.plan_json import read_json_data
 
 pytestmark = pytest.mark.usefixtures("counted_clock")
 
@@ -85,7 +85,7 @@ def test_plans_are_plans_of_the_source_in_every_form_and_order(seeds):
         creating += 1
         plan = replace(plan, problem=problem)
         assert read_plan(write_plan(plan), problem) == plan
-        assert read_steps(plan.to_dict(), problem, "plan") == (plan, plan.cost)
+        assert read_json_data(plan.to_dict(), problem, "plan") == (plan, plan.cost)
         rng = random.Random(seed)
         for _ in range(3):
             assert validate(problem, linearisation(problem, plan, rng)).valid, seed
