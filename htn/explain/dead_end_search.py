@@ -186,7 +186,7 @@ class _Search:
         """Search until there is a plan; return whether all nodes were expanded."""
         start = {next(self._numbers): _OpenTask(Atom(ROOT), None, frozenset())}
         world = Simulation(self.problem.classical)
-        first = _Node(world, _state(world), (), start)
+        first = _Node(world, _state_key(world), (), start)
         queue, ticket = [(0, 0, first)], count(1)
         seen, complete = {first.key}, True
         most = MOST_GROWTH + len(self.problem.network.subtasks)
@@ -217,7 +217,7 @@ class _Search:
     def describe(self, end: _Node) -> DeadEnd:
         """Return the dead end as data of an explanation."""
         steps = tuple(map(str, end.steps))
-        account = self._chronicle(end).account
+        account = self._replay(end).account
         if not end.remaining:
             goal = end.world.inspector.smallest_failure(self.problem.classical.goal.hard, {})
             return DeadEnd(steps, None, str(Lack(str(goal), account(goal))))
@@ -236,7 +236,7 @@ class _Search:
                     world = node.world.copy()
                     world.apply(step)
                     rest = self._decompose(node.remaining, number, Network(), {})
-                    yield _Node(world, _state(world), (*node.steps, step), rest)
+                    yield _Node(world, _state_key(world), (*node.steps, step), rest)
                 continue
             for method, binding in self.choices.of(each.task, node.world):
                 if node.world.holds(substitute(method.precondition, binding)):
@@ -279,7 +279,7 @@ class _Search:
             if method.name not in bindings:
                 yield Attempt(describe_method(method), remark=f"no choice of objects can work here{ever}")
 
-    def _chronicle(self, end: _Node) -> ChangeHistory:
+    def _replay(self, end: _Node) -> ChangeHistory:
         """Return the record of changes by the steps so far."""
         world = Simulation(self.problem.classical)
         chronicle = ChangeHistory(self.problem.classical.domain.derived)
@@ -288,7 +288,7 @@ class _Search:
         return chronicle
 
 
-def _state(world: Simulation) -> Any:
+def _state_key(world: Simulation) -> Any:
     return world.facts, frozenset(world.history)
 
 

@@ -77,7 +77,7 @@ class RelaxedHierarchy:
 
     def may_be_done(self, task: Atom) -> bool:
         """Return whether the ground `task`, which some method leads to, may be done."""
-        return self.relaxed.may(done(task))
+        return self.relaxed.may(done_fact(task))
 
     def bindings(self, method: Method, task: Atom) -> Iterator[dict[str, str]]:
         """Yield the bindings with which `method` may apply to the ground `task`."""
@@ -97,7 +97,7 @@ class RelaxedHierarchy:
         return atom.predicate in self.relaxed.database.growing
 
 
-def done(task: Atom) -> Atom:
+def done_fact(task: Atom) -> Atom:
     """Return the fact that `task` was done."""
     return Atom(DONE + task.predicate, task.args)
 
@@ -110,7 +110,7 @@ def _without_demand(schema: Schema) -> Conjunction:
 def _done_problem(problem: HtnProblem, needs: Needs | None) -> Problem:
     """Return the classical problem whose relaxation says which tasks may be done, and which methods apply."""
     domain, classical = problem.domain, problem.classical
-    actions = [demanded_action(each, done(_head("", each))) for each in classical.domain.actions.values()]
+    actions = [demanded_action(each, done_fact(_head("", each))) for each in classical.domain.actions.values()]
     for method in domain.methods.values():
         actions += [demanding_method(method, needs, _head(METHOD, method)), _end(method)]
     heads: list[Task | Action] = [*domain.tasks.values(), *classical.domain.actions.values()]
@@ -121,9 +121,9 @@ def _done_problem(problem: HtnProblem, needs: Needs | None) -> Problem:
 
 def _end(method: Method) -> Action:
     """Return the action that ends `method`: its subtasks were done, and so its task is."""
-    parts = [_head(METHOD, method), *(done(each.task) for each in method.network.subtasks)]
+    parts = [_head(METHOD, method), *(done_fact(each.task) for each in method.network.subtasks)]
     return Action(
-        ENDS + method.name, method.parameters, conjunction(dict.fromkeys(parts)), (done(method.task),), cost=(0,)
+        ENDS + method.name, method.parameters, conjunction(dict.fromkeys(parts)), (done_fact(method.task),), cost=(0,)
     )
 
 
@@ -243,8 +243,8 @@ def _nearest_attempt(method: Method, task: Atom, hierarchy: RelaxedHierarchy) ->
     found: list[NearMiss] = []
     for case in hierarchy.cases(method):
         variables = (*method.parameters, *case.condition.variables)
-        provider = Provider(stand_in, variables, case.condition, (done(method.task),))
-        found += find_near_misses(provider, done(task), hierarchy.relaxed)
+        provider = Provider(stand_in, variables, case.condition, (done_fact(method.task),))
+        found += find_near_misses(provider, done_fact(task), hierarchy.relaxed)
     found.sort(key=lambda miss: len(miss.lacks))
     if not found:
         fitting = "its parameters" if method.name == ROOT else "it for this task"

@@ -57,10 +57,10 @@ def with_actions(classical: Problem, actions: list[Action], predicates: Iterable
     named = {action.name: action for action in actions}
     known = {**classical.domain.predicates, **{each.name: each for each in predicates}}
     domain = replace(classical.domain, actions=named, predicates=known)
-    return replace(classical, domain=domain, initial=(*classical.initial, demanded(Atom(ROOT))))
+    return replace(classical, domain=domain, initial=(*classical.initial, demand_of(Atom(ROOT))))
 
 
-def demanded(task: Atom) -> Atom:
+def demand_of(task: Atom) -> Atom:
     """Return the fact that `task` is demanded."""
     return Atom(DEMANDED + task.predicate, task.args)
 
@@ -68,15 +68,15 @@ def demanded(task: Atom) -> Atom:
 def demanded_action(action: Action, fact: Atom) -> Action:
     """Return `action` as one that must be demanded and makes `fact` true, too."""
     task = Atom(action.name, tuple([variable.name for variable in action.parameters]))
-    requires = conjunction([demanded(task), *conjuncts(action.requires)])
+    requires = conjunction([demand_of(task), *conjuncts(action.requires)])
     return replace(action, requires=requires, provides=(*action.provides, fact))
 
 
 def demanding_method(method: Method, needs: Needs | None, fact: Atom) -> Action:
     """Return `method` as an action that demands its subtasks and makes `fact` true; it requires the `needs`, if any."""
-    parts = [demanded(method.task), *conjuncts(method.precondition), *conjuncts(method.network.constraints)]
+    parts = [demand_of(method.task), *conjuncts(method.precondition), *conjuncts(method.network.constraints)]
     parts += [need for need in needs.of_method(method) if need not in parts] if needs is not None else []
-    demands = dict.fromkeys(demanded(subtask.task) for subtask in method.network.subtasks)
+    demands = dict.fromkeys(demand_of(subtask.task) for subtask in method.network.subtasks)
     return Action(METHOD + method.name, method.parameters, conjunction(parts), (fact, *demands), cost=(0,))
 
 

@@ -244,18 +244,18 @@ class _DecompositionBuilder:
             _, method, binding = next(following)
             shape = self._shapes[method]
             if shape.part:
-                self._write_binder(above, shape, binding)
+                self._bind_parameters(above, shape, binding)
                 name, choose = shape.subtasks[0]
                 self._tasks[node] = self._atom(name, choose(binding))
                 left.append((node, above))
                 continue
             self._methods[node], self._bindings[node] = shape, [""] * shape.parameters
-            self._write_binder(node, shape, binding)
+            self._bind_parameters(node, shape, binding)
             first = self._add([self._atom(name, choose(binding)) for name, choose in shape.subtasks])
             self._children[node] = range(first, first + len(shape.subtasks))
             left += [(first + place, node) for place in shape.backwards]
 
-    def _write_binder(self, node: int, shape: _MethodShape, binding: Row) -> None:
+    def _bind_parameters(self, node: int, shape: _MethodShape, binding: Row) -> None:
         mine = self._bindings[node]
         for place, here in shape.known:
             mine[place] = binding[here]

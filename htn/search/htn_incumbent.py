@@ -79,10 +79,10 @@ def tree_of(ground: GroundHtn, moves: Sequence[int]) -> DecompositionTree:
 def plan_of(tree: DecompositionTree, problem: HtnProblem, ground: GroundHtn) -> Plan:
     """Return the plan of `tree`, without the tasks that preprocessing and grounding added to those of `problem`."""
     steps = tuple([ground.task.actions[action].step for action in tree.steps])
-    return Plan(steps, problem, tree=_decomposition(tree, problem, ground))
+    return Plan(steps, problem, tree=_build_decomposition(tree, problem, ground))
 
 
-def _decomposition(tree: DecompositionTree, problem: HtnProblem, ground: GroundHtn) -> Decomposition:
+def _build_decomposition(tree: DecompositionTree, problem: HtnProblem, ground: GroundHtn) -> Decomposition:
     actions = len(ground.task.actions)
     hidden = {node for node, method in enumerate(tree.method) if method is not None and _is_auxiliary(ground, method)}
     kept = [node for node in range(len(tree.tasks)) if node not in hidden]

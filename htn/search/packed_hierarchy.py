@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 
 from htn.grounding.ground_htn import Arrays, GroundHtn
 from htn.model import Method, Order, linearise
-from htn.search.relaxed_composition import Relaxation, relaxation
+from htn.search.relaxed_composition import Relaxation, build_relaxation
 from htn.search.relaxed_composition_kernel import Demands
 from htn.search.task_stack_kernel import Hierarchy
 from planner.heuristics.relaxation_compiled import allocate_exploration, make_achievers, make_reachable
@@ -144,11 +144,11 @@ class PackedHierarchy:
     @cached_property
     def relaxation(self) -> Relaxation:
         """The relaxed composition."""
-        found = relaxation(self.ground.task, self._arrays, self.packing, self.entries)
+        found = build_relaxation(self.ground.task, self._arrays, self.packing, self.entries)
         self.check()
         return found
 
-    def relaxed(self, costs: Sequence[int], own: int) -> Relaxed:
+    def price_relaxation(self, costs: Sequence[int], own: int) -> Relaxed:
         """Return the relaxed composition as arrays, with these `costs` of actions, and `own` for each method."""
         return self.relaxation.arrays._replace(cost=self.relaxation.prices(costs, own))
 
@@ -202,7 +202,7 @@ class Guide:
     def of(cls, packed: PackedHierarchy, costs: Sequence[int] | None, own: int) -> Guide:
         """Return a guide that counts these `costs` of actions (None: 1 each), and `own` for every method."""
         operators = len(packed.costs) + len(packed.ground.methods)
-        relaxed = packed.relaxed([1] * len(packed.costs) if costs is None else costs, own)
+        relaxed = packed.price_relaxation([1] * len(packed.costs) if costs is None else costs, own)
         facts = packed.relaxation.facts
         return cls(
             relaxed, packed.exploration, packed.demands(), make_achievers(facts, operators), make_reachable(relaxed)

@@ -30,16 +30,17 @@ from planner.task.ground_task import Task
 from planner.task.packed_task_compiled import Packing
 
 Odd = tuple[tuple[int, ...], tuple[int, ...], int]
-"""What an operator needs, what it makes true, and its action, `NOTHING` for an axiom or the goal."""
+"""Preconditions and effects of an operator, and its action; `NOTHING` for an axiom or the goal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """The relaxation, free of costs, and which tasks lead to each other: by task its `component`.
+    """The relaxed composition without costs, and the strongly connected `component` of each task.
 
-    Operators are the actions, the methods, then what conditional effects, axioms and the goal give. `at_first` has for
-    each of them how many preconditions do not hold in the state whose words are all 0; one more is that its task is
-    asked for. Facts are those of the task, that tasks were done, one that always holds, and the goal.
+    Operators are the actions, the methods, and then one for each conditional effect, axiom and the goal. `at_first` is
+    by operator: the number of preconditions that do not hold in the state whose words are all 0, plus one for the
+    demand of its task. Facts are those of the task, one for each task that it was done, one that always holds, and the
+    goal.
     """
 
     arrays: Relaxed
@@ -51,43 +52,33 @@ class Relaxation:
     methods: int
 
     def prices(self, costs: Sequence[int], own: int) -> array[int]:
-        """Return what operators cost if actions have these `costs`, and methods cost `own`."""
+        """Return the costs of operators where actions have these `costs`, and methods cost `own`."""
         odd = self.arrays.action[len(costs) + self.methods :]
         extra = [0 if action == NOTHING else costs[action] for action in odd]
         return words([*costs, *[own] * self.methods, *extra])
 
     def demands(self) -> Demands:
-        """Return room for what takes part."""
+        """Return the record of the components that take part in an exploration, none at first."""
         count = len(self.links.start) - 1
-        return Demands(
-            self.component,
-            self.links,
-            self.operators,
-            zeros(count),
-            zeros(count),
-            index([0]) * count,
-            empty_index(count),
-            empty_index(count),
-            zeros(OWNER + 1),
-            zeros(1),
-            Progress(zeros(len(self.at_first)), zeros(LOWEST + 1)),
-        )
+        by_component = zeros(count), zeros(count), index([0]) * count, empty_index(count), empty_index(count)
+        progress = Progress(zeros(len(self.at_first)), zeros(LOWEST + 1))
+        return Demands(self.component, self.links, self.operators, *by_component, zeros(OWNER + 1), zeros(1), progress)
 
 
-def relaxation(task: Task, arrays: Arrays, packing: Packing, entries: Entries) -> Relaxation:
-    """Return the relaxed composition."""
+def build_relaxation(task: Task, arrays: Arrays, packing: Packing, entries: Entries) -> Relaxation:
+    """Build the relaxed composition of `task` with its hierarchy `arrays`."""
     facts, actions, methods = len(task.facts), len(arrays.costs), len(arrays.task)
     compounds = len(arrays.methods_of.start) - 1
     tasks = actions + compounds
-    component, members = _components(arrays, entries)
-    library = _library(task, arrays, entries)
+    component, members = _find_components(arrays, entries)
+    library = _build_library(task, arrays, entries)
     needs = Needs(index([0]) * compounds, index([0]) * (NEEDS * compounds), zeros(facts), zeros(facts))
     entries["find_needs"](library, members, needs)
     size = len(library.required.item) + len(library.possible.item) + len(library.subtasks.item) + actions + methods
     preconditions = make_lists(actions + methods, size)
     effects = make_lists(actions + methods, len(library.adds.item) + actions + methods)
     del preconditions.item[entries["build_operators"](facts, library, needs, preconditions, effects) :]
-    odd = [*_odd(task, arrays, facts + tasks)]
+    odd = [*_other_operators(task, arrays, facts + tasks)]
     for lists, more in ((preconditions, [each[0] for each in odd]), (effects, [each[1] for each in odd])):
         extend_lists(lists, Lists(*flatten(more)))
     action = index([*range(actions + methods), *[each[2] for each in odd]])
@@ -97,31 +88,19 @@ def relaxation(task: Task, arrays: Arrays, packing: Packing, entries: Entries) -
     owner.extend(index([component[each] for each in arrays.task]))
     owner.extend(index([count if each[2] == NOTHING else component[each[2]] for each in odd]))
     operators = invert(Lists(index(range(len(owner) + 1)), owner), count + 1, entries)
+    unused, costs = index([0]), words([0]) * len(action)
     return Relaxation(
-        Relaxed(
-            preconditions.start,
-            preconditions.item,
-            effects.start,
-            effects.item,
-            needed.start,
-            needed.item,
-            index([0]),
-            index([0]),
-            words([0]) * len(action),
-            action,
-            index([0]),
-            index([0]),
-        ),
-        _at_first(preconditions, needed, [facts + tasks, *facts_of_zero(packing)], owner, count),
+        Relaxed(*preconditions, *effects, *needed, unused, unused, costs, action, unused, unused),
+        _count_missing(preconditions, needed, [facts + tasks, *facts_of_zero(packing)], owner, count),
         component,
-        _links(arrays, component, members, entries),
+        _link_components(arrays, component, members, entries),
         operators,
         facts + tasks + 2,
         methods,
     )
 
 
-def _components(arrays: Arrays, entries: Entries) -> tuple[array[int], Lists]:
+def _find_components(arrays: Arrays, entries: Entries) -> tuple[array[int], Lists]:
     """Return the component of each task, and the tasks of each component."""
     actions, tasks = len(arrays.costs), len(arrays.costs) + len(arrays.methods_of.start) - 1
     component = empty_index(tasks)
@@ -130,7 +109,7 @@ def _components(arrays: Arrays, entries: Entries) -> tuple[array[int], Lists]:
     return component, invert(Lists(index(range(tasks + 1)), component), count, entries)
 
 
-def _links(arrays: Arrays, component: array[int], members: Lists, entries: Entries) -> Lists:
+def _link_components(arrays: Arrays, component: array[int], members: Lists, entries: Entries) -> Lists:
     count = len(members.start) - 1
     links, seen = make_lists(count, len(arrays.subtasks.item)), index([0]) * count
     many = entries["link_components"](
@@ -140,21 +119,21 @@ def _links(arrays: Arrays, component: array[int], members: Lists, entries: Entri
     return links
 
 
-def _library(task: Task, arrays: Arrays, entries: Entries) -> Library:
-    """Return what there is, without facts that say that a derived fact does not hold: they are taken to hold."""
+def _build_library(task: Task, arrays: Arrays, entries: Entries) -> Library:
+    """Return the hierarchy without negated derived facts, which are taken to hold."""
     name = index(range(len(task.facts)))
     free = [fact for layer in task.axioms for fact, _ in layer.negated]
     for fact in free:
         name[fact] = NOTHING
 
-    def kept(lists: Lists) -> Lists:
+    def keep(lists: Lists) -> Lists:
         return select(lists, index(range(len(lists.start) - 1)), name, entries) if free else lists
 
-    required, adds, possible = map(kept, (arrays.required, arrays.adds, arrays.possible))
+    required, adds, possible = map(keep, (arrays.required, arrays.adds, arrays.possible))
     return Library(required, adds, possible, arrays.task, arrays.subtasks, arrays.methods_of)
 
 
-def _odd(task: Task, arrays: Arrays, start: int) -> Iterator[Odd]:
+def _other_operators(task: Task, arrays: Arrays, start: int) -> Iterator[Odd]:
     """Yield the operators for conditional effects, axioms and the goal; the fact `start` always holds."""
     free = {fact for layer in task.axioms for fact, _ in layer.negated}
 
@@ -175,10 +154,12 @@ def _odd(task: Task, arrays: Arrays, start: int) -> Iterator[Odd]:
     yield operator(task.goal, (start + 1,), NOTHING)
 
 
-def _at_first(preconditions: Lists, needed: Lists, held: Sequence[int], owner: array[int], count: int) -> array[int]:
-    """Return for each operator how many preconditions are not `held` at first.
+def _count_missing(
+    preconditions: Lists, needed: Lists, held: Sequence[int], owner: array[int], count: int
+) -> array[int]:
+    """Return for each operator the number of preconditions that are not `held` at first.
 
-    Where it has an `owner`, a component below `count`, one more is that this takes part.
+    An operator with an `owner`, a component below `count`, misses one more until that component takes part.
     """
     ends = preconditions.start
     missing = index(map(sub, ends[1:], ends))

@@ -360,7 +360,7 @@ class PlanMaker:
         assert part is not None
         with Finishing():
             whole = plan_of(tree_of(self._ground, moves_of(part, actions)), self._plain, self._ground)
-            plan = self._declared(whole)
+            plan = self._to_declared(whole)
             verdict = validate(self._unlimited, plan)
             if not verdict.valid:
                 raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
@@ -371,7 +371,7 @@ class PlanMaker:
         plan = value_plan(plan, verdict)
         return plan if plan.charge == whole.cost else None
 
-    def _declared(self, plan: Plan) -> Plan:
+    def _to_declared(self, plan: Plan) -> Plan:
         if not self._problem.classical.wishes:
             return replace(plan, problem=self._problem)
         return remove_wishes(plan, self._problem)

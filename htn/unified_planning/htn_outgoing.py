@@ -129,7 +129,7 @@ class HtnWriting:
         task = self._target.get_task(self._names.actions[method.task.predicate])
         arguments = [found.parameter(self._rename.term(each)[1:]) for each in method.task.args]
         found.set_task(task, *arguments) if arguments else found.set_task(task)
-        self._fill(found, action.requires, method.network)
+        self._fill_method(found, action.requires, method.network)
         if not any(part.is_false() for part in (*found.preconditions, *found.constraints)):
             self._target.add_method(found)
 
@@ -151,34 +151,34 @@ class HtnWriting:
         top = self._target.add_task(Task(choose_free_name(f"{action.name}-task", names), [], self._environment))
         above = ForeignMethod(action.name, self._writing.parameters(action.parameters), self._environment)
         above.set_task(top)
-        self._fill(above, action.requires, network)
+        self._fill_method(above, action.requires, network)
         self._target.add_method(above)
         initial.add_subtask(Subtask(top, ident="t1", _env=self._environment))
         return True
 
-    def _fill(self, method: ForeignMethod, condition: Formula, network: Network) -> None:
+    def _fill_method(self, method: ForeignMethod, condition: Formula, network: Network) -> None:
         scope = self._writing.scope(method.parameters)
         for part in conjuncts(condition):
             method.add_precondition(self._writing.writer.formula(part, scope))
         self._add_subtasks(method, network, scope)
 
     def _add_subtasks(self, target: AbstractTaskNetwork, network: Network, scope: Scope) -> None:
-        labels = _labels(network)
+        labels = _legal_labels(network)
         subtasks = []
         for each, label in zip(network.subtasks, labels, strict=True):
             arguments = [self._writing.writer.term(self._rename.term(term), scope) for term in each.task.args]
-            head = self._head(self._names.actions[each.task.predicate])
+            head = self._find_head(self._names.actions[each.task.predicate])
             subtasks.append(target.add_subtask(Subtask(head, *arguments, ident=label, _env=self._environment)))
         for before, after in network.ordering:
             target.set_strictly_before(subtasks[before], subtasks[after])
         for part in conjuncts(self._rename.formula(network.constraints)):
             target.add_constraint(self._writing.writer.formula(part, scope))
 
-    def _head(self, name: str) -> Any:
+    def _find_head(self, name: str) -> Any:
         return self._target.get_task(name) if self._target.has_task(name) else self._target.action(name)
 
 
-def _labels(network: Network) -> list[str]:
+def _legal_labels(network: Network) -> list[str]:
     """Return legal labels for the subtasks, all different: their own where they are such."""
     taken: set[str] = set()
     return [
@@ -208,10 +208,10 @@ class HtnOutgoing:
         """
         instances = instances_of(plan)
         steps = with_costs(self.source, map(self.step, instances))
-        tree = self._tree(plan, instances) if isinstance(plan, HierarchicalPlan) else None
+        tree = self._read_decomposition(plan, instances) if isinstance(plan, HierarchicalPlan) else None
         return Plan(steps, self.source, tree)
 
-    def _tree(self, plan: HierarchicalPlan, instances: Sequence[ActionInstance]) -> Decomposition:
+    def _read_decomposition(self, plan: HierarchicalPlan, instances: Sequence[ActionInstance]) -> Decomposition:
         network, decomposition = self.problem.task_network, plan.decomposition
         if not self.is_rooted:
             return tree_from(network, decomposition, instances, self)

@@ -61,9 +61,9 @@ class Grammar:
         self._parameters = {name: task.parameters for name, task in problem.domain.tasks.items()}
         self._rules: dict[str, list[Rule]] = {name: [] for name in problem.domain.tasks}
         for method in problem.domain.methods.values():
-            self._rules.setdefault(method.task.predicate, []).append(self._rule(method))
+            self._rules.setdefault(method.task.predicate, []).append(self._make_rule(method))
         initial = Method(INITIAL, self.top, problem.parameters, network=problem.network)
-        self._rules[INITIAL] = [self._rule(initial)]
+        self._rules[INITIAL] = [self._make_rule(initial)]
 
     def rules_for(self, task: str) -> list[Rule]:
         """Return the rules of the compound task of this name; none where there is no such task."""
@@ -100,7 +100,7 @@ class Grammar:
         fresh = (each for each in method.parameters if each.name in binding and each.name not in known)
         return binding if all(self.is_instance(binding[each.name], each) for each in fresh) else None
 
-    def _rule(self, method: Method) -> Rule:
+    def _make_rule(self, method: Method) -> Rule:
         network = method.network
         sorter = TopologicalSorter(dict.fromkeys(range(len(network.subtasks)), ()))
         after: list[list[int]] = [[] for _ in network.subtasks]
@@ -184,7 +184,7 @@ class Chart:
             self._advance(self._agenda.pop())
             for (_, steps, _), item in self._answers[top].items():
                 if steps == everything:
-                    return self._tree(item)
+                    return self._build_tree(item)
         return None
 
     def _begin(self, call: Call) -> None:
@@ -272,7 +272,7 @@ class Chart:
             for other in list(self._waiting[item.call]):
                 self._extend(other, answer, answers[answer])
 
-    def _tree(self, top: Item) -> Decomposition:
+    def _build_tree(self, top: Item) -> Decomposition:
         """Return the decomposition below `top`, level by level; answers come of earlier answers, so this ends."""
         found: list[Item | int] = [top]
         below: list[tuple[int, ...]] = []
@@ -280,10 +280,10 @@ class Chart:
             children = [] if isinstance(each, int) else _children(each)
             below.append(tuple(range(len(found) - 1, len(found) - 1 + len(children))))
             found.extend(children)
-        nodes = [self._node(each, places) for each, places in zip(found, below, strict=True)]
+        nodes = [self._build_node(each, places) for each, places in zip(found, below, strict=True)]
         return Decomposition(tuple(nodes[1:]), below[0], nodes[0].binding)
 
-    def _node(self, found: Item | int, children: tuple[int, ...]) -> Node:
+    def _build_node(self, found: Item | int, children: tuple[int, ...]) -> Node:
         if isinstance(found, int):
             return Node(self._grammar.steps[found], found)
         method = found.rule.method

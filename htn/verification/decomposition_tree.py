@@ -156,7 +156,9 @@ class _Reader:
         if task is None:
             if node.task.predicate in self._domain.classical.actions:
                 raise FlawError(f"{name} is an action, but no step of the plan")
-            raise FlawError(f"{name}: no task is called '{node.task.predicate}'" + self._near(node.task.predicate))
+            raise FlawError(
+                f"{name}: no task is called '{node.task.predicate}'" + self._suggest_name(node.task.predicate)
+            )
         if len(node.task.args) != len(task.parameters):
             wanted = pluralize(len(task.parameters), "argument")
             raise FlawError(f"{name}: the task takes {wanted}, not {len(node.task.args)}")
@@ -169,7 +171,7 @@ class _Reader:
         if method.task.predicate != task.name:
             raise FlawError(f"{name}: method {method.name} is one for {method.task.predicate}")
 
-    def _near(self, name: str) -> str:
+    def _suggest_name(self, name: str) -> str:
         hint = did_you_mean(name, [*self._domain.tasks, *self._domain.classical.actions])
         return f"; {hint}" if hint else ""
 
