@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from htn.search.relaxed_composition_kernel import Demands, estimate_stack
+from htn.search.relaxed_composition_kernel import Guide, estimate_stack
 from htn.search.task_stack_kernel import EMPTY, Hierarchy, Stacks, push_subtasks
-from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed
+from planner.heuristics.relaxation_kernel import Achievers
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
 from planner.task.packed_states_kernel import Space, apply, holds
@@ -61,15 +61,11 @@ def decompose(
     number: Words,
     space: Space,
     hierarchy: Hierarchy,
-    demands: Demands,
+    guide: Guide,
     registry: Registry,
     stacks: Stacks,
     places: Places,
     waiting: Waiting,
-    relaxed: Relaxed,
-    room: Exploration,
-    achievers: Achievers,
-    reachable: Reachable,
 ) -> int:
     """Search in the order of `past` · cost + `future` · estimate for about `work` steps.
 
@@ -78,16 +74,14 @@ def decompose(
     `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan.
     """
     number[slot.WORK] = 0
-    words, actions = len(room.state), len(space.actions.cost)
+    words, actions = len(guide.room.state), len(space.actions.cost)
     while number[slot.WORK] < work:
         if not _has_room(number, registry, stacks, places, waiting, words):
             return FULL
         if number[slot.PENDING] < 0 and not _dequeue(number, stacks, places, waiting):
             return EXHAUSTED
         parent = number[slot.PENDING] + 0
-        if kind == DEFERRED and not _evaluate(
-            number, space, hierarchy, demands, registry, stacks, places, relaxed, room, achievers, reachable, parent
-        ):
+        if kind == DEFERRED and not _evaluate(number, space, hierarchy, guide, registry, stacks, places, parent):
             number[slot.PENDING] = -1
             continue
         child = _generate_child(number, space, hierarchy, registry, stacks, places, words)
@@ -99,11 +93,9 @@ def decompose(
                 number[slot.GOAL_STATE] = place
                 return FOUND
         elif kind != EAGER:
-            helps = kind == BLIND or _is_helpful(number, places, achievers, child, actions)
+            helps = kind == BLIND or _is_helpful(number, places, guide.achievers, child, actions)
             _enqueue(past, future, number, places, waiting, place, places.estimate[parent] + 0, 0 if helps else 1)
-        elif _evaluate(
-            number, space, hierarchy, demands, registry, stacks, places, relaxed, room, achievers, reachable, place
-        ):
+        elif _evaluate(number, space, hierarchy, guide, registry, stacks, places, place):
             _enqueue(past, future, number, places, waiting, place, places.estimate[place] + 0, 0)
     return PAUSED
 
@@ -120,25 +112,19 @@ def _evaluate(
     number: Words,
     space: Space,
     hierarchy: Hierarchy,
-    demands: Demands,
+    guide: Guide,
     registry: Registry,
     stacks: Stacks,
     places: Places,
-    relaxed: Relaxed,
-    room: Exploration,
-    achievers: Achievers,
-    reachable: Reachable,
     place: int,
 ) -> bool:
     """Estimate `place`, unless it has an estimate; return whether it is no dead end."""
     if places.estimate[place] == UNKNOWN:
         number[slot.EVALUATIONS] += 1
-        number[slot.WORK] += 2 * len(relaxed.cost) + 20
+        number[slot.WORK] += 2 * len(guide.relaxed.cost) + 20
         plan, state = number[slot.EVALUATIONS] + 0, places.key.state[2 * place] + 0
         cell = places.key.state[2 * place + 1] + 0
-        places.estimate[place] = estimate_stack(
-            relaxed, room, achievers, reachable, space, hierarchy, demands, stacks, registry.state, state, cell, plan
-        )
+        places.estimate[place] = estimate_stack(guide, space, hierarchy, stacks, registry.state, state, cell, plan)
     return places.estimate[place] != INFINITE
 
 

@@ -10,15 +10,14 @@ from itertools import groupby, pairwise
 from htn.grounding.ground_htn import Arrays, GroundHtn
 from htn.model import Method, Order, linearise
 from htn.search.relaxed_composition import Relaxation, build_relaxation
-from htn.search.relaxed_composition_kernel import Demands
+from htn.search.relaxed_composition_kernel import Demands, Guide
 from htn.search.task_stack_kernel import Hierarchy
 from planner.heuristics.relaxation_compiled import allocate_exploration, make_achievers, make_reachable
-from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed
+from planner.heuristics.relaxation_kernel import Exploration, Relaxed
 from planner.jit.arrays import index, invert, make_hollow, pack_assignments, pack_conditions, words, zeros
 from planner.jit.common_kernel import INFINITE
 from planner.jit.containers_kernel import Lists
 from planner.jit.library import Call
-from planner.lightweight import dataclass
 from planner.task.ground_task import Task
 from planner.task.packed_states_kernel import Changes, Conditions, Places, Space, Tree
 from planner.task.packed_task_compiled import Effects, find_emptied, pack_initial_state, pack_variables, variables_of
@@ -188,28 +187,17 @@ class _Linearisation:
         return self.order == sorted(self.order)
 
 
-@dataclass(frozen=True, slots=True)
-class Guide:
-    """The relaxed composition with certain costs, and room for its relaxed plans, which are numbered from 1 on."""
-
-    relaxed: Relaxed
-    room: Exploration
-    demands: Demands
-    achievers: Achievers
-    reachable: Reachable
-
-    @classmethod
-    def of(cls, packed: PackedHierarchy, costs: Sequence[int] | None, own: int) -> Guide:
-        """Return a guide that counts these `costs` of actions (None: 1 each), and `own` for every method."""
-        operators = len(packed.costs) + len(packed.ground.methods)
-        relaxed = packed.price_relaxation([1] * len(packed.costs) if costs is None else costs, own)
-        facts = packed.relaxation.facts
-        return cls(
-            relaxed, packed.exploration, packed.demands(), make_achievers(facts, operators), make_reachable(relaxed)
-        )
+def make_guide(packed: PackedHierarchy, costs: Sequence[int] | None, own: int) -> Guide:
+    """Return a guide that counts these `costs` of actions (None: 1 each), and `own` for every method."""
+    operators, facts = len(packed.costs) + len(packed.ground.methods), packed.relaxation.facts
+    relaxed = packed.price_relaxation([1] * len(packed.costs) if costs is None else costs, own)
+    return Guide(
+        relaxed, packed.exploration, make_achievers(facts, operators), make_reachable(relaxed), packed.demands()
+    )
 
 
 def blind_guide(packed: PackedHierarchy) -> Guide:
     """Return a guide for a search without an estimate."""
     room: Exploration = make_hollow(Exploration)._replace(state=zeros(packed.packing.words))
-    return Guide(make_hollow(Relaxed), room, make_hollow(Demands), make_hollow(Achievers), make_hollow(Reachable))
+    guide: Guide = make_hollow(Guide)._replace(room=room)
+    return guide

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 
 from htn.search.decomposition_kernel import BLIND, EAGER
-from htn.search.packed_hierarchy import Guide, PackedHierarchy, blind_guide
+from htn.search.packed_hierarchy import PackedHierarchy, blind_guide, make_guide
 from htn.search.progression import Part, Progression
+from htn.search.relaxed_composition_kernel import Guide
 from planner.jit.arrays import index
-from planner.lightweight import Final, dataclass, replace
+from planner.lightweight import Final, dataclass
 from planner.search.plan_neighborhood import EFFORT, GROWTH, LENGTH, MOST_EFFORT
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import State, bits, facts_of
@@ -190,7 +191,7 @@ class PlanWindows:
         """Return a guide to the facts `goal`."""
         packed = self._packed
         if self._guide is None:
-            self._guide = Guide.of(packed, packed.costs, 0)
+            self._guide = make_guide(packed, packed.costs, 0)
         relaxed = self._guide.relaxed
         last = len(relaxed.cost) - 1
         begin = relaxed.precondition_start[last]
@@ -198,7 +199,7 @@ class PlanWindows:
             precondition_start=relaxed.precondition_start[:-1] + index([begin + len(goal)]),
             precondition=relaxed.precondition[:begin] + index(goal),
         )
-        return replace(self._guide, relaxed=aimed)
+        return self._guide._replace(relaxed=aimed)
 
     def _replace(self, window: _Window, moves: list[int]) -> None:
         """Put `moves` in the place of the window, and report the plan."""

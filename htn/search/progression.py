@@ -6,7 +6,8 @@ from array import array
 from typing import Final, TypeVar
 
 from htn.search.decomposition_kernel import BLIND, CHAIN, EAGER, UNKNOWN, Places, Waiting
-from htn.search.packed_hierarchy import Guide, PackedHierarchy, blind_guide
+from htn.search.packed_hierarchy import PackedHierarchy, blind_guide, make_guide
+from htn.search.relaxed_composition_kernel import Guide
 from htn.search.task_stack_kernel import Stacks
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, lengthen, words, zeros
@@ -69,7 +70,7 @@ class Progression:
             root = packed.ground.root
             assert root is not None
             self._guide = (
-                blind_guide(packed) if kind == BLIND else Guide.of(packed, packed.costs if past else None, own)
+                blind_guide(packed) if kind == BLIND else make_guide(packed, packed.costs if past else None, own)
             )
             self._space, self._initial, tasks = packed.space, packed.initial, [root]
         number = self._number
@@ -131,11 +132,10 @@ class Progression:
         return bool(self._packed.ground.is_ordered and thorough)
 
     def _call(self) -> int:
-        packed, guide = self._packed, self._guide
+        packed = self._packed
         memory = self._registry, self._stacks, self._places, self._waiting
-        room = guide.relaxed, guide.room, guide.achievers, guide.reachable
         order = self._kind, self._past, self._future, WORK, self._number
-        return packed.entries["decompose"](*order, self._space, packed.hierarchy, guide.demands, *memory, *room)
+        return packed.entries["decompose"](*order, self._space, packed.hierarchy, self._guide, *memory)
 
     def _moves(self, place: int) -> list[int]:
         """Return the moves to `place` (see `htn.search.htn_incumbent.tree_of`): always of the first open task."""

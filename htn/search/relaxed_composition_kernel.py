@@ -48,38 +48,30 @@ class Progress(NamedTuple):
 
 
 @kernel
-def start_exploration(
-    relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, progress: Progress
-) -> None:
+def start_exploration(guide: Guide) -> None:
     """Start with the facts that operators without missing preconditions achieve."""
+    relaxed, reachable, progress = guide.relaxed, guide.reachable, guide.demands.progress
     number = progress.number
     if number[LEFT]:
         for bucket in range(number[LOWEST], len(reachable.first)):
             reachable.first[bucket] = NOTHING
     many = 0
     for operator in range(len(relaxed.cost)):
-        missing, cost = room.at_first[operator] + 0, min(relaxed.cost[operator], DEAREST)
+        missing, cost = guide.room.at_first[operator] + 0, min(relaxed.cost[operator], DEAREST)
         progress.waiting[operator] = missing + (cost << BITS)
         if not missing:
-            many = achieve(relaxed, room, achievers, reachable, operator, cost, many)
+            many = achieve(relaxed, guide.room, guide.achievers, reachable, operator, cost, many)
     number[MADE], number[LEFT], number[LOWEST] = many, many, 0
 
 
 @kernel
-def continue_exploration(
-    relaxed: Relaxed,
-    room: Exploration,
-    achievers: Achievers,
-    reachable: Reachable,
-    progress: Progress,
-    missing: int,
-    plan: int,
-) -> int:
+def continue_exploration(guide: Guide, missing: int, plan: int) -> int:
     """Compute h_add values until the `missing` wanted facts have one; return how many have none.
 
     Wanted facts are marked with the number of the `plan`.
     """
-    number, waiting = progress.number, progress.waiting
+    relaxed, room, achievers, reachable = guide.relaxed, guide.room, guide.achievers, guide.reachable
+    number, waiting = guide.demands.progress.number, guide.demands.progress.waiting
     many, left, bucket = number[MADE] + 0, number[LEFT] + 0, number[LOWEST] + 0
     while left and missing:
         entry = reachable.first[bucket] + 0
@@ -140,61 +132,52 @@ class Demands(NamedTuple):
     progress: Progress
 
 
+class Guide(NamedTuple):
+    """The relaxed composition with certain costs, and the room for its explorations and relaxed plans.
+
+    Relaxed plans are numbered from 1 on.
+    """
+
+    relaxed: Relaxed
+    room: Exploration
+    achievers: Achievers
+    reachable: Reachable
+    demands: Demands
+
+
 @kernel
 def estimate_stack(
-    relaxed: Relaxed,
-    room: Exploration,
-    achievers: Achievers,
-    reachable: Reachable,
-    space: Space,
-    hierarchy: Hierarchy,
-    demands: Demands,
-    stacks: Stacks,
-    states: Words,
-    state: int,
-    cell: int,
-    plan: int,
+    guide: Guide, space: Space, hierarchy: Hierarchy, stacks: Stacks, states: Words, state: int, cell: int, plan: int
 ) -> int:
     """Return the estimate for `cell` in `state`, `INFINITE` for a dead end; `plan` is greater than all before."""
     count, again, roots, done = 0, 0, 0, hierarchy.done[0] + 0
     while cell != EMPTY:
         task = stacks.cells.state[2 * cell] + 0
         before = count
-        count = want_fact(room, achievers, done + task, count, plan)
+        count = want_fact(guide.room, guide.achievers, done + task, count, plan)
         if count == before:
             again += hierarchy.least[task]
         else:
-            roots = _mark_component(demands, demands.component[task] + 0, plan, roots)
+            roots = _mark_component(guide.demands, guide.demands.component[task] + 0, plan, roots)
         cell = stacks.cells.state[2 * cell + 1] + 0
-    _set_demands(relaxed, room, achievers, reachable, space, demands, states, state * len(room.state), roots, plan)
-    return _relaxed_plan_size(relaxed, room, achievers, reachable, demands, count, plan, again)
+    _set_demands(guide, space, states, state * len(guide.room.state), roots, plan)
+    return _relaxed_plan_size(guide, count, plan, again)
 
 
 @entry
 @kernel
 def estimate_network(
-    tasks: int,
-    facts: int,
-    plan: int,
-    wanted: Index,
-    relaxed: Relaxed,
-    room: Exploration,
-    achievers: Achievers,
-    reachable: Reachable,
-    space: Space,
-    hierarchy: Hierarchy,
-    demands: Demands,
-    state: Words,
+    tasks: int, facts: int, plan: int, wanted: Index, guide: Guide, space: Space, hierarchy: Hierarchy, state: Words
 ) -> int:
     """Return the size of a relaxed plan for so many `tasks` and then `facts` of `wanted`, `INFINITE` for a dead end."""
     count, roots, done = 0, 0, hierarchy.done[0] + 0
     for index in range(tasks):
-        count = want_fact(room, achievers, done + wanted[index], count, plan)
-        roots = _mark_component(demands, demands.component[wanted[index]] + 0, plan, roots)
-    _set_demands(relaxed, room, achievers, reachable, space, demands, state, 0, roots, plan)
+        count = want_fact(guide.room, guide.achievers, done + wanted[index], count, plan)
+        roots = _mark_component(guide.demands, guide.demands.component[wanted[index]] + 0, plan, roots)
+    _set_demands(guide, space, state, 0, roots, plan)
     for index in range(tasks, tasks + facts):
-        count = want_fact(room, achievers, wanted[index] + 0, count, plan)
-    return _relaxed_plan_size(relaxed, room, achievers, reachable, demands, count, plan, 0)
+        count = want_fact(guide.room, guide.achievers, wanted[index] + 0, count, plan)
+    return _relaxed_plan_size(guide, count, plan, 0)
 
 
 @kernel
@@ -208,22 +191,12 @@ def _mark_component(demands: Demands, component: int, plan: int, count: int) -> 
 
 
 @kernel
-def _set_demands(
-    relaxed: Relaxed,
-    room: Exploration,
-    achievers: Achievers,
-    reachable: Reachable,
-    space: Space,
-    demands: Demands,
-    state: Words,
-    base: int,
-    roots: int,
-    plan: int,
-) -> None:
+def _set_demands(guide: Guide, space: Space, state: Words, base: int, roots: int, plan: int) -> None:
     """Activate the `roots` components in the queue and all that they lead to, and explore from `state[base]`.
 
     With the same components and the same state as before, the exploration continues instead.
     """
+    room, demands = guide.room, guide.demands
     known = roots == demands.many[ROOTS]
     for place in range(roots):
         known = known and demands.asked[demands.queue[place]] == demands.many[CHANGES]
@@ -235,8 +208,8 @@ def _set_demands(
     demands.many[OWNER] = demands.own[0]
     if not known:
         _activate_components(room, demands, roots, plan)
-    load_state(relaxed, room, space.coding, state, base)
-    start_exploration(relaxed, room, achievers, reachable, demands.progress)
+    load_state(guide.relaxed, room, space.coding, state, base)
+    start_exploration(guide)
 
 
 @kernel
@@ -279,17 +252,9 @@ def _shift_missing(room: Exploration, demands: Demands, component: int, differen
 
 
 @kernel
-def _relaxed_plan_size(
-    relaxed: Relaxed,
-    room: Exploration,
-    achievers: Achievers,
-    reachable: Reachable,
-    demands: Demands,
-    count: int,
-    plan: int,
-    again: int,
-) -> int:
+def _relaxed_plan_size(guide: Guide, count: int, plan: int, again: int) -> int:
     """Return the size of a relaxed plan for the `count` facts in the queue and the goal, plus `again`."""
+    relaxed, room, achievers = guide.relaxed, guide.room, guide.achievers
     goal = len(relaxed.cost) - 1
     for index in range(relaxed.precondition_start[goal], relaxed.precondition_start[goal + 1]):
         count = want_fact(room, achievers, relaxed.precondition[index] + 0, count, plan)
@@ -297,6 +262,6 @@ def _relaxed_plan_size(
     for place in range(count):
         if room.looked[achievers.queue[place]] != REACHED:
             missing += 1
-    if continue_exploration(relaxed, room, achievers, reachable, demands.progress, missing, plan):
+    if continue_exploration(guide, missing, plan):
         return INFINITE
     return extract_plan(relaxed, room, achievers, count, plan) + again

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
 
 from htn.model import transitive_successors
-from htn.search.packed_hierarchy import Guide, PackedHierarchy
+from htn.search.packed_hierarchy import PackedHierarchy, make_guide
 from planner.jit.arrays import empty_index, list_of, words
 from planner.jit.common_kernel import INFINITE
 from planner.jit.library import bind_last
@@ -74,12 +74,11 @@ class NetworkSpace:
         """The number of the check of method 0."""
         self._required = [bits(method.precondition) for method in _with_checks(ground.methods, packed.check)]
         self._networks: list[Network | None] = [None] * len(ground.methods)
-        guide = Guide.of(packed, costs, own)
+        guide = make_guide(packed, costs, own)
         self._least = packed.hierarchy.least
         self._wanted = empty_index(packed.relaxation.facts)
         self._state = words([0] * packed.packing.words)
-        room = guide.relaxed, guide.room, guide.achievers, guide.reachable
-        arrays = self._wanted, *room, packed.space, packed.hierarchy, guide.demands, self._state
+        arrays = self._wanted, guide, packed.space, packed.hierarchy, self._state
         self._compose = bind_last(packed.entries["estimate_network"], *arrays)
         self.kinds = len(ground.methods) + 1
         self._plans = 0

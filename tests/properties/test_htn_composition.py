@@ -9,7 +9,7 @@ import pytest
 from random_hierarchies import ORDERED, PARTIAL, random_htn
 
 from htn.grounding.ground_htn import GroundHtn, ground
-from htn.search.packed_hierarchy import Guide, PackedHierarchy
+from htn.search.packed_hierarchy import PackedHierarchy, make_guide
 from planner.jit.arrays import index, words
 from planner.jit.common_kernel import ENTRIES, INFINITE
 from planner.limits import Limits
@@ -71,15 +71,15 @@ def test_a_relaxed_plan_does_all_that_is_left(seed, features):
     if problem.root is None:
         return
     board, twin = PackedHierarchy(problem, ENTRIES), Relaxed(problem)
-    guides = [Guide.of(board, None, 1), Guide.of(board, board.costs, 0)]
+    guides = [make_guide(board, None, 1), make_guide(board, board.costs, 0)]
     state, tasks = {*problem.task.initial}, [problem.root]
     for number in LEFT:
         guide, plan = rng.choice(guides), number + 1
         state = state if rng.random() < 0.3 else randomly(state, problem, rng)
         goal = [*problem.task.goal]
         estimate = board.entries["estimate_network"](
-            len(tasks), 0, plan, index(tasks), guide.relaxed, guide.room, guide.achievers, guide.reachable,
-            board.space, board.hierarchy, guide.demands, words(board.packing.pack(closed(problem, state))),
+            len(tasks), 0, plan, index(tasks), guide, board.space, board.hierarchy,
+            words(board.packing.pack(closed(problem, state))),
         )  # fmt: skip
         facts, wanted = closed(problem, state), {*goal, *[("done", task) for task in tasks]}
         possible = twin.reached(facts, twin.demanded(tasks)) >= wanted
