@@ -17,6 +17,7 @@ from planner.cli import Exit, main
 from planner.compilations.soft_goals import compile_wishes
 from planner.model import Metric
 from planner.testing import steps_from
+from planner.validation.validate import check_steps
 
 ROOMS = [f"r{number}" for number in range(4)]
 
@@ -262,5 +263,5 @@ def test_special_steps_come_last_and_settle_each_wish():
     compiled = compile_wishes(problem).problem
     assert not compiled.wishes
     taken = steps_from("move(rob, r0, r3)\nclean(rob, r3)\n@end()\n@forgo-0()")
-    assert validate(compiled, taken).cost == 7
-    assert not validate(compiled, [*taken[:2], *taken[3:]]).valid
+    assert check_steps(compiled, taken).cost == 7
+    assert not check_steps(compiled, [*taken[:2], *taken[3:]]).valid
