@@ -6,7 +6,7 @@ from typing import Final
 
 from htn.grounding import task_reachability_kernel
 from htn.search import decomposition_kernel, relaxed_operators_kernel
-from planner.jit import library, making
+from planner.jit import build_process, library
 from planner.jit.common_kernel import ENTRIES
 from planner.jit.library import Call
 
@@ -24,6 +24,6 @@ def load_kernels() -> dict[str, Call]:
         return ENTRIES
     ours = library.load("htn")
     if ours is None:
-        making.start_build("htn")
+        build_process.start_build("htn")
         return ENTRIES
     return theirs | ours

@@ -20,15 +20,15 @@ def add_arguments(parser: Parser) -> None:
 
 def run(_started: float, given: Namespace) -> Exit:
     """Compile unless the machine code is there, and print the folder where it is kept."""
-    from planner.jit import library, making
+    from planner.jit import build_process, library
 
     if given.again or library.load() is None:
-        if not making.can_build():
+        if not build_process.can_build():
             tell("numba is not installed: search stays in plain Python, which gives the same answers more slowly")
             return Exit.UNSUPPORTED
         tell("making machine code; this takes two or three minutes, or half of that on two processors")
         began = time.monotonic()
-        making.build_and_wait()
+        build_process.build_and_wait()
         tell(f"made in {time.monotonic() - began:.0f} s")
     give(str(library.find_folder()))
     return Exit.OK

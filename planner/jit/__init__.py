@@ -3,9 +3,9 @@
     common_kernel      how kernels are declared, and the kinds of arrays
     slots_kernel       places of the numbers that searches keep between two calls
     containers_kernel  lists, heaps and queues in arrays
-    arrays             making and lengthening arrays
+    arrays             makes and lengthens arrays
     build              compiles all kernels, in a process of its own
-    making             starts that process
+    build_process      starts that process
     library            loads machine code, or the kernels in plain Python
     trusted_files      opens files that nobody else can have written
 

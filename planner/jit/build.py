@@ -99,7 +99,7 @@ def _find_packages() -> list[EntryPoint]:
 
 def _compile_entries(place: Path, names: list[str]) -> set[str]:
     """Compile these entries into this folder; return the symbols that they would call to raise an exception."""
-    from planner.jit.making import COMMAND, build_environment
+    from planner.jit.build_process import COMMAND, build_environment
 
     if count_processors() == 1:
         return _compile_share(place, names)

@@ -77,7 +77,7 @@ def _next_look(spent: float) -> float:
     if library.is_loaded() or (spent >= PATIENCE_BUILT and library.load() is not None):
         return 0.0
     if spent >= PATIENCE_MISSING:
-        from planner.jit.making import start_build
+        from planner.jit.build_process import start_build
 
         start_build()
     return max(spent + LOOK_AGAIN, PATIENCE_MISSING) if spent >= PATIENCE_BUILT else PATIENCE_BUILT

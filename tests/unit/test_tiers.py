@@ -16,7 +16,7 @@ from planner import Status, load, solve
 from planner.cli.exit_codes import Exit
 from planner.cli.root import dispatch
 from planner.errors import ForethoughtError
-from planner.jit import build, library, making
+from planner.jit import build, build_process, library
 from planner.portfolio import tiers
 from planner.portfolio.tiers import tiered
 from planner.search.search_run import Ending
@@ -26,7 +26,7 @@ from planner.search.search_run import Ending
 def cache(tmp_path, monkeypatch):
     """Return an empty folder for machine code; none is loaded, and none is made unless a test says so."""
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
-    monkeypatch.delenv(making.SWITCH, raising=False)
+    monkeypatch.delenv(build_process.SWITCH, raising=False)
     monkeypatch.setattr(library, "_loaded", {})
     return tmp_path
 
@@ -115,7 +115,7 @@ def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypat
     started = []
     monkeypatch.setattr(tiers, "PATIENCE_MISSING", 0.05)
     monkeypatch.setattr(tiers, "LOOK_AGAIN", 0.01)
-    monkeypatch.setattr(making.subprocess, "Popen", starting(started))
+    monkeypatch.setattr(build_process.subprocess, "Popen", starting(started))
     log = []
     slow = steps(300, Ending.EXHAUSTED, log, "plain")
     assert finished(tiered(slow, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
@@ -130,13 +130,13 @@ def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypat
 @pytest.mark.usefixtures("cache")
 def test_making_is_started_again_only_when_the_mark_is_old(monkeypatch):
     started = []
-    monkeypatch.setattr(making.subprocess, "Popen", starting(started))
-    making.start_build()
-    making.start_build()
+    monkeypatch.setattr(build_process.subprocess, "Popen", starting(started))
+    build_process.start_build()
+    build_process.start_build()
     assert len(started) == 1
     mark = library.find_folder().with_suffix(".making")
-    os.utime(mark, (0, time.time() - 2 * making.ABANDONED_SECONDS))
-    making.start_build()
+    os.utime(mark, (0, time.time() - 2 * build_process.ABANDONED_SECONDS))
+    build_process.start_build()
     assert len(started) == 2
 
 
@@ -145,17 +145,17 @@ def test_making_is_started_again_when_its_process_is_gone(monkeypatch):
     started = []
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    monkeypatch.setattr(making.subprocess, "Popen", starting(started, ended.pid))
-    making.start_build()
-    making.start_build()
+    monkeypatch.setattr(build_process.subprocess, "Popen", starting(started, ended.pid))
+    build_process.start_build()
+    build_process.start_build()
     assert len(started) == 2
 
 
 def test_making_takes_nothing_from_the_working_folder(tmp_path):
     code = "import sys; import planner.jit.library; print('' in sys.path)"
-    command = [*making.COMMAND[:2], "-c", code]
+    command = [*build_process.COMMAND[:2], "-c", code]
     found = subprocess.run(
-        command, cwd=tmp_path, env=making.build_environment(), capture_output=True, text=True, check=True
+        command, cwd=tmp_path, env=build_process.build_environment(), capture_output=True, text=True, check=True
     )
     assert found.stdout == "False\n"
 
@@ -163,25 +163,25 @@ def test_making_takes_nothing_from_the_working_folder(tmp_path):
 @pytest.mark.usefixtures("cache")
 def test_code_for_another_processor_is_made_anew(monkeypatch):
     started, place = [], library.find_folder()
-    making.make_private_folder(place)
+    build_process.make_private_folder(place)
     for name in (*library.ENTRIES, "complete"):
         (place / (name if name == "complete" else f"{name}.o")).write_text("for another one", encoding="utf-8")
-    monkeypatch.setattr(making.subprocess, "Popen", starting(started))
-    making.start_build()
+    monkeypatch.setattr(build_process.subprocess, "Popen", starting(started))
+    build_process.start_build()
     assert len(started) == 1
 
 
 @pytest.mark.parametrize("why", ["switched off", "numba is not installed", "nothing can be written"])
 def test_making_is_not_started(cache, monkeypatch, why):
-    monkeypatch.setattr(making.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    monkeypatch.setattr(build_process.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
     match why:
         case "switched off":
-            monkeypatch.setenv(making.SWITCH, "off")
+            monkeypatch.setenv(build_process.SWITCH, "off")
         case "numba is not installed":
-            monkeypatch.setattr(making, "find_spec", lambda _: None)
+            monkeypatch.setattr(build_process, "find_spec", lambda _: None)
         case _:
             (cache / "kernels").write_text("in the way", encoding="utf-8")
-    making.start_build()
+    build_process.start_build()
 
 
 @pytest.fixture
@@ -198,8 +198,8 @@ def test_the_folders_for_machine_code_are_the_users_own_whatever_the_umask(cache
     monkeypatch.delenv("FORETHOUGHT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache / "new" / "cache"))
     (cache / "new").mkdir(mode=0o755)
-    monkeypatch.setattr(making.subprocess, "Popen", starting(started))
-    making.start_build()
+    monkeypatch.setattr(build_process.subprocess, "Popen", starting(started))
+    build_process.start_build()
     assert len(started) == 1
     made = [path for path in (cache / "new").rglob("*") if path.is_dir()]
     assert [path.name for path in made] == ["cache", "forethought", "kernels"]
@@ -207,13 +207,15 @@ def test_the_folders_for_machine_code_are_the_users_own_whatever_the_umask(cache
 
 
 def test_a_folder_that_others_can_write_to_is_named_in_a_warning_and_stays_as_it_is(cache, monkeypatch):
-    monkeypatch.setattr(making.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    monkeypatch.setattr(build_process.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
     (cache / "kernels").mkdir()
     (cache / "kernels").chmod(0o775)
-    with pytest.warns(making.CodeWarning, match=r"no machine code was made.*others may write to .*; chmod go-w "):
-        making.start_build()
+    with pytest.warns(
+        build_process.CodeWarning, match=r"no machine code was made.*others may write to .*; chmod go-w "
+    ):
+        build_process.start_build()
     with pytest.raises(ForethoughtError, match=r"stays in plain Python: others may write to .*; chmod go-w "):
-        making.build_and_wait()
+        build_process.build_and_wait()
     assert (cache / "kernels").stat().st_mode & 0o777 == 0o775
     assert [*(cache / "kernels").iterdir()] == []
 
@@ -233,7 +235,7 @@ def test_code_in_a_folder_that_others_can_write_to_is_not_loaded():
 @pytest.mark.usefixtures("cache")
 def test_warm_makes_code_once(monkeypatch, capsys):
     made = []
-    monkeypatch.setattr(making, "build_and_wait", lambda: made.append(True))
+    monkeypatch.setattr(build_process, "build_and_wait", lambda: made.append(True))
     assert dispatch(["warm"], 0.0) is Exit.OK
     assert (capsys.readouterr().out.strip(), made) == (str(library.find_folder()), [True])
     monkeypatch.setattr(library, "_loaded", {"planner": library.ENTRIES})
@@ -245,16 +247,16 @@ def test_warm_makes_code_once(monkeypatch, capsys):
 
 @pytest.mark.usefixtures("cache")
 def test_warm_without_numba_says_so(monkeypatch, capsys):
-    monkeypatch.setattr(making, "find_spec", lambda _: None)
+    monkeypatch.setattr(build_process, "find_spec", lambda _: None)
     assert dispatch(["warm"], 0.0) is Exit.UNSUPPORTED
     assert "numba is not installed" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("cache")
 def test_a_failure_to_make_code_is_told(monkeypatch):
-    monkeypatch.setattr(making, "COMMAND", (sys.executable, "-c", "raise OSError('no room left')"))
+    monkeypatch.setattr(build_process, "COMMAND", (sys.executable, "-c", "raise OSError('no room left')"))
     with pytest.raises(ForethoughtError, match=r"no machine code .* in plain Python: no room left$"):
-        making.build_and_wait()
+        build_process.build_and_wait()
 
 
 @pytest.mark.parametrize(
@@ -278,10 +280,10 @@ def test_two_processes_share_the_work_and_one_does_it_alone_if_the_other_fails(t
         return b"mine"
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(build, "processors", lambda: 2)
+    monkeypatch.setattr(build, "count_processors", lambda: 2)
     monkeypatch.setattr(build, "_compile_entry", mine)
     monkeypatch.setattr(build.kernels, "ENTRIES", {"b": mine, "a": mine})
-    monkeypatch.setattr(making, "COMMAND", (sys.executable, "-c", other))
+    monkeypatch.setattr(build_process, "COMMAND", (sys.executable, "-c", other))
     raising = build._compile_entries(tmp_path, ["b", "a"])
     assert {file.stem: file.read_text(encoding="utf-8") for file in tmp_path.glob("*.o")} == made
     assert raising == {"PyErr_b", "PyErr_Other" if made["a"] == "other" else "PyErr_a"}
