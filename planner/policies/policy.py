@@ -113,27 +113,34 @@ class Policy:
         return max(within, key=lambda node: (node.left.get(COST, 0), sum(node.left.values())), default=None)
 
     def __str__(self) -> str:
-        return policy_text(self)
+        numbers: dict[int, int] = {}
+        for place, node in enumerate(self.nodes):
+            if node.step is not None:
+                numbers[place] = len(numbers) + 1
+        return "\n".join(line for place in numbers for line in _lines(self, place, numbers)) or "no steps"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as JSON-ready data for `from_dict`."""
-        return policy_data(self)
+        return {
+            "success": self.success,
+            "cost": self.cost,
+            "utility": self.utility,
+            "watched": sorted(map(str, self.watched)),
+            "nodes": [_node_data(node) for node in self.nodes],
+        }
 
     @classmethod
     def from_dict(cls, data: Any, problem: Problem) -> Policy:
         """Return the policy for `problem` from the data of `to_dict`; raise `PlanError` for data that do not fit."""
-        return policy_from(data, problem)
-
-
-def policy_data(policy: Policy) -> dict[str, Any]:
-    """Return `{"success", "cost", "utility", "watched", "nodes": [{"facts", "step", "branches", …}, …]}`."""
-    return {
-        "success": policy.success,
-        "cost": policy.cost,
-        "utility": policy.utility,
-        "watched": sorted(map(str, policy.watched)),
-        "nodes": [_node_data(node) for node in policy.nodes],
-    }
+        match data:
+            case {"watched": list() as watched, "nodes": list() as nodes} if nodes:
+                found = tuple([_node(item, number, len(nodes), problem) for number, item in enumerate(nodes)])
+                values = {name: _real(data.get(name, 0), name) for name in ("success", "cost", "utility")}
+                return Policy(found, frozenset(_atoms(watched, "watched")), problem, **values)
+        raise PlanError(
+            "this is no policy",
+            hint='expected {"watched": […], "nodes": [{"facts": […], "step": …, "branches": […]}, …]}',
+        )
 
 
 def _node_data(node: Node) -> dict[str, Any]:
@@ -149,18 +156,6 @@ def _node_data(node: Node) -> dict[str, Any]:
             {"probability": each.probability, "change": each.change, "node": each.node} for each in node.branches
         ],
     }
-
-
-def policy_from(data: Any, problem: Problem) -> Policy:
-    """Return the policy for `problem` from the data of `policy_data`; raise `PlanError` for data that do not fit."""
-    match data:
-        case {"watched": list() as watched, "nodes": list() as nodes} if nodes:
-            found = tuple([_node(item, number, len(nodes), problem) for number, item in enumerate(nodes)])
-            values = {name: _real(data.get(name, 0), name) for name in ("success", "cost", "utility")}
-            return Policy(found, frozenset(_atoms(watched, "watched")), problem, **values)
-    raise PlanError(
-        "this is no policy", hint='expected {"watched": […], "nodes": [{"facts": […], "step": …, "branches": […]}, …]}'
-    )
 
 
 def _node(item: Any, number: int, count: int, problem: Problem) -> Node:
@@ -231,16 +226,8 @@ def _real(value: Any, where: str) -> float:
     return float(_number(value, where))
 
 
-def policy_text(policy: Policy) -> str:
-    """Return the policy with numbered steps; under a step its outcomes, unless only the next step can follow."""
-    numbers: dict[int, int] = {}
-    for place, node in enumerate(policy.nodes):
-        if node.step is not None:
-            numbers[place] = len(numbers) + 1
-    return "\n".join(line for place in numbers for line in _lines(policy, place, numbers)) or "no steps"
-
-
 def _lines(policy: Policy, place: int, numbers: dict[int, int]) -> Iterator[str]:
+    """Yield the numbered step of a node, and its outcomes unless only the next step can follow."""
     node = policy.nodes[place]
     yield f"{numbers[place]}. {node.step}{_describe_supposition(node)}"
     following = numbers[place] + 1
