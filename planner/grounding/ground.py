@@ -129,7 +129,7 @@ def ground_propositional(problem: Problem) -> tuple[RawTask, list[Atom]] | None:
     goal = facts.literals(problem.goal.hard)
     if goal is None:
         return None
-    initial = facts.known(problem.initial)
+    initial = facts.numbers_of(problem.initial)
     return RawTask(initial, goal, _find_reachable(actions, initial), []), facts.atoms
 
 
@@ -166,7 +166,7 @@ class _Facts:
             found.append(number if atom is part else ~number)
         return list(dict.fromkeys(found))
 
-    def known(self, atoms: Iterable[Atom]) -> set[int]:
+    def numbers_of(self, atoms: Iterable[Atom]) -> set[int]:
         """Return the numbers of those of `atoms` that have one."""
         numbers = self._numbers
         return {numbers[key] for atom in atoms if (key := (atom.predicate, atom.args)) in numbers}

@@ -182,41 +182,41 @@ class Residuals:
     def _expand(self, formula: Formula, binding: dict[Term, Term]) -> Conjuncts:
         match formula:
             case Atom():
-                return self._atom(formula.substitute(binding))
+                return self._expand_atom(formula.substitute(binding))
             case Not(Atom() as atom):
-                return self._negated(atom.substitute(binding))
+                return self._expand_negation(atom.substitute(binding))
             case Equals(left, right):
                 return _truth(binding.get(left, left) == binding.get(right, right))
             case Not(Equals(left, right)):
                 return _truth(binding.get(left, left) != binding.get(right, right))
             case And(parts):
-                return self._all(self._part(part, binding) for part in parts)
+                return self._conjoin(self._part(part, binding) for part in parts)
             case Or(parts):
-                return self._some(self._part(part, binding) for part in parts)
+                return self._disjoin(self._part(part, binding) for part in parts)
             case Forall(variables, part):
-                return self._all(self._part(part, full) for full in self._violators(variables, part, binding))
+                return self._conjoin(self._part(part, full) for full in self._violators(variables, part, binding))
             case Exists(variables, part):
-                return self._some(self._part(part, full) for full in self._witnesses(variables, part, binding))
+                return self._disjoin(self._part(part, full) for full in self._witnesses(variables, part, binding))
         raise AssertionError(formula)
 
     def _part(self, formula: Formula, binding: dict[Term, Term]) -> Conjuncts:
         kept = isinstance(formula, Forall | Exists)
         return self.expand(formula, binding) if kept else self._expand(formula, binding)
 
-    def _atom(self, atom: Atom) -> Conjuncts:
+    def _expand_atom(self, atom: Atom) -> Conjuncts:
         if not self._table.is_numbered(atom):
             return _truth(atom.args in self._database.relation(atom.predicate).rows)
         number = self._table.number(atom)
         return None if number is None else frozenset((number,))
 
-    def _negated(self, atom: Atom) -> Conjuncts:
+    def _expand_negation(self, atom: Atom) -> Conjuncts:
         if not self._table.is_numbered(atom):
             return _truth(atom.args not in self._database.relation(atom.predicate).rows)
         number = self._table.number(atom)
         return frozenset() if number is None else frozenset((~number,))
 
     @staticmethod
-    def _all(parts: Iterator[Conjuncts]) -> Conjuncts:
+    def _conjoin(parts: Iterator[Conjuncts]) -> Conjuncts:
         found: set[Literal] = set()
         for part in parts:
             if part is None:
@@ -224,7 +224,7 @@ class Residuals:
             found |= part
         return None if any(~literal in found for literal in found) else frozenset(found)
 
-    def _some(self, parts: Iterator[Conjuncts]) -> Conjuncts:
+    def _disjoin(self, parts: Iterator[Conjuncts]) -> Conjuncts:
         cases: set[frozenset[Literal]] = set()
         for part in parts:
             if part is not None:
@@ -238,9 +238,9 @@ class Residuals:
         common = frozenset.intersection(*cases)
         if common in cases:
             return common
-        return common | {self._derived(frozenset(case - common for case in cases))}
+        return common | {self._derive_disjunction(frozenset(case - common for case in cases))}
 
-    def _derived(self, cases: frozenset[frozenset[Literal]]) -> Literal:
+    def _derive_disjunction(self, cases: frozenset[frozenset[Literal]]) -> Literal:
         if cases not in self._any:
             number = self._table.add(Atom(f"{ANY}{len(self._any)}"))
             self._any[cases] = number

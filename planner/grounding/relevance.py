@@ -97,7 +97,7 @@ class _Achievers:
     def _take_effects(self, number: int, action: RawAction, wanted: set[Literal]) -> None:
         for effect in action.effects:
             opposite = [~literal for literal in effect.condition]
-            for literal in _written(effect):
+            for literal in _writes_of_part(effect):
                 if literal in wanted:
                     self.actions[literal].append(number)
                     self.conditions[literal].append(effect.condition)
@@ -105,7 +105,7 @@ class _Achievers:
                     self.conditions[~literal].append(opposite)
 
 
-def _written(part: RawAction | RawEffect) -> Iterator[Literal]:
+def _writes_of_part(part: RawAction | RawEffect) -> Iterator[Literal]:
     yield from part.adds
     for fact in part.deletes:
         yield ~fact
@@ -142,7 +142,7 @@ def _keep_companions(actions: list[RawAction], relevant: set[Literal], together:
         action
         for action in actions
         if action.action.name not in together
-        or ((together[action.action.name], action.arguments) in helping and next(_written_by(action), None) is not None)
+        or ((together[action.action.name], action.arguments) in helping and next(_writes_of(action), None) is not None)
     ]
 
 
@@ -175,8 +175,8 @@ def _trim_effects(action: RawAction, facts: set[int]) -> None:
 
 
 def _is_relevant(action: RawAction, relevant: set[Literal]) -> bool:
-    return not relevant.isdisjoint(action.adds) or any(literal in relevant for literal in _written_by(action))
+    return not relevant.isdisjoint(action.adds) or any(literal in relevant for literal in _writes_of(action))
 
 
-def _written_by(action: RawAction) -> Iterator[Literal]:
-    return chain.from_iterable([_written(part) for part in parts_of([action])])
+def _writes_of(action: RawAction) -> Iterator[Literal]:
+    return chain.from_iterable([_writes_of_part(part) for part in parts_of([action])])

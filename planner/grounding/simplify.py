@@ -233,14 +233,14 @@ def _live_effects(action: RawAction, known: set[Literal], constant: set[Literal]
         needed = [literal for literal in condition if literal not in known]
         merged = found.get(tuple(needed))
         if merged is None:
-            found[tuple(needed)] = RawEffect(needed, _sorted(effect.adds), _sorted(effect.deletes))
+            found[tuple(needed)] = RawEffect(needed, _sort_facts(effect.adds), _sort_facts(effect.deletes))
         else:
             merged.adds = sorted({*merged.adds, *effect.adds})
             merged.deletes = sorted({*merged.deletes, *effect.deletes})
     return list(found.values())
 
 
-def _sorted(facts: list[int]) -> list[int]:
+def _sort_facts(facts: list[int]) -> list[int]:
     return facts if len(facts) < 2 else sorted(set(facts))
 
 

@@ -84,8 +84,8 @@ class Decider:
                 search = PLANS
             policy = self._policy_at_limit(search)
         if self.planned is not None and not self.known[search][1].proved and self._is_better(self.planned, policy):
-            return self._decision(self.planned, stopped_by, PLANS)
-        return self._decision(policy, stopped_by, search)
+            return self._make_decision(self.planned, stopped_by, PLANS)
+        return self._make_decision(policy, stopped_by, search)
 
     def _is_better(self, one: Policy, other: Policy) -> bool:
         """Return whether `one` is better than `other`."""
@@ -118,7 +118,9 @@ class Decider:
 
     def _policy_of_plans(self, check: Check) -> Policy:
         graph, _ = self.known[PLANS]
-        return policy_of(graph, find_best_policy(graph.closed(), graph.aim.rewards, check).chosen, self.problem, check)
+        return policy_of(
+            graph, find_best_policy(graph.closed_options(), graph.aim.rewards, check).chosen, self.problem, check
+        )
 
     def _start_search(self, process: Process, search: str) -> tuple[Graph, Bounds]:
         units = process.task.resolution
@@ -146,10 +148,10 @@ class Decider:
                 if search == SIMULATIONS:
                     chosen = solve_known_part(graph, bounds, part.check).chosen
                 else:
-                    chosen = find_best_policy(graph.closed(), graph.aim.rewards, part.check).chosen
+                    chosen = find_best_policy(graph.closed_options(), graph.aim.rewards, part.check).chosen
         return policy_of(graph, chosen, self.problem, never)
 
-    def _decision(self, policy: Policy, stopped_by: StoppedBy, search: str) -> Decision:
+    def _make_decision(self, policy: Policy, stopped_by: StoppedBy, search: str) -> Decision:
         graph, bounds = self.known[search]
         aim, values = graph.aim, min([each.values for _, each in self.known.values()], key=_tightness)
         success = min(1.0, values[0]) if aim.rewards else 1.0
@@ -172,11 +174,11 @@ class Decider:
             cost,
             self.penalty,
             self._is_validated(policy),
-            self._reason(aim, status, policy, bounds),
+            self._explain_status(aim, status, policy, bounds),
             self._statistics(search),
         )
 
-    def _reason(self, aim: Aim, status: Status, policy: Policy, bounds: Bounds) -> str:
+    def _explain_status(self, aim: Aim, status: Status, policy: Policy, bounds: Bounds) -> str:
         goal = aim.process.task.unreachable_goal
         if status is Status.UNKNOWN and self.problem.unknown and bounds.proved:
             return "no policy ever comes to know that it has reached the goal"

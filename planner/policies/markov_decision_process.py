@@ -438,7 +438,7 @@ class Graph:
         self._numbers = {key: number for number, key in enumerate(zip(states, left, strict=True))}
         self.is_abridged = True
 
-    def closed(self) -> list[list[Option]]:
+    def closed_options(self) -> list[list[Option]]:
         """Return the options without optimistic ends: a policy stops in unexpanded nodes."""
         return [
             [option for option in options if option.choice != OPEN] if inside else [self.aim.stop(state)]

@@ -134,9 +134,9 @@ class Policy:
         """Return the policy for `problem` from the data of `to_dict`; raise `PlanError` for data that do not fit."""
         match data:
             case {"watched": list() as watched, "nodes": list() as nodes} if nodes:
-                found = tuple([_node(item, number, len(nodes), problem) for number, item in enumerate(nodes)])
-                values = {name: _real(data.get(name, 0), name) for name in ("success", "cost", "utility")}
-                return Policy(found, frozenset(_atoms(watched, "watched")), problem, **values)
+                found = tuple([_parse_node(item, number, len(nodes), problem) for number, item in enumerate(nodes)])
+                values = {name: _parse_real(data.get(name, 0), name) for name in ("success", "cost", "utility")}
+                return Policy(found, frozenset(_parse_atoms(watched, "watched")), problem, **values)
         raise PlanError(
             "this is no policy",
             hint='expected {"watched": […], "nodes": [{"facts": […], "step": …, "branches": […]}, …]}',
@@ -158,25 +158,25 @@ def _node_data(node: Node) -> dict[str, Any]:
     }
 
 
-def _node(item: Any, number: int, count: int, problem: Problem) -> Node:
+def _parse_node(item: Any, number: int, count: int, problem: Problem) -> Node:
     where = f"node {number}"
     match item:
         case {"facts": list() as facts, "step": step, "branches": list() as branches}:
             left = item.get("left", {})
             if isinstance(left, dict):
                 return Node(
-                    frozenset(_atoms(facts, where)),
-                    None if step is None else _step(step, where, problem),
-                    tuple([_branch(each, where, count) for each in branches]),
+                    frozenset(_parse_atoms(facts, where)),
+                    None if step is None else _parse_step(step, where, problem),
+                    tuple([_parse_branch(each, where, count) for each in branches]),
                     item.get("goal") is True,
-                    {name: _number(amount, where) for name, amount in left.items()},
-                    frozenset(_atoms(item.get("unknown", []), where)),
-                    _supposed(item.get("supposed"), where),
+                    {name: _parse_number(amount, where) for name, amount in left.items()},
+                    frozenset(_parse_atoms(item.get("unknown", []), where)),
+                    _parse_supposition(item.get("supposed"), where),
                 )
     raise PlanError(f"{where} is no node of a policy", hint="a node has 'facts', 'step' and 'branches'")
 
 
-def _step(item: Any, where: str, problem: Problem) -> Step:
+def _parse_step(item: Any, where: str, problem: Problem) -> Step:
     match item:
         case {"action": str(action), "arguments": list(arguments)} if all(isinstance(word, str) for word in arguments):
             declared = problem.domain.actions.get(action)
@@ -188,42 +188,42 @@ def _step(item: Any, where: str, problem: Problem) -> Step:
                 )
             if len(arguments) != len(declared.parameters):
                 raise PlanError(f"{where}: {declared.signature} is given {len(arguments)} arguments")
-            return Step(action, tuple(arguments), _number(item.get("cost", 0), where))
+            return Step(action, tuple(arguments), _parse_number(item.get("cost", 0), where))
     raise PlanError(f"{where}: its step is none", hint='expected {"action": "move", "arguments": ["r1", "a", "b"]}')
 
 
-def _supposed(item: Any, where: str) -> tuple[Atom, bool] | None:
+def _parse_supposition(item: Any, where: str) -> tuple[Atom, bool] | None:
     match item:
         case None:
             return None
         case dict() if len(item) == 1 and all(isinstance(holds, bool) for holds in item.values()):
             ((text, holds),) = item.items()
-            return _atoms([text], where)[0], holds
+            return _parse_atoms([text], where)[0], holds
     raise PlanError(f"{where}: {item!r} is nothing that is supposed", hint='expected {"open(d1)": true}')
 
 
-def _branch(item: Any, where: str, count: int) -> Branch:
+def _parse_branch(item: Any, where: str, count: int) -> Branch:
     match item:
         case {"probability": int() | float() | Decimal() as share, "node": int(node)} if 0 <= node < count:
             return Branch(float(share), str(item.get("change", "")), node)
     raise PlanError(f"{where}: {item!r} is no branch", hint='expected {"probability": 0.5, "node": 2}')
 
 
-def _atoms(texts: list[Any], where: str) -> list[Atom]:
+def _parse_atoms(texts: list[Any], where: str) -> list[Atom]:
     try:
         return [parse_atom(str(text)) for text in texts]
     except NotationError as error:
         raise PlanError(f"{where}: {error.problem}", hint=error.hint) from None
 
 
-def _number(value: Any, where: str) -> Number:
+def _parse_number(value: Any, where: str) -> Number:
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return exact(Decimal(str(value)))
     raise PlanError(f"{where}: {value!r} is no number")
 
 
-def _real(value: Any, where: str) -> float:
-    return float(_number(value, where))
+def _parse_real(value: Any, where: str) -> float:
+    return float(_parse_number(value, where))
 
 
 def _lines(policy: Policy, place: int, numbers: dict[int, int]) -> Iterator[str]:

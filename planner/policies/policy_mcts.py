@@ -77,7 +77,7 @@ def make_hopes(aim: Aim, check: Check) -> Hoping:
 
 def solve_known_part(graph: Graph, bounds: Bounds, check: Check) -> Solution:
     """Return the best policy that stops in unexpanded nodes, which is optimal if no optimistic value is better."""
-    solution = find_best_policy(graph.closed(), graph.aim.rewards, check)
+    solution = find_best_policy(graph.closed_options(), graph.aim.rewards, check)
     if not graph.is_abridged:
         hoped = find_best_policy(graph.options, graph.aim.rewards, check)
         bounds.values = tuple([values[0] for values in hoped.values])

@@ -91,7 +91,7 @@ class LuckyPlans:
         actions = [replace(self._process.task.actions[action], cost=prices[action]) for action in self._kept]
         task = replace(self._process.task, actions=tuple(actions), initial=tuple(facts_of(state)))
         workplace = Workplace(task, Space(task), Run(), self._check)
-        steps = self._within(workplace, left, average=average) if left else run_portfolio("anytime", workplace)
+        steps = self._search_budgeted(workplace, left, average=average) if left else run_portfolio("anytime", workplace)
         began = time.monotonic()
         until = began + SECONDS if end is None else min(began + SECONDS, end)
         while time.monotonic() < until:
@@ -106,7 +106,7 @@ class LuckyPlans:
         plan = workplace.run.plan
         return None if plan is None else [self._kept[action] for action in plan]
 
-    def _within(self, workplace: Workplace, left: Left, *, average: bool) -> Steps:
+    def _search_budgeted(self, workplace: Workplace, left: Left, *, average: bool) -> Steps:
         """Search within what is `left` of the budgets, for the uses of single attempts or of the `average` number."""
         purse, allowances = self._process.purse, list[Allowance]()
         for place, name in enumerate(purse.names):
@@ -196,7 +196,7 @@ def search_by_plans(
     if not all(graph.inside):
         bounds.tried = _try_runs(rounds.rules, None if seconds is None else time.monotonic() + seconds * (1 - LOOKING))
     bounds.plans = rounds.rules.plans
-    return None if not alone else find_best_policy(graph.closed(), graph.aim.rewards, check)
+    return None if not alone else find_best_policy(graph.closed_options(), graph.aim.rewards, check)
 
 
 def _try_runs(rules: Rules, end: float | None) -> tuple[int, int]:

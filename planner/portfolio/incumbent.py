@@ -98,7 +98,7 @@ class Incumbent:
         if status is Status.OPTIMAL:
             return self._result(status, StoppedBy.EXHAUSTED)
         first = ending is Ending.FIRST_PLAN
-        done = f"{self.run.simulations} simulations were made" if self.run.simulated else ""
+        done = f"{self.run.simulations} simulations were made" if self.run.has_made_all_simulations else ""
         return self._result(status, StoppedBy.FIRST_PLAN if first else StoppedBy.INCOMPLETE, self._reason(done))
 
     def _reason(self, done: str = "") -> str:

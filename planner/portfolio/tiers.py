@@ -30,7 +30,7 @@ TURN: Final = 0.1
 """Length of a turn as a fraction of the total time spent before it."""
 
 
-def tiered(
+def run_in_tiers(
     reference: Callable[[], Steps], compiled: Callable[[], Steps], *, large: bool = False, again: bool = True
 ) -> Steps:
     """Run `reference`, and replace it by `compiled` if it takes long.

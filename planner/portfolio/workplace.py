@@ -10,7 +10,7 @@ from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
 from planner.heuristics.hplus import find_relaxed_plans
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, replace
-from planner.portfolio.tiers import run_at_most, tiered
+from planner.portfolio.tiers import run_at_most, run_in_tiers
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.lazy_best_first import search_with_weight
@@ -97,7 +97,7 @@ class Workplace:
 
         kind = HEURISTICS[heuristic or "blind"]
         if (name, heuristic) in COMPILED and self.has_small_costs():
-            ending = yield from tiered(
+            ending = yield from run_in_tiers(
                 reference, compiled, large=self.is_large() or heuristic in PREPARED, again=states is None
             )
         else:
@@ -185,7 +185,7 @@ class Workplace:
 
         if not self.has_small_costs():
             return (yield from reference())
-        return (yield from tiered(reference, compiled, large=self.is_large(), again=False))
+        return (yield from run_in_tiers(reference, compiled, large=self.is_large(), again=False))
 
     def try_relaxed_plans(self) -> Steps:
         """Try to execute cheapest relaxed plans."""

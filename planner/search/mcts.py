@@ -188,7 +188,7 @@ class Mcts:
             if goal != NO_NODE:
                 run.report_plan(self._plan(goal), tree.cost[goal])
                 return Ending.FIRST_PLAN
-            if run.simulated:
+            if run.has_made_all_simulations:
                 return Ending.INCOMPLETE
             run.simulations += 1
             goal = yield from self._simulate()

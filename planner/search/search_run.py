@@ -93,7 +93,7 @@ class Run:
     """The error that ended a search early."""
 
     @property
-    def simulated(self) -> bool:
+    def has_made_all_simulations(self) -> bool:
         """Whether the search has made all simulations that it may."""
         return self.most_simulations is not None and self.simulations >= self.most_simulations
 
@@ -101,14 +101,14 @@ class Run:
         """Make a plan, given by its action numbers, the incumbent if its `cost` is below the limit."""
         if cost < self.limit:
             self.plan, self.limit = plan, cost
-            self._changed()
+            self._notify()
 
     def raise_bound(self, bound: int) -> None:
         """Raise the lower bound to `bound`, but not above the cost of the incumbent."""
         bound = min(bound, self.limit)
         if self.lower_bound < bound and self.trusted:
             self.lower_bound = bound
-            self._changed()
+            self._notify()
 
     def add(self, more: Run, before: Run) -> None:
         """Add what `more` has counted since the last call; `before` keeps the counts of that call."""
@@ -118,7 +118,7 @@ class Run:
             setattr(before, name, getattr(more, name))
         self.stored, self.stored_bytes = max(self.stored, more.stored), max(self.stored_bytes, more.stored_bytes)
 
-    def _changed(self) -> None:
+    def _notify(self) -> None:
         if self.on_change is not None:
             self.on_change()
 

@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 
 from planner.heuristics import REGISTRY
 from planner.lightweight import Any, Final, Protocol, dataclass
-from planner.portfolio.tiers import Contender, take_turns, tiered
+from planner.portfolio.tiers import Contender, run_in_tiers, take_turns
 from planner.portfolio.workplace import COMPACT, Workplace
 from planner.search.astar import ActionCosts, LifoOpenList, PathMax
 from planner.search.search_run import Ending, Estimate, IncrementalHeuristic, Run, Steps
@@ -352,7 +352,9 @@ class Tiered(Forwarding):
             return (yield from work(self._current)) if ending is Ending.EXHAUSTED else ending
 
         return (
-            yield from tiered(reference, compiled, large=self._workplace.is_large(), again=self._max_states is None)
+            yield from run_in_tiers(
+                reference, compiled, large=self._workplace.is_large(), again=self._max_states is None
+            )
         )
 
 

@@ -18,7 +18,7 @@ from planner.cli.root import dispatch
 from planner.errors import ForethoughtError
 from planner.jit import build, build_process, library
 from planner.portfolio import tiers
-from planner.portfolio.tiers import tiered
+from planner.portfolio.tiers import run_in_tiers
 from planner.search.search_run import Ending
 
 
@@ -65,7 +65,7 @@ def steps(count, ending, log, name):
 def test_what_is_solved_at_once_never_asks_for_machine_code():
     log = []
     quick = steps(0, Ending.EXHAUSTED, log, "plain")
-    assert finished(tiered(quick, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
+    assert finished(run_in_tiers(quick, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
     assert log == ["plain begins", "plain is left"]
 
 
@@ -73,7 +73,7 @@ def test_what_is_solved_at_once_never_asks_for_machine_code():
 def test_what_lasts_is_taken_over():
     log = []
     slow = steps(10**6, Ending.EXHAUSTED, log, "plain")
-    assert finished(tiered(slow, steps(2, Ending.FIRST_PLAN, log, "compiled"))) is Ending.FIRST_PLAN
+    assert finished(run_in_tiers(slow, steps(2, Ending.FIRST_PLAN, log, "compiled"))) is Ending.FIRST_PLAN
     assert log == ["plain begins", "plain is left", "compiled begins", "compiled is left"]
 
 
@@ -81,7 +81,7 @@ def test_what_lasts_is_taken_over():
 def test_what_machine_code_cannot_finish_begins_again_in_plain_python():
     log = []
     plain = steps(3, Ending.EXHAUSTED, log, "plain")
-    assert finished(tiered(plain, steps(2, Ending.INCOMPLETE, log, "compiled"))) is Ending.EXHAUSTED
+    assert finished(run_in_tiers(plain, steps(2, Ending.INCOMPLETE, log, "compiled"))) is Ending.EXHAUSTED
     assert log == [f"{name} {what}" for name in ("plain", "compiled", "plain") for what in ("begins", "is left")]
 
 
@@ -89,7 +89,7 @@ def test_what_machine_code_cannot_finish_begins_again_in_plain_python():
 def test_what_gives_up_by_itself_does_not_begin_again():
     log = []
     plain = steps(10**6, Ending.EXHAUSTED, log, "plain")
-    ended = finished(tiered(plain, steps(2, Ending.INCOMPLETE, log, "compiled"), again=False))
+    ended = finished(run_in_tiers(plain, steps(2, Ending.INCOMPLETE, log, "compiled"), again=False))
     assert ended is Ending.INCOMPLETE
     assert log == [f"{name} {what}" for name in ("plain", "compiled") for what in ("begins", "is left")]
 
@@ -98,7 +98,7 @@ def test_what_gives_up_by_itself_does_not_begin_again():
 def test_large_tasks_begin_with_machine_code():
     log = []
     plain, compiled = steps(10**6, Ending.EXHAUSTED, log, "plain"), steps(2, Ending.EXHAUSTED, log, "compiled")
-    assert finished(tiered(plain, compiled, large=True)) is Ending.EXHAUSTED
+    assert finished(run_in_tiers(plain, compiled, large=True)) is Ending.EXHAUSTED
     assert log == ["compiled begins", "compiled is left"]
 
 
@@ -106,7 +106,7 @@ def test_large_tasks_begin_with_machine_code():
 def test_large_tasks_do_not_wait_for_machine_code():
     log = []
     plain, compiled = steps(5, Ending.EXHAUSTED, log, "plain"), steps(0, Ending.EXHAUSTED, log, "compiled")
-    assert finished(tiered(plain, compiled, large=True)) is Ending.EXHAUSTED
+    assert finished(run_in_tiers(plain, compiled, large=True)) is Ending.EXHAUSTED
     assert log == ["plain begins", "plain is left"]
 
 
@@ -118,7 +118,7 @@ def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypat
     monkeypatch.setattr(build_process.subprocess, "Popen", starting(started))
     log = []
     slow = steps(300, Ending.EXHAUSTED, log, "plain")
-    assert finished(tiered(slow, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
+    assert finished(run_in_tiers(slow, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
     assert log == ["plain begins", "plain is left"]
     ((command, options),) = started
     assert command[-2] == str(library.find_folder().with_suffix(".making"))
