@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Final
 
 from planner.heuristics.search_guide_compiled import Guide
-from planner.portfolio.tiers import Contender, take_turns
+from planner.portfolio.tiers import Contender, run_until_plan, run_while, take_turns
 from planner.search.astar_compiled import CompiledAstar
 from planner.search.guided_search_compiled import CompiledLazy, CompiledMcts, CompiledWidth
 from planner.search.lazy_best_first import lower_weights
 from planner.search.plan_neighborhood import PartSearch
-from planner.search.search_run import Ending, Run, Steps
+from planner.search.search_run import Run, Steps
 from planner.search.task_compiled import Board
 from planner.task.ground_task import State, facts_of
 
@@ -60,19 +60,10 @@ def _diversify_greedy(guide: Guide, run: Run) -> Steps:
     The time to a first plan varies much with the order of expansions, so that several orders are a better bet than one.
     """
     first, before = CompiledLazy(guide).greedy(run), run.evaluated
-    while run.evaluated - before < UNIT:
-        try:
-            next(first)
-        except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
-        yield
+    ending = yield from run_while(first, lambda: run.evaluated - before < UNIT)
+    if ending is not None:
+        return ending
     restarting, width = CompiledLazy(guide).restarting(run, UNIT), CompiledWidth(guide).steps(run)
     shares = ((restarting, 1), (first, 2), (width, 1))
     turns = take_turns([Contender(steps, share, by=run.by) for steps, share in shares], run, shortest=TURN)
-    while run.plan is None:
-        try:
-            next(turns)
-        except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
-        yield
-    return Ending.FIRST_PLAN
+    return (yield from run_until_plan(turns, run))

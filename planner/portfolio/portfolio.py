@@ -15,7 +15,7 @@ from planner.errors import InputError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.lightweight import Any, Final, dataclass
 from planner.options import SolveOptions
-from planner.portfolio.tiers import Contender, take_turns
+from planner.portfolio.tiers import Contender, run_while, take_turns
 from planner.portfolio.workplace import Workplace, heuristic_of
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending
@@ -69,12 +69,9 @@ def prove(workplace: Workplace) -> Steps:
     """Search for a cheapest plan; if that takes long, prune the task by h² and search what is left."""
     steps = run_portfolio("proof", workplace)
     until = time.thread_time() + PATIENCE + PATIENCE_FOR_ACTION * len(workplace.task.actions)
-    while time.thread_time() < until:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
-        yield
+    ending = yield from run_while(steps, lambda: time.thread_time() < until)
+    if ending is not None:
+        return ending
     pruned = yield from workplace.prune_by_h2(PRUNING)
     if pruned is not None and not pruned.solvable:
         workplace.run.by = (pruned.by, "")

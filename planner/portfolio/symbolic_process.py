@@ -18,6 +18,7 @@ import time
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast
 from planner.limits import GIB, LimitReached, Limits, count_processors
 from planner.plan import StoppedBy
+from planner.portfolio.tiers import run_while
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.symbolic import is_installed, require_oxidd
 from planner.subprocesses import module_command, module_environment
@@ -136,12 +137,10 @@ def run_symbolic_beside(steps: Steps, workplace: Workplace, limits: Limits) -> S
     The first side that is exhausted has the proof. Both share the incumbent, the bound and the memory of `limits`.
     """
     until = time.thread_time() + PATIENCE
-    while workplace.pruned is None or time.thread_time() < until:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
-        yield
+    ending = yield from run_while(steps, lambda: workplace.pruned is None or time.thread_time() < until)
+    if ending is not None:
+        return ending
+    assert workplace.pruned is not None
     room = _room(limits)
     if room < LEAST_ROOM or not is_installed():
         return (yield from steps)

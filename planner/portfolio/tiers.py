@@ -127,15 +127,21 @@ def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST
     return Ending.INCOMPLETE
 
 
-def run_until_plan(steps: Steps, run: Run) -> Steps:
-    """Run `steps` until there is a plan."""
-    while run.plan is None:
+def run_while(steps: Steps, condition: Callable[[], bool]) -> Generator[None, None, Ending | None]:
+    """Run `steps` while `condition` holds; return how they ended, or None where the condition ended them."""
+    while condition():
         try:
             next(steps)
         except StopIteration as stop:
             return _ending(stop)
         yield
-    return Ending.FIRST_PLAN
+    return None
+
+
+def run_until_plan(steps: Steps, run: Run) -> Steps:
+    """Run `steps` until there is a plan."""
+    ending = yield from run_while(steps, lambda: run.plan is None)
+    return Ending.FIRST_PLAN if ending is None else ending
 
 
 def _ending(stop: StopIteration) -> Ending:
