@@ -201,7 +201,7 @@ def test_there_may_be_many_open_files(tmp_path):
 
 
 def test_on_one_processor_it_has_its_turns(monkeypatch):
-    monkeypatch.setattr(module, "processors", lambda: 1)
+    monkeypatch.setattr(module, "count_processors", lambda: 1)
     task, run = solvable(), Run()
     assert finished(run_symbolic_beside(idle(), place_of(task, run), Limits(PATIENT, 2.0))) is Ending.EXHAUSTED
     assert replayed(task, run.plan) == run.lower_bound == perfect(task)[frozenset(task.initial)]
