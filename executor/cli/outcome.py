@@ -88,15 +88,10 @@ def _open_lines(ended: RunReport) -> Iterator[str]:
             yield line_of(f"waits: {record.id} {record.step}{': ' if known else ''}{', '.join(known)}{choices}", WHOLE)
             if ended.again:
                 yield f"  to complete it: {ended.again} --complete '{record.id}=…'"
-    if _is_waiting(ended) and not ended.again:
+    if ended.outcome.status is RunStatus.WAITING and not ended.again:
         yield "nothing keeps this run; with --journal FILE it could be answered and taken up"
     if ended.error is not None and ended.again:
         yield f"to take it up: {ended.again}"
-
-
-def _is_waiting(ended: RunReport) -> bool:
-    """Return whether the run waits for somebody."""
-    return ended.outcome.status is RunStatus.WAITING
 
 
 def describe_end(ended: RunReport) -> str:

@@ -190,7 +190,9 @@ def _confirm(wanted: Wanted, proposal: Proposal, agent: Agent) -> None:
         if not wanted.quiet:
             tell(_describe_proposal(proposal))
     elif not is_dialogue():
-        raise NotCarriedOut(replace(proposal, reason="; ".join(filter(None, [proposal.reason, _hint_for(is_clear)]))))
+        raise NotCarriedOut(
+            replace(proposal, reason="; ".join(filter(None, [proposal.reason, TERMINAL if is_clear else DOUBTFUL])))
+        )
     else:
         meant = ask_yes_or_no(
             "\n".join(filter(None, [_describe_proposal(proposal), proposal.reason, "Is this what you want?"]))
@@ -198,10 +200,6 @@ def _confirm(wanted: Wanted, proposal: Proposal, agent: Agent) -> None:
         agent.remember(proposal, meant=meant)
         if not meant:
             raise NotCarriedOut(replace(proposal, standing=Standing.DECLINED))
-
-
-def _hint_for(is_clear: bool) -> str:
-    return TERMINAL if is_clear else DOUBTFUL
 
 
 def _describe_proposal(proposal: Proposal) -> str:

@@ -107,9 +107,10 @@ class OpenProposal:
         if said is None:
             return None
         if self.proposal is None:
-            self.proposal = await self._restore(said)
-            if self.proposal is not None and not _is_unchanged(self.proposal, said):
-                return await self._ask_again(self.proposal, text, tell)
+            self.proposal = proposal = await self._restore(said)
+            shown = (said.standing, said.question)
+            if proposal is not None and (proposal.standing.name, proposal.question) != shown:
+                return await self._ask_again(proposal, text, tell)
         proposal = self.proposal
         if proposal is None:
             return None
@@ -153,10 +154,6 @@ class OpenProposal:
         proposer, now = self.agent.proposer, self.agent.problem
         meter = Meter(self.agent.allowance)
         return await proposer.reread(said.sentence, now, meanings, meter, open_types=open_types, served=said.served)
-
-
-def _is_unchanged(proposal: Proposal, said: room_record.OpenSentence) -> bool:
-    return (proposal.standing.name, proposal.question) == (said.standing, said.question)
 
 
 LOST: Final = "the process ended before it was begun, and somebody has to approve it again: ask for it once more"

@@ -225,14 +225,11 @@ def _trace_versions(
     for place, origin in enumerate(origins):
         if origin is None:
             end = next((each for each in origins[place:] if each is not None), len(given))
-            same = [each for each in range(last + 1, end) if _is_same_action(known[each], written[place])]
+            new = (written[place].action, written[place].arguments)
+            same = [each for each in range(last + 1, end) if (known[each].action, known[each].arguments) == new]
             found[place] = same[0] if same else None
         last = last if found[place] is None else max(last, found[place] or 0)
     return tuple(found)
-
-
-def _is_same_action(one: Step, other: Step) -> bool:
-    return (one.action, one.arguments) == (other.action, other.arguments)
 
 
 def _data_by_place(given: tuple[ForeignStep, ...], origins: Iterable[int | None]) -> dict[int, Mapping[str, Any]]:

@@ -88,11 +88,6 @@ def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def unknown_objects(meaning: Meaning, open_types: Collection[str]) -> dict[str, str]:
-    """Return the new objects that may not simply be made, with their types."""
-    return {name: kind for name, kind in meaning.new_objects.items() if kind not in open_types}
-
-
 MOST: Final = 60
 """Choices that are offered at once; where there are more facts, a predicate is chosen first."""
 CHOICE_SECONDS: Final = 5.0
@@ -309,7 +304,7 @@ class Reader:
             describe_goal(problem),
             tuple(meaning.not_expressible),
             find_unreachable(problem),
-            unknown_objects(meaning, self.open_types),
+            {name: kind for name, kind in meaning.new_objects.items() if kind not in self.open_types},
             tuple(find_doubts(judge.sentence, meaning)),
             meaning,
         )
