@@ -14,23 +14,10 @@ from planner.grounding.ground import find_single_valued
 from planner.language.declare.declared_names import Types
 from planner.limits import Limits
 from planner.lint.findings import Finding, Level, conjoined_atoms
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Not
 from planner.model.actions import Action, CostFunction, CostTerm, When, has_open_argument, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel
-from planner.model.formulas import (
-    OPEN,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Variable,
-    children,
-    free_variables,
-    is_variable,
-    terms_of,
-)
+from planner.model.formulas import OPEN, Variable, children, free_variables, is_variable, terms_of
 from planner.model.problem import Problem
 
 

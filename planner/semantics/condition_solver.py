@@ -19,21 +19,9 @@ from itertools import count, product
 from math import inf
 
 from planner.lightweight import Final, dataclass
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.domain import TypeHierarchy
-from planner.model.formulas import (
-    OPEN,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Or,
-    Variable,
-    is_variable,
-)
+from planner.model.formulas import OPEN, Variable, is_variable
 from planner.model.problem import Problem
 
 Row = tuple[str, ...]

@@ -9,23 +9,10 @@ from collections.abc import Iterator
 
 from planner.errors import InputError, PlanError, UnsupportedError, did_you_mean
 from planner.lightweight import dataclass, field
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.actions import Action
 from planner.model.domain import DomainModel, cache_per_domain
-from planner.model.formulas import (
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Number,
-    Or,
-    Variable,
-    substitute,
-)
+from planner.model.formulas import TRUE, Number, Variable, substitute
 from planner.model.problem import Problem
 from planner.plan import Step
 from planner.semantics.axioms import Axioms, World

@@ -22,24 +22,10 @@ from planner.language.declare.declared_names import Scope
 from planner.language.declare.fields import Place, check_number, find_caller
 from planner.language.declare.marks import Condition, PredicateRef
 from planner.lightweight import dataclass
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.actions import Constraint, ConstraintKind, Done, Literal
 from planner.model.domain import ROOT_TYPE
-from planner.model.formulas import (
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Number,
-    Or,
-    Variable,
-    conjunction,
-    conjuncts,
-)
+from planner.model.formulas import TRUE, Number, Variable, conjunction, conjuncts
 
 DEEPEST: Final = 90
 """Deepest nesting of a formula, in levels; PDDL text has a similar bound."""

@@ -13,23 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from planner.language.pddl.pddl_actions import TOTAL_COST
 from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import Final, dataclass, replace
+from planner.model import Atom, Equals, Exists, Forall, Formula, Not
 from planner.model.actions import Action, Literal, Outcome, When
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate
-from planner.model.formulas import (
-    OPEN,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Object,
-    Term,
-    Variable,
-    children,
-    walk,
-    with_children,
-)
+from planner.model.formulas import OPEN, Object, Term, Variable, children, walk, with_children
 from planner.model.problem import Goal, Problem
 
 _LEGAL: Final = re.compile(r"[a-z][a-z0-9_-]*")

@@ -10,25 +10,10 @@ from itertools import groupby
 from planner.errors import UnsupportedError
 from planner.language.pddl.pddl_vocabulary import UNTYPED
 from planner.lightweight import Final, replace
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.actions import Action, CostTerm, Literal, Outcome, When
 from planner.model.domain import DomainModel, Predicate, refuse_unfinished
-from planner.model.formulas import (
-    OPEN,
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Number,
-    Object,
-    Or,
-    Variable,
-    walk,
-)
+from planner.model.formulas import OPEN, TRUE, Number, Object, Variable, walk
 from planner.model.problem import Metric, Problem
 
 HINT: Final = "planner.language.pddl.export compiles it first"
