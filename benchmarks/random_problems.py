@@ -13,24 +13,10 @@ from decimal import Decimal
 from itertools import count, islice, product
 from typing import Final
 
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.actions import Action, CostTerm, Literal, Outcome, When
 from planner.model.domain import Axiom, DomainModel, Function, Predicate, TypeHierarchy
-from planner.model.formulas import (
-    OPEN,
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Object,
-    Or,
-    Variable,
-    conjunction,
-)
+from planner.model.formulas import OPEN, TRUE, Object, Variable, conjunction
 from planner.model.problem import Goal, Metric, Problem
 from planner.plan import Step
 from planner.semantics.simulation import Simulation

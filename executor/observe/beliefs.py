@@ -18,24 +18,10 @@ from itertools import product
 from executor.events.events import ANSWER, TRUSTED, Note, Provenance
 from planner.errors import did_you_mean, with_article
 from planner.lightweight import replace
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.actions import When, negated_atoms, positive_atoms
 from planner.model.domain import DomainModel
-from planner.model.formulas import (
-    OPEN,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Or,
-    atoms_in,
-    conjuncts,
-    is_variable,
-    substitute,
-)
+from planner.model.formulas import OPEN, atoms_in, conjuncts, is_variable, substitute
 from planner.model.problem import Problem
 from planner.model.unknown_facts import find_hidden_variables
 from planner.plan import Step

@@ -34,20 +34,10 @@ from planner.explain.excuses import (
 from planner.explain.near_misses import Providers, Relaxed, atom_of, find_near_misses
 from planner.explain.unreachable_goals import Shortfall
 from planner.limits import LimitReached, Limits
+from planner.model import Atom, Exists, Forall, Formula, Not
 from planner.model.actions import Action, CostTerm, Literal
 from planner.model.domain import TypeHierarchy
-from planner.model.formulas import (
-    Atom,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Variable,
-    children,
-    is_variable,
-    literals_in,
-    substitute,
-)
+from planner.model.formulas import Variable, children, is_variable, literals_in, substitute
 from planner.model.problem import Problem
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy

@@ -19,22 +19,9 @@ from planner.grounding.joins import Filters, Join, Row, batches, make_join, proj
 from planner.grounding.reachability import AxiomRule, Database, EffectRule, SchemaRules, ticks
 from planner.lightweight import Final, cast, dataclass, field
 from planner.limits import Limits
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Not, Or
 from planner.model.actions import Action
-from planner.model.formulas import (
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Number,
-    Or,
-    Term,
-    Variable,
-    free_variables,
-    is_variable,
-)
+from planner.model.formulas import Number, Term, Variable, free_variables, is_variable
 from planner.model.problem import Problem
 
 Literal = int

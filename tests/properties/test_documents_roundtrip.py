@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from planner import Domain, Metric, Problem, read_documents, write_json, write_yaml
 from planner.language.declare.atom_syntax import is_atom_name
 from planner.language.declare.declared_names import name_parameters
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.actions import (
     REQUIRED,
     TAGS,
@@ -28,22 +29,7 @@ from planner.model.actions import (
     When,
 )
 from planner.model.domain import Axiom, DomainModel, Function, Predicate, TypeHierarchy, resources_of
-from planner.model.formulas import (
-    OPEN,
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Object,
-    Or,
-    Variable,
-    conjuncts,
-)
+from planner.model.formulas import OPEN, TRUE, Object, Variable, conjuncts
 from planner.model.problem import COST, Goal, SoftGoal
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]

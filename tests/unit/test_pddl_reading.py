@@ -10,23 +10,10 @@ import pytest
 
 from planner.errors import PddlError
 from planner.language.pddl import parse_condition, parse_domain, parse_problem, read
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.actions import When
 from planner.model.domain import Axiom
-from planner.model.formulas import (
-    FALSE,
-    TRUE,
-    And,
-    Atom,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Object,
-    Or,
-    Variable,
-)
+from planner.model.formulas import FALSE, TRUE, Object, Variable
 from planner.model.problem import Metric
 
 
