@@ -7,14 +7,14 @@ from itertools import combinations
 import networkx as nx
 
 from planner.model import Not
-from planner.partial_order.causal_links import links_between
-from planner.partial_order.read_write_sets import accesses, overlap
+from planner.partial_order.causal_links import find_links
+from planner.partial_order.read_write_sets import find_accesses, overlap
 
 
 def ordered_pairs(problem, plan):
     """Return the reason for each pair of steps that must stay in their order, by number."""
-    found = accesses(problem, plan)
-    links = links_between(found, problem.ran)
+    found = find_accesses(problem, plan)
+    links = find_links(found, problem.ran)
     pairs = {(link.provider, link.consumer): "link" for link in links if link.provider}
     for link in links:
         for number, access in enumerate(found, start=1):

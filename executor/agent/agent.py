@@ -40,7 +40,7 @@ from planner.model import DomainModel, Problem
 from planner.plan import Plan
 from planner.problem_kinds import is_other_problem
 from planner.reuse.plan_cache import PlanCache
-from planner.reuse.templates import Template, checked, lift, read_templates
+from planner.reuse.templates import Template, lift, make_valid_plan, read_templates
 from planner.validation.validate import validate
 
 File = str | Path
@@ -97,7 +97,7 @@ def lift_run(outcome: RunOutcome, name: str = "") -> Template:
     state = outcome.state
     latest = dict.fromkeys(reversed(state.finished))
     done = [state.steps[id_].step for id_ in reversed(latest) if state.steps[id_].status in DONE_STATUSES]
-    plan = checked(state.source, [(each.action, each.arguments) for each in done], {})
+    plan = make_valid_plan(state.source, [(each.action, each.arguments) for each in done], {})
     if plan is None:
         reason = validate(state.source, done).reason
         hint = "only runs in which the world is as it is declared give templates"

@@ -17,7 +17,7 @@ from planner.model.domain import creates_objects
 from planner.model.problem import seal
 from planner.plan import Plan, Result, Statistics, Status, StoppedBy
 from planner.reuse.plan_cache import PlanCache, Recalled
-from planner.reuse.templates import Template, checked
+from planner.reuse.templates import Template, make_valid_plan
 from planner.semantics.simulation import Simulation
 from planner.solve import solve
 from planner.topk.top_k import CandidateSet, k_best
@@ -143,7 +143,7 @@ def append_wishes(plan: Plan, problem: Problem, **options: Any) -> Plan:
     later = replace(problem, initial=tuple(simulation.facts), ran=tuple(simulation.history))
     rest = solve(later, **options).plan
     steps = [(step.action, step.arguments) for step in (*plan.steps, *(rest.steps if rest is not None else ()))]
-    whole = checked(problem, steps, {})
+    whole = make_valid_plan(problem, steps, {})
     return plan if whole is None or whole.charge >= plan.charge else whole
 
 

@@ -22,8 +22,8 @@ from planner.lightweight import dataclass, field, replace
 from planner.model import OPEN, Action, Atom, DomainModel, Problem, is_variable
 from planner.model.actions import has_open_argument, negated_atoms, positive_atoms
 from planner.model.formulas import atoms_in
-from planner.partial_order.causal_links import Ordering, item_orderings, links_between, orderings
-from planner.partial_order.read_write_sets import Access, accesses
+from planner.partial_order.causal_links import Ordering, find_item_orderings, find_links, find_orderings
+from planner.partial_order.read_write_sets import Access, find_accesses
 from planner.plan import Plan, Step
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.step_effects import Changes, staleness_of
@@ -241,11 +241,11 @@ def _causal_pairs(spelled: Spelled) -> tuple[list[Access], list[Pair]]:
     """Return what the parts of steps access, and how steps are ordered by that."""
     problem, owners = spelled.problem, spelled.owners
     try:
-        found = accesses(problem, Plan(spelled.steps, problem))
-        pairs = [*orderings(found, links_between(found, problem.ran)), *_find_undone(found[:-1])]
+        found = find_accesses(problem, Plan(spelled.steps, problem))
+        pairs = [*find_orderings(found, find_links(found, problem.ran)), *_find_undone(found[:-1])]
     except PlanError:
         found = possible_accesses(problem, spelled.steps)
-        pairs = [replace(each, reason="given") for each in item_orderings(found[:-1])]
+        pairs = [replace(each, reason="given") for each in find_item_orderings(found[:-1])]
     places = (
         (owners[each.earlier - 1], owners[each.later - 1], each.reason, str(each.about))
         for each in pairs

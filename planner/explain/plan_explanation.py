@@ -12,7 +12,7 @@ from planner.explain.near_misses import describe_literal
 from planner.lightweight import replace
 from planner.model import Goal, Problem
 from planner.model.formulas import conjunction, conjuncts
-from planner.partial_order.causal_links import CausalLink, causal_links, purposes
+from planner.partial_order.causal_links import CausalLink, causal_links, find_purposes
 from planner.plan import Plan, Step, Supposition, json_number, name_as_written
 from planner.problem_kinds import resolve_classical
 from planner.semantics.simulation import Simulation
@@ -141,7 +141,7 @@ def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
     source, expanded = problem, for_steps(_fix_wishes(problem, plan), plan.steps)
     problem, suppositions = apply_suppositions(expanded, plan)
     plan = replace(plan, suppositions=suppositions)
-    links, chains = causal_links(expanded, plan), purposes(expanded, plan)
+    links, chains = causal_links(expanded, plan), find_purposes(expanded, plan)
     served: dict[int, list[CausalLink]] = {number: [] for number in chains}
     for link in links:
         if link.provider in served:

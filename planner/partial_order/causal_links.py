@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from planner.compilations.object_creation import for_steps
 from planner.lightweight import dataclass
 from planner.model import Atom, Literal, Not, Problem
-from planner.partial_order.read_write_sets import Access, Patterns, accesses
+from planner.partial_order.read_write_sets import Access, Patterns, find_accesses
 from planner.plan import Plan
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def causal_links(problem: Problem, plan: Plan) -> tuple[CausalLink, ...]:
     A condition on all objects is linked only to facts that the plan may change. Raises `PlanError` for an invalid plan.
     """
     problem = for_steps(problem, plan.steps)
-    return links_between(accesses(problem, plan), problem.ran)
+    return find_links(find_accesses(problem, plan), problem.ran)
 
 
-def links_between(found: Sequence[Access], ran: Sequence[Atom]) -> tuple[CausalLink, ...]:
+def find_links(found: Sequence[Access], ran: Sequence[Atom]) -> tuple[CausalLink, ...]:
     """Return the causal links between steps with these accesses, after the actions `ran`."""
     writers: dict[Atom, int] = {}
     links: dict[CausalLink, None] = {}
@@ -72,7 +72,7 @@ def _link_to_ran(pattern: Atom, ran: Sequence[Atom], found: Sequence[Access], co
     raise AssertionError(f"nothing ran that {pattern} covers, in a valid plan")
 
 
-def purposes(problem: Problem, plan: Plan) -> dict[int, tuple[CausalLink, ...]]:
+def find_purposes(problem: Problem, plan: Plan) -> dict[int, tuple[CausalLink, ...]]:
     """Return a shortest chain of causal links from each step to the goal, which says why the step is there.
 
     The chain of an unnecessary step is empty. Raises `PlanError` for an invalid plan.
@@ -109,13 +109,13 @@ class Ordering:
     about: Literal
 
 
-def orderings(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
+def find_orderings(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
     """Yield the orderings of steps with these accesses and links; the goal counts as the last step."""
     for link in links:
         if link.provider != INITIAL:
             yield Ordering(link.provider, link.consumer, LINK, link.condition)
     yield from _order_threats(found, links)
-    yield from item_orderings(found[:-1])
+    yield from find_item_orderings(found[:-1])
 
 
 def _order_threats(found: Sequence[Access], links: Sequence[CausalLink]) -> Iterator[Ordering]:
@@ -187,7 +187,7 @@ class _Undoers:
             yield _Group(self._provide.get(cast("Atom", condition.part), ()), (), is_chain=False)
 
 
-def item_orderings(found: Sequence[Access]) -> Iterator[Ordering]:
+def find_item_orderings(found: Sequence[Access]) -> Iterator[Ordering]:
     """Yield orderings of steps of which one writes an item of `modifies` that the other reads or writes."""
     touching: dict[Atom, dict[int, bool]] = {item: {} for access in found for item in access.changes.modified}
     items = Patterns(touching)
@@ -222,11 +222,11 @@ def partial_order(problem: Problem, plan: Plan) -> nx.DiGraph[int]:
     import networkx as nx
 
     problem = for_steps(problem, plan.steps)
-    found = accesses(problem, plan)
-    links = links_between(found, problem.ran)
+    found = find_accesses(problem, plan)
+    links = find_links(found, problem.ran)
     reasons: dict[tuple[int, int], str] = {}
     before: list[Steps] = [0] * (len(found) + 1)
-    for each in orderings(found, links):
+    for each in find_orderings(found, links):
         before[each.later] |= 1 << each.earlier
         reasons.setdefault((each.earlier, each.later), each.reason)
     graph: nx.DiGraph[int] = nx.DiGraph()

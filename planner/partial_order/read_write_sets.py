@@ -302,21 +302,21 @@ class Access:
     looks: tuple[Atom, ...] = ()
 
 
-def accesses(problem: Problem, plan: Plan) -> list[Access]:
+def find_accesses(problem: Problem, plan: Plan) -> list[Access]:
     """Return the accesses of the steps of `plan`, and last those of the goal with the granted wishes.
 
     Steps that affect a constraint write it as an item. Raises `PlanError` for an invalid plan.
     """
     problem, suppositions = apply_suppositions(problem, plan)
     if problem.goal.soft or problem.constraints:
-        problem = harden_wishes(problem, _forgone(problem, plan))
+        problem = harden_wishes(problem, _find_forgone(problem, plan))
     reads, changes = _replay(problem, plan.steps)
     if None in reads:
         reads = list(_trace_reads(problem, plan.steps, reads, changes))
     if problem.constraints:
         changes = add_constraint_items(problem, plan.steps, changes)
     actions = problem.domain.actions
-    histories = [_history(actions[step.action], step) for step in plan.steps]
+    histories = [_required_history(actions[step.action], step) for step in plan.steps]
     looks: list[tuple[Atom, ...]] = [()] * (len(plan.steps) + 1)
     for each in suppositions:
         if each.seen is not None:
@@ -325,7 +325,7 @@ def accesses(problem: Problem, plan: Plan) -> list[Access]:
     return [Access(step, known or Literals(), change, history, seen) for step, known, change, history, seen in every]
 
 
-def _forgone(problem: Problem, plan: Plan) -> tuple[SoftGoal | Constraint, ...]:
+def _find_forgone(problem: Problem, plan: Plan) -> tuple[SoftGoal | Constraint, ...]:
     verdict = check_steps(replace(problem, deadline=None), plan.steps)  # when a plan ends is asked of its order
     _check_valid(verdict)
     return verdict.forgone
@@ -341,16 +341,16 @@ def _replay(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | No
         _check_valid(replay.objection(step))
         ready = simulation.rules.compile_step(step)
         is_plain = isinstance(ready, CompiledStep) and ready.fixed is not None and not ready.rest
-        reads.append(_literals(ready.tests) if isinstance(ready, CompiledStep) and is_plain else None)
+        reads.append(_as_literals(ready.tests) if isinstance(ready, CompiledStep) and is_plain else None)
         changes.append(replay.apply(step))
     _check_valid(replay.end(None))
     rules = simulation.rules
     lookups, rest = split_condition(rules.compiler.compile(problem.goal.hard), rules.axioms.__contains__)
-    goal = _literals([(each.predicate, each.args, each.positive) for each in lookups])
+    goal = _as_literals([(each.predicate, each.args, each.positive) for each in lookups])
     return [*reads, None if rest else goal], changes
 
 
-def _literals(tests: Sequence[Test]) -> Literals:
+def _as_literals(tests: Sequence[Test]) -> Literals:
     """Return `tests` as literals, the last first, as `ReadTracer` gives them."""
     return {(Atom(predicate, row), positive): None for predicate, row, positive in reversed(tests)}
 
@@ -390,6 +390,6 @@ def _trace_step(simulation: Simulation, tracer: ReadTracer, step: Step) -> Liter
     return reads
 
 
-def _history(action: Action, step: Step) -> tuple[Atom, ...]:
+def _required_history(action: Action, step: Step) -> tuple[Atom, ...]:
     binding = bind_parameters(action, step)
     return tuple([pattern.substitute(binding) for pattern in action.after])

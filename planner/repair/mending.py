@@ -137,7 +137,7 @@ def mend(
         return Mended(
             Status.UNKNOWN, stop_reason(stop), given, misfits=misfits, reason=_describe_no_plan(stop_reason(stop))
         )
-    found = _search_mended(whole, given, chooser, None if start is None else chooser.named(start), misfits)
+    found = _search_mended(whole, given, chooser, None if start is None else chooser.find_named_plan(start), misfits)
     status = weaken_claim(problem, found.status)
     return found if status is found.status else replace(found, status=status, reason=describe_untried(problem))
 
@@ -147,7 +147,7 @@ def _find_start(
 ) -> list[str | Step] | None:
     """Return new steps and then the actions that keep all `usable` steps, by place; None if none are found soon."""
     points = ReentryPoints.of(Simulation(problem), tuple(usable.values()), 0, ())
-    new = points.reached(0, plain, limits) if points.missing and not points.first else None
+    new = points.search_new_steps(0, plain, limits) if points.missing and not points.first else None
     return None if new is None else [*new, *name_keep_actions(usable, number)]
 
 
@@ -158,7 +158,7 @@ def _search_mended(
     start: list[int] | None,
     misfits: tuple[tuple[int, str], ...],
 ) -> Mended:
-    found = chooser.fewest(start)
+    found = chooser.search_fewest_penalties(start)
     if found.plan is None:
         status = Status.UNSOLVABLE if found.proved else Status.UNKNOWN
         reason = "no steps lead to the goal" if found.proved else _describe_no_plan(found.stopped_by)

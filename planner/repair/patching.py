@@ -145,7 +145,7 @@ class ReentryPoints:
         """Return whether the first of `steps` may not come first."""
         return bool(steps) and Atom(steps[0].action, steps[0].arguments) in self.not_first
 
-    def direct(self, check: Callable[[], None]) -> int | None:
+    def find_direct_place(self, check: Callable[[], None]) -> int | None:
         """Return the cheapest place at which the old steps work without new ones; None if there is none."""
         every = range(len(self.old) + 1)
         places = every if self.missing is None else [place for place in every if self.missing.get(place) == 0]
@@ -167,7 +167,7 @@ class ReentryPoints:
             trial.apply(step)
         return trial.holds(trial.problem.goal.hard)
 
-    def promising(self) -> list[int]:
+    def list_promising(self) -> list[int]:
         """Return the place with the fewest missing facts, then the cheapest by estimate.
 
         The estimate of a missing fact is the average cost of an old step.
@@ -180,7 +180,7 @@ class ReentryPoints:
         cheapest = nsmallest(MAX_PLACES, found, key=lambda place: float(self.charges[place]) + average * found[place])
         return list(dict.fromkeys([nearest, *cheapest]))
 
-    def reached(self, place: int, plain: Problem, limits: Limits) -> list[Step] | None:
+    def search_new_steps(self, place: int, plain: Problem, limits: Limits) -> list[Step] | None:
         """Return steps of `plain` after which the plan goes on at `place`; None if none are found soon."""
         goal = Goal(regress_goal(self.now, self.old[place:], self.now.problem.goal.hard))
         left = limits.remaining
@@ -191,7 +191,7 @@ class ReentryPoints:
         except LimitReached:
             limits.check()
             return None
-        found = chooser.best(Prices())
+        found = chooser.search_best(Prices())
         return None if found.plan is None else [step for _, step in chooser.steps(found.plan)]
 
     def vary_first_step(self, new: Sequence[Step], place: int) -> Iterator[tuple[tuple[Step, ...], int]]:
@@ -366,7 +366,7 @@ class _Patching:
         """Return the best patch; raises `LimitReached` if there is none yet."""
         simulation = Simulation(self.problem)
         points = ReentryPoints.of(simulation, self.old, self.weight, self.not_first)
-        place = points.direct(self.limits.check)
+        place = points.find_direct_place(self.limits.check)
         known = None if place is None else self._make_patch(self.old[place:], place)
         if known is not None and known.cost == 0 and known.dropped == self._lost:
             return replace(known, status=Status.OPTIMAL, lower_bound=known.objective)
@@ -413,10 +413,10 @@ class _Patching:
     def _try_shortcuts(self, points: ReentryPoints, plain: Problem) -> Iterator[Patch]:
         """Yield patches at the promising re-entry points."""
         best: tuple[Number, int] | None = None
-        for place in points.promising():
+        for place in points.list_promising():
             if best is not None and self._rank_without_new(points.charges[place], place) >= best:
                 continue
-            new = points.reached(place, plain, self.limits)
+            new = points.search_new_steps(place, plain, self.limits)
             if new is None:
                 continue
             for steps, kept_from in points.vary_first_step(new, place):
@@ -429,13 +429,13 @@ class _Patching:
         limits = self.limits if known is None else self.limits.part(self.proof_time)
         try:
             chooser = Chooser(choice, limits)
-            names = [] if known is None else self._names(known)
-            prices, start = Prices(cost=len(self.old) + 1), chooser.named(names) if names else None
+            names = [] if known is None else self._name_actions(known)
+            prices, start = Prices(cost=len(self.old) + 1), chooser.find_named_plan(names) if names else None
         except STOPS as stop:
             if known is None:
                 return _no_patch(stop_reason(stop))
             return replace(known, stopped_by=stop_reason(stop), lower_bound=bound)
-        found = chooser.best(prices, start)
+        found = chooser.search_best(prices, start)
         if found.plan is None:
             if known is None:
                 return _no_patch(found.stopped_by, proved=found.proved)
@@ -447,7 +447,7 @@ class _Patching:
         searched = exact(Decimal(found.at_least // prices.cost) / chooser.task.resolution + self.weight * self._lost)
         return replace(best, stopped_by=found.stopped_by, lower_bound=max(bound, searched))
 
-    def _names(self, known: Patch) -> list[str | Step]:
+    def _name_actions(self, known: Patch) -> list[str | Step]:
         """Return the actions of the `known` patch in the choice of a re-entry."""
         assert known.steps is not None
         return [*known.steps[: known.new], *name_reentry_actions(known.dropped - self._lost, len(self.old))]

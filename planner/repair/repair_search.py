@@ -215,7 +215,7 @@ class Chooser:
         self._space = Space(self.task)
         self._penalties = [choice.penalties.get(action.step.action, 0) for action in self.task.actions]
 
-    def named(self, names: Iterable[str | Step]) -> list[int] | None:
+    def find_named_plan(self, names: Iterable[str | Step]) -> list[int] | None:
         """Return the plan of these special actions (by name) and steps; None if it is not valid."""
         numbers: dict[str | tuple[str, tuple[str, ...]], list[int]] = {}
         for number, action in enumerate(self.task.actions):
@@ -232,7 +232,7 @@ class Chooser:
             state = self._space.apply(fitting[0], state)
         return plan if self._space.is_goal(state) else None
 
-    def best(self, prices: Prices, known: list[int] | None = None) -> Found:
+    def search_best(self, prices: Prices, known: list[int] | None = None) -> Found:
         """Return the plan that is charged least, or the best one found within the limits; `known` is a first plan."""
         if self.task.unreachable_goal is not None:
             return Found(None, 0, True, StoppedBy.EXHAUSTED)
@@ -270,19 +270,19 @@ class Chooser:
                 ending: Ending = stop.value
                 return ending
 
-    def fewest(self, known: list[int] | None = None) -> Found:
+    def search_fewest_penalties(self, known: list[int] | None = None) -> Found:
         """Return a plan of least penalty and, of these, of least cost; see `best`.
 
         A penalty that exceeds the cost of all actions decides, unless a plan of less penalty repeats actions. So plans
         of less penalty are searched for at any cost afterwards.
         """
         every = range(len(self.task.actions))
-        found = self.best(Prices(penalty=self._cost(every) + 1), known)
+        found = self.search_best(Prices(penalty=self._cost(every) + 1), known)
         while found.proved and found.plan is not None and (most := self.penalty(found.plan)):
-            fewer = self.best(Prices(cost=0), found.plan)
+            fewer = self.search_best(Prices(cost=0), found.plan)
             if fewer.plan is None or self.penalty(fewer.plan) == most:
                 return replace(found, proved=fewer.proved, stopped_by=fewer.stopped_by)
-            found = self.best(Prices(penalty=self._cost(fewer.plan) + 1), fewer.plan)
+            found = self.search_best(Prices(penalty=self._cost(fewer.plan) + 1), fewer.plan)
         return found
 
     def _cost(self, actions: Iterable[int]) -> int:

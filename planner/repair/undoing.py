@@ -250,9 +250,9 @@ class Restoring:
         start = (
             None
             if steps is None
-            else chooser.named([*steps, *name_final_actions(place in possible for place in every)])
+            else chooser.find_named_plan([*steps, *name_final_actions(place in possible for place in every)])
         )
-        found = chooser.fewest(start or chooser.named(name_final_actions(self.holding)))
+        found = chooser.search_fewest_penalties(start or chooser.find_named_plan(name_final_actions(self.holding)))
         taken = tuple([step for _, step in chooser.steps(found.plan or ())])
         return Restored(taken, found.proved, found.stopped_by, hopeless)
 
@@ -263,7 +263,7 @@ class Restoring:
         limits = self.limits.part(RESTORE_ALL_SECONDS if left is None else left / 2)
         try:
             chooser = Chooser(Choice(replace(self.plain, goal=goal), {}), limits)
-            found = chooser.best(Prices())
+            found = chooser.search_best(Prices())
         except STOPS:
             self.limits.check()
             return None, False

@@ -92,7 +92,7 @@ class Fronts:
         known.append(label)
         return True
 
-    def has(self, label: Label) -> bool:
+    def contains(self, label: Label) -> bool:
         """Return whether `label` is still in its front."""
         return any(other is label for other in self._of[label.state])
 
@@ -186,7 +186,7 @@ def search_labels(
         run.raise_bound(f)
         if f >= run.limit:
             break
-        if not fronts.has(label):
+        if not fronts.contains(label):
             continue
         state, vector = label.state, label.vector
         known = rest.known(state)

@@ -24,7 +24,7 @@ from planner.model.formulas import atoms_in, conjuncts, substitute
 from planner.plan import Plan, Result, Statistics, Status, Step, StoppedBy, exact
 from planner.portfolio.incumbent import weaken_to_intended
 from planner.repair.mending import mend
-from planner.reuse.templates import Values, checked
+from planner.reuse.templates import Values, make_valid_plan
 from planner.reuse.text_store import Store
 from planner.solve import solve
 from planner.validation.validate import check_steps
@@ -404,7 +404,7 @@ def _read_entry(text: str | None) -> Entry | None:
 
 def _make_result(problem: Problem, entry: Entry, names: dict[str, str]) -> Result | None:
     """Return the plan of `entry` for `problem` as a result; None if it is not valid."""
-    plan, bound = checked(problem, entry.steps, names), entry.lower_bound
+    plan, bound = make_valid_plan(problem, entry.steps, names), entry.lower_bound
     if plan is None:
         return None
     proved = entry.proved and plan.charge == bound

@@ -40,10 +40,10 @@ Steps = Iterable[tuple[str, tuple[str, ...]]]
 """Actions with their arguments."""
 
 
-def checked(problem: Problem, steps: Steps, names: Mapping[str, str]) -> Plan | None:
+def make_valid_plan(problem: Problem, steps: Steps, names: Mapping[str, str]) -> Plan | None:
     """Return `steps` as a plan for `problem`, with `names` in place of arguments; None if it is not valid."""
     found = [Step(action, tuple([names.get(arg, arg) for arg in args])) for action, args in steps]
-    simulation = Simulation(expanded(problem, found))
+    simulation = Simulation(add_placeholders(problem, found))
     if any(simulation.rules.misfit(step) for step in found):
         return None
     plan = Plan(tuple([Step(each.action, each.arguments, simulation.cost(each)) for each in found]), problem)
@@ -51,7 +51,7 @@ def checked(problem: Problem, steps: Steps, names: Mapping[str, str]) -> Plan | 
     return value_plan(plan, verdict) if verdict.valid else None
 
 
-def expanded(problem: Problem, steps: Iterable[Step]) -> Problem:
+def add_placeholders(problem: Problem, steps: Iterable[Step]) -> Problem:
     """Return `problem` with placeholders for the objects that `steps` create, if any."""
     if not creates_objects(problem.domain):
         return problem
@@ -101,14 +101,14 @@ class Template:
         """
         wanted = [part for part in conjuncts(problem.goal.hard) if isinstance(part, Atom)]
         given = [part for part in conjuncts(self.provides) if isinstance(part, Atom)]
-        if not wanted or checked(problem, (), {}) is not None:
+        if not wanted or make_valid_plan(problem, (), {}) is not None:
             return None
         objects = {each.name: each for each in problem.all_objects}
         binder = _Binder(self, problem, objects)
         for number, binding in enumerate(binder.bind_goal(wanted, given, {})):
             if number >= MAX_BINDINGS:
                 return None
-            plan = checked(problem, self.steps, binding)
+            plan = make_valid_plan(problem, self.steps, binding)
             if plan is not None:
                 return plan
         return None
@@ -199,7 +199,7 @@ def _regress_needs(plan: Plan) -> Formula:
     """Return what the plan needs from the initial state; if that is more than facts, the facts that its steps read."""
     problem: Problem = plan.problem
     try:
-        return regress_goal(Simulation(expanded(problem, plan.steps)), plan.steps, problem.goal.hard)
+        return regress_goal(Simulation(add_placeholders(problem, plan.steps)), plan.steps, problem.goal.hard)
     except (Unclear, ValueError):
         read = [each.condition for each in causal_links(problem, plan) if each.provider == INITIAL]
         stated = {each.predicate for each in problem.initial}
@@ -333,7 +333,7 @@ def _read_step(text: str, problem: Problem, place: Place) -> Step:
     except NotationError as mistake:
         raise place.error(f"{text!r} is no step: {mistake.problem}", mistake.hint) from None
     step = Step(atom.predicate, tuple([arg.removeprefix("?") for arg in atom.args]))
-    wrong = Simulation(expanded(problem, [step])).rules.misfit(step)
+    wrong = Simulation(add_placeholders(problem, [step])).rules.misfit(step)
     if wrong:
         raise place.error(f"{text!r} is no step: {wrong}")
     return step
@@ -353,7 +353,7 @@ def _check_values(
 def _add_needs(problem: Problem, steps: Sequence[Step], place: Place) -> Problem:
     """Return `problem` with the needs of `steps` as its initial state."""
     try:
-        needs = regress_goal(Simulation(expanded(problem, steps)), steps, formulas.TRUE)
+        needs = regress_goal(Simulation(add_placeholders(problem, steps)), steps, formulas.TRUE)
     except ValueError:
         raise place.error("these steps cannot follow each other from any state") from None
     except Unclear:

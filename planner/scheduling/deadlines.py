@@ -306,7 +306,7 @@ class Labels:
         key, _, label = self._waiting.pop()
         return key, label
 
-    def has(self, label: Timed) -> bool:
+    def contains(self, label: Timed) -> bool:
         """Return whether `label` is still in its front."""
         return any(other is label for other in self._fronts[label.state])
 
@@ -327,7 +327,7 @@ def search_timed_labels(
             run.raise_bound(key)
         if not hurry and key >= run.limit:
             break
-        if not labels.has(label):
+        if not labels.contains(label):
             continue
         if space.is_goal(label.state):
             exact = take(label.path()) and exact

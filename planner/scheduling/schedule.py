@@ -6,8 +6,8 @@ from planner.compilations.object_creation import for_steps
 from planner.errors import UnsupportedError
 from planner.lightweight import dataclass
 from planner.model import Number, Problem
-from planner.partial_order.causal_links import links_between, orderings
-from planner.partial_order.read_write_sets import accesses
+from planner.partial_order.causal_links import find_links, find_orderings
+from planner.partial_order.read_write_sets import find_accesses
 from planner.plan import Plan, exact_sum
 
 
@@ -47,9 +47,9 @@ def schedule(plan: Plan) -> Schedule:
     if not isinstance(plan.problem, Problem):
         raise UnsupportedError("the makespan of a plan that came of tasks", "its order is not in its steps alone")
     problem = for_steps(plan.problem, plan.steps)
-    found = accesses(problem, plan)
+    found = find_accesses(problem, plan)
     before: list[list[int]] = [[] for _ in range(len(plan) + 2)]
-    for each in orderings(found, links_between(found, problem.ran)):
+    for each in find_orderings(found, find_links(found, problem.ran)):
         before[each.later].append(each.earlier)
     starts, ends, waits_for = list[Number](), list[Number](), list[int]()
     for number, step in enumerate(plan.steps, start=1):

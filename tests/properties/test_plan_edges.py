@@ -15,7 +15,7 @@ from executor.plans.partial_order import order_of, possible_accesses
 from planner.lightweight import replace
 from planner.model import DataParameter, From
 from planner.model.actions import positive_atoms
-from planner.partial_order.causal_links import item_orderings
+from planner.partial_order.causal_links import find_item_orderings
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import validate
 
@@ -60,7 +60,7 @@ def test_what_conflicts_stays_in_order_and_the_end_is_the_same(rng):
     data = ActionPlan.of(plan)
     accesses = possible_accesses(plan.problem, plan.steps)
     before = {each.id: set() for each in data.steps}
-    for each in item_orderings(accesses[:-1]):
+    for each in find_item_orderings(accesses[:-1]):
         before[f"s{each.later}"].add(f"s{each.earlier}")
     ground = {each.id: step for each, step in zip(data.steps, plan.steps, strict=True)}
     for _ in range(4):

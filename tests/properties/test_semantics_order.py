@@ -15,8 +15,8 @@ from random_tasks import with_random_constraints, with_random_wishes
 
 from benchmarks.random_problems import ALL
 from planner.model import Atom, Not
-from planner.partial_order.causal_links import causal_links, links_between, orderings, partial_order, purposes
-from planner.partial_order.read_write_sets import Patterns, accesses, overlap
+from planner.partial_order.causal_links import causal_links, find_links, find_orderings, find_purposes, partial_order
+from planner.partial_order.read_write_sets import Patterns, find_accesses, overlap
 from planner.plan import Plan
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import validate
@@ -88,8 +88,8 @@ def test_few_pairs_say_the_whole_order(rng):
     import networkx as nx
 
     plan = random_plan(rng, longest=14)
-    found = accesses(plan.problem, plan)
-    few = orderings(found, links_between(found, plan.problem.ran))
+    found = find_accesses(plan.problem, plan)
+    few = find_orderings(found, find_links(found, plan.problem.ran))
     graph = nx.DiGraph([(each.earlier, each.later) for each in few if each.later <= len(plan)])
     every = nx.DiGraph(list(ordered_pairs(plan.problem, plan)))
     assert nx.transitive_closure(graph).edges == nx.transitive_closure(every).edges
@@ -109,7 +109,7 @@ def test_unordered_steps_do_not_touch_each_others_items(rng):
     import networkx as nx
 
     plan = random_plan(rng)
-    found = accesses(plan.problem, plan)[:-1]
+    found = find_accesses(plan.problem, plan)[:-1]
     graph = partial_order(plan.problem, plan)
     assert nx.is_directed_acyclic_graph(graph)
     closed = nx.transitive_closure(graph)
@@ -135,7 +135,7 @@ def test_links_are_true_and_lead_to_the_goal(rng):
         if not atom.predicate.startswith("ran-"):
             assert all(state.holds(link.condition) for state in states[link.provider : link.consumer])
             assert link.provider == 0 or not states[link.provider - 1].holds(link.condition)
-    for number, chain in purposes(plan.problem, plan).items():
+    for number, chain in find_purposes(plan.problem, plan).items():
         ends = [number, *(link.consumer for link in chain)]
         assert [link.provider for link in chain] == ends[:-1]
         assert not chain or ends[-1] == len(plan) + 1

@@ -12,7 +12,7 @@ from planner.model.actions import Action, When
 from planner.model.domain import Axiom, DomainModel, Predicate
 from planner.model.formulas import TRUE, And, Exists, Forall, Imply, Not, Object, Or, Variable
 from planner.model.problem import Goal, Problem
-from planner.partial_order.causal_links import causal_links, partial_order, purposes
+from planner.partial_order.causal_links import causal_links, find_purposes, partial_order
 from planner.plan import Plan
 from planner.scheduling.schedule import schedule
 from planner.testing import atom_from, plan, steps_from
@@ -68,14 +68,14 @@ def test_links_from_the_initial_state_through_steps_to_the_goal():
     )
     assert links(found) == {(0, 1, "water"), (1, 2, "hot"), (0, 2, "not cold"), (2, 3, "tea"), (0, 3, "water")}
     assert edges(found) == {(1, 2, "link")}
-    why = purposes(found.problem, found)
+    why = find_purposes(found.problem, found)
     assert [str(link.condition) for link in why[1]] == ["hot", "tea"]
     assert [(link.provider, link.consumer) for link in why[2]] == [(2, 3)]
 
 
 def test_a_step_that_nothing_needs_has_no_purpose():
     found = planned("idle act", action("idle", provides=["q"]), action("act", provides=["p"]), goal=["p"])
-    assert purposes(found.problem, found)[1] == ()
+    assert find_purposes(found.problem, found)[1] == ()
     assert edges(found) == set()
 
 

@@ -18,7 +18,7 @@ from planner.lightweight import dataclass, field, replace
 from planner.model import OPEN, Atom, DomainModel, Object, Problem, TypeHierarchy
 from planner.plan import Plan, Status, Step, name_as_written
 from planner.repair.mending import mend
-from planner.reuse.templates import checked
+from planner.reuse.templates import make_valid_plan
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import check_steps, choose_versions
 from planner.validation.verdict import Verdict
@@ -192,7 +192,9 @@ def repair_plan(
     given = tuple(complete_arguments(problem, resolve_calls(problem, read_calls(steps))))
     understood = choose_versions([said.step for said in given], problem)
     verdict = check_steps(problem, understood)
-    plan = checked(problem, [(step.action, step.arguments) for step in understood], {}) if verdict.valid else None
+    plan = (
+        make_valid_plan(problem, [(step.action, step.arguments) for step in understood], {}) if verdict.valid else None
+    )
     if plan is not None:
         places = tuple(range(len(given)))
         added = any(said.is_completed for said in given)
