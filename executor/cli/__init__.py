@@ -1,1 +1,1 @@
-"""What `forethought run` does: `carry.py` carries a plan out, `ending.py` says how that ended."""
+"""The commands `forethought run`, `runs` and `repair`."""

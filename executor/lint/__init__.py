@@ -1,1 +1,1 @@
-"""What is odd about a world, without running anything."""
+"""Lint of worlds, without a run."""

@@ -1,1 +1,1 @@
-"""Plan check."""
+"""Checks of plans before they run, with a place for each mistake."""

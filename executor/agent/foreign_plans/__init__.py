@@ -1,1 +1,1 @@
-"""Foreign plans."""
+"""Plans from elsewhere: read in many forms, and repaired with the fewest changes."""

@@ -1,1 +1,1 @@
-"""Goal reading."""
+"""Sentences read as goals, and kept once somebody has confirmed them."""

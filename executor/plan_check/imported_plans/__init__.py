@@ -1,1 +1,1 @@
-"""Imported plans."""
+"""Import of plans that other agent frameworks write."""
