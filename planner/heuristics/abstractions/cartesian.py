@@ -80,7 +80,7 @@ def full_box(moves: Moves) -> Box:
 
 
 def _narrow(box: Box, values: list[Condition]) -> Box:
-    """Return what of `box` has these values."""
+    """Return the part of `box` with these values."""
     wanted = dict(values)
     return tuple([old & {wanted[variable]} if variable in wanted else old for variable, old in enumerate(box)])
 
@@ -129,7 +129,7 @@ class Cartesian:
                 self._settle(made)
 
     def _refine(self, made: Refinement, aim: Aim, work: int, edges: int) -> Pauses:
-        """Refine an abstraction anew, for about so many steps or transitions."""
+        """Refine an abstraction from the start, for about `work` steps or `edges` transitions."""
         box = pack_box(aim.box, self.form)
         made.counts[refinement.STATES] = made.counts[refinement.STEPS] = made.counts[refinement.EDGES] = 0
         outcome = PAUSED
@@ -140,7 +140,7 @@ class Cartesian:
             yield
 
     def _settle(self, made: Refinement) -> None:
-        """Add a refinement to the others."""
+        """Add a finished refinement to the gathered abstractions."""
         spaces, counts, trees, roots = self.gathered
         anywhere = int(self._anywhere)
         while (
@@ -199,7 +199,7 @@ def pack_box(box: Box, form: Form) -> array[int]:
 
 
 def unpack_box(box: array[int], form: Form, moves: Moves) -> Box:
-    """Return what a box was made of."""
+    """Return a box from its words."""
     places = zip(form.word, form.shift, moves.sizes, strict=False)
     return tuple(
         [

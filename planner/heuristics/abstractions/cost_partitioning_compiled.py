@@ -54,7 +54,7 @@ class Sharing:
         self.lookup = projections.lookup(projections.patterns)
 
     def compare_abstractions(self, useful: Sequence[int]) -> Pauses:
-        """Leave others out; find out what each of these is worth by itself, and what it takes of what others need."""
+        """Use only these abstractions; compute their estimates by themselves, and the costs that they take from others."""
         self.useful = useful
         self._shares.cost[:] = words(self._board.costs)
         self._shares.total[:] = zeros(len(self._shares.total))
@@ -63,19 +63,19 @@ class Sharing:
             yield from self._run(mode, useful, base, self._alone)
 
     def find_order(self, samples: Samples, sample: int) -> list[int]:
-        """Return an order that should be good for a sample."""
+        """Return a greedy order for a sample."""
         values = self.estimate_sample(samples, sample)
         places = order_abstractions([values[number] for number in self.useful], self._stolen)
         return [self.useful[place] for place in places]
 
     def estimate_sample(self, samples: Samples, sample: int) -> list[int]:
-        """Return what each abstraction by itself estimates of a sample."""
+        """Return the estimate of a sample by each abstraction alone."""
         parts = len(self.every)
         states = samples.at[sample * parts : (sample + 1) * parts]
         return [self._alone[first + state] for first, state in zip(self._first, states, strict=False)]
 
     def share_in(self, order: list[int]) -> Generator[None, None, Tables]:
-        """Share costs in this order; return the distances, until something else is shared."""
+        """Share costs in this order; return the distances, which the next call overwrites."""
         base = words(accumulate([self._sizes[number] for number in order], initial=0))
         self._shares.cost[:] = words(self._board.costs)
         yield from self._run(kernel.IN_ORDER, order, base, self._table)
@@ -278,7 +278,7 @@ class Partitions:
             self._judge(made, samples, every=every)
 
     def _judge(self, made: Tables, samples: Samples, *, every: bool) -> None:
-        """Keep an order that is better for any sample; if `every` abstraction takes part, note what is of use."""
+        """Keep an order that is better for any sample; if `every` abstraction takes part, note the useful ones."""
         better = self._board.entries["judge_order"](made, samples)
         if better or every:
             kept = self._compress(made)
@@ -287,7 +287,7 @@ class Partitions:
                 self.orders.append(kept)
 
     def _vary_order(self, samples: Samples, sample: int) -> list[int]:
-        """Return an order that was kept, with one more of the abstractions at its front."""
+        """Return an order that was kept, with a random abstraction moved to its front."""
         number, order = self._sharing.projections.number, self._draw.choice(self.orders)
         before = [number[pattern] for pattern in order.patterns]
         values = self._sharing.estimate_sample(samples, sample)
@@ -296,7 +296,7 @@ class Partitions:
         return [*dict.fromkeys([self._draw.choice(first), *before, *rest])] if first else [*before, *rest]
 
     def _compress(self, made: Tables) -> Order:
-        """Return what an order is worth keeping of: distances that are not all 0."""
+        """Return an order without the abstractions whose distances are all 0."""
         kept = Order([], [], index([]))
         for number, (begin, end) in zip(made.part, pairwise(made.base), strict=True):
             values = made.value[begin:end]
@@ -308,14 +308,14 @@ class Partitions:
 
     @property
     def held(self) -> list[tuple[array[int], ...]]:
-        """The arrays that are kept for the next renewal."""
+        """The arrays that the next renewal needs."""
         projections = self._sharing.projections
         values = tuple([order.values for order in self.orders])
         return [projections.spaces, (projections.rank,), self._cartesian.spaces, values]
 
     @property
     def tables(self) -> Tables:
-        """What the orders come to."""
+        """The distances of all orders."""
         if not self.orders:  # the initial state is dead
             return Tables(self._sharing.lookup, index([0]), index([]), words([]), index([]), self._room())
         used = sorted({pattern for order in self.orders for pattern in order.patterns})
