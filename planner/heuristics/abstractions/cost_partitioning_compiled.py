@@ -54,7 +54,7 @@ class Sharing:
         self.lookup = projections.lookup(projections.patterns)
 
     def compare_abstractions(self, useful: Sequence[int]) -> Pauses:
-        """Use only these abstractions; compute their estimates by themselves, and the costs that they take from others."""
+        """Use only these abstractions; compute their own estimates and the costs they take from others."""
         self.useful = useful
         self._shares.cost[:] = words(self._board.costs)
         self._shares.total[:] = zeros(len(self._shares.total))
