@@ -34,11 +34,11 @@ class Location:
 
 
 class ForethoughtError(Exception):
-    """The root of all errors that Forethought raises on purpose."""
+    """The base of all errors that Forethought raises on purpose."""
 
 
 class InputError(ForethoughtError):
-    """A mistake in the input: `location`, what was found and expected, and `hint`: how to mend it."""
+    """A mistake in the input: its `location`, what was found and expected, and a `hint` how to correct it."""
 
     def __init__(self, message: str, location: Location | None = None, hint: str | None = None) -> None:
         super().__init__(message, location, hint)
@@ -51,7 +51,7 @@ class InputError(ForethoughtError):
         return f"{where}{self.message}" + (f"; {self.hint}" if self.hint else "")
 
     def without_place(self) -> InputError:
-        """Return the same mistake where no line of a file is to be mended."""
+        """Return the same error without the location."""
         return InputError(self.message, hint=self.hint)
 
 
@@ -72,7 +72,7 @@ class PlanError(InputError):
 
 
 class UnsupportedError(ForethoughtError):
-    """`construct` is understood, but not taken by what was asked; `hint` names what would take it."""
+    """The planner or engine does not support `construct`; `hint` names an alternative."""
 
     def __init__(self, construct: str, hint: str | None = None) -> None:
         super().__init__(construct, hint)
@@ -95,7 +95,7 @@ class NoPlan(ForethoughtError):
 
 
 class EngineError(ForethoughtError):
-    """A foreign planner could not be started, crashed, or gave back what cannot be."""
+    """A foreign planner could not be started, crashed, or returned an invalid answer."""
 
 
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
@@ -116,7 +116,7 @@ def with_article(noun: str) -> str:
 
 
 def kind_of(value: object) -> str:
-    """Return what `value` is, for a message: "an int", "a list", "None"."""
+    """Return the kind of `value` for a message: "an int", "a list", "None"."""
     return "None" if value is None else with_article(type(value).__name__)
 
 

@@ -21,7 +21,7 @@ else:
     Any = Final = NoReturn = Protocol = object
 
     def TypeVar(name: str) -> object:  # noqa: N802 - as it is called there
-        """Return what stands for a type."""
+        """Return `name`, which stands for a type variable."""
         return name
 
     def cast(_kind: object, value: object) -> object:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 else:
 
     class Field:
-        """What `field` says about one field; `...` is no default."""
+        """The options of one field; `...` is no default."""
 
         __slots__ = ("compare", "default", "default_factory", "init", "repr")
 
@@ -52,13 +52,13 @@ else:
             self.init, self.repr, self.compare = init, repr, compare
 
     def field(**stated: Any) -> Field:
-        """Return what a class body says about one field instead of giving its default."""
+        """Return the options of one field, for a class body."""
         return Field(**stated)
 
     def dataclass(*, slots: bool, frozen: bool = False, eq: bool = True) -> Any:
         """Return a decorator that makes a class with `slots` a dataclass; there are none without."""
         assert slots
-        return lambda cls: _record(cls, frozen=frozen, eq=eq)
+        return lambda cls: _make_dataclass(cls, frozen=frozen, eq=eq)
 
     def replace(record: Any, /, **changes: Any) -> Any:
         """Return a copy of `record` with other values for the fields in `changes`."""
@@ -67,7 +67,7 @@ else:
 
 
 class _Late:
-    """An attribute of a class that is made when it is first looked up."""
+    """An attribute of a class that is computed on first access."""
 
     __slots__ = ("_make", "_name", "_owner")
 
@@ -83,20 +83,20 @@ class _Late:
         return getattr(owner if instance is None else instance, self._name)
 
 
-def _record(cls: type, *, frozen: bool, eq: bool) -> type:
+def _make_dataclass(cls: type, *, frozen: bool, eq: bool) -> type:
     """Return `cls` as a dataclass with slots; methods that it defines itself stay."""
     own = dict(vars(cls))
-    fields = {name: _field(own.pop(name, ...)) for name in own.get("__annotations__", ())}
+    fields = {name: _as_field(own.pop(name, ...)) for name in own.get("__annotations__", ())}
     names = tuple(fields)
     methods: dict[str, Any] = {
         "__slots__": names,
         "__match_args__": tuple([name for name in names if fields[name].init]),
-        "__init__": _Late(lambda made: _initialiser(made, fields, frozen=frozen)),
-        "__repr__": _representer([name for name in names if fields[name].repr]),
-        "__dataclass_fields__": _Late(lambda made: _standard(made, fields).__dataclass_fields__),
+        "__init__": _Late(lambda made: _make_init(made, fields, frozen=frozen)),
+        "__repr__": _make_repr([name for name in names if fields[name].repr]),
+        "__dataclass_fields__": _Late(lambda made: _make_standard_class(made, fields).__dataclass_fields__),
     }
     if eq:
-        methods |= _comparers(_picker([name for name in names if fields[name].compare]))
+        methods |= _make_comparisons(_make_getter([name for name in names if fields[name].compare]))
         if not frozen:
             methods["__hash__"] = None
     if frozen:
@@ -109,13 +109,13 @@ def _record(cls: type, *, frozen: bool, eq: bool) -> type:
     return made
 
 
-def _field(stated: Any) -> Any:
-    """Return the field with what a class body says about it: a default, a field, or nothing (`...`)."""
+def _as_field(stated: Any) -> Any:
+    """Return what a class body states, a default, a field, or nothing (`...`), as a field."""
     return stated if isinstance(stated, Field) else field(default=stated)
 
 
-def _initialiser(cls: type, fields: dict[str, Any], *, frozen: bool) -> Callable[..., None]:
-    """Return `__init__`: what all classes with so many fields have, with the names and defaults of this one."""
+def _make_init(cls: type, fields: dict[str, Any], *, frozen: bool) -> Callable[..., None]:
+    """Return `__init__`: code shared by all classes with as many fields, with the names and defaults of `cls`."""
     values: dict[str, Any] = {"missing": ...}
     names, lines, defaults = {}, [], []
     for number, (name, stated) in enumerate(fields.items()):
@@ -135,7 +135,7 @@ def _initialiser(cls: type, fields: dict[str, Any], *, frozen: bool) -> Callable
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
     parameters = [generic for generic, name in names.items() if fields[name].init]
-    code = _code(", ".join(["self", *parameters]), "; ".join(lines) or "pass")
+    code = _compile_init(", ".join(["self", *parameters]), "; ".join(lines) or "pass")
     named = code.replace(
         co_varnames=tuple([names.get(name, name) for name in code.co_varnames]),
         co_names=tuple([names.get(name, name) for name in code.co_names]),
@@ -145,15 +145,15 @@ def _initialiser(cls: type, fields: dict[str, Any], *, frozen: bool) -> Callable
 
 
 @functools.cache
-def _code(parameters: str, body: str) -> CodeType:
+def _compile_init(parameters: str, body: str) -> CodeType:
     made: dict[str, Any] = {}
     exec(f"def __init__({parameters}):\n {body}", made)  # noqa: S102 - our own text, made of numbers
     code: CodeType = made["__init__"].__code__
     return code
 
 
-def _standard(cls: type, fields: dict[str, Any]) -> Any:
-    """Return a class that the standard module makes of the same fields."""
+def _make_standard_class(cls: type, fields: dict[str, Any]) -> Any:
+    """Return a class with the same fields, made by the standard module."""
     import dataclasses
 
     def described(stated: Any) -> Any:
@@ -164,14 +164,14 @@ def _standard(cls: type, fields: dict[str, Any]) -> Any:
     return dataclasses.make_dataclass(cls.__name__, [(name, types[name], described(fields[name])) for name in fields])
 
 
-def _picker(names: list[str]) -> Callable[[Any], Any]:
+def _make_getter(names: list[str]) -> Callable[[Any], Any]:
     """Return a function from an instance to the tuple of its `names`."""
     if len(names) > 1:
         return operator.attrgetter(*names)
     return lambda instance: tuple([getattr(instance, name) for name in names])
 
 
-def _comparers(key: Callable[[Any], Any]) -> dict[str, Any]:
+def _make_comparisons(key: Callable[[Any], Any]) -> dict[str, Any]:
     def equal(self: Any, other: Any) -> bool:
         if self is other:
             return True
@@ -183,7 +183,7 @@ def _comparers(key: Callable[[Any], Any]) -> dict[str, Any]:
     return {"__eq__": equal, "__hash__": hashed}
 
 
-def _representer(names: list[str]) -> Callable[[Any], str]:
+def _make_repr(names: list[str]) -> Callable[[Any], str]:
     def represent(self: Any) -> str:
         values = ", ".join([f"{name}={getattr(self, name)!r}" for name in names])
         return f"{self.__class__.__qualname__}({values})"
@@ -201,14 +201,14 @@ def _set_state(self: Any, state: list[Any]) -> None:
 
 
 def _refuse_to_set(self: Any, name: str, value: Any) -> NoReturn:  # noqa: ARG001 - the signature is Python's
-    raise _frozen(f"cannot assign to field {name!r}")
+    raise _frozen_error(f"cannot assign to field {name!r}")
 
 
 def _refuse_to_delete(self: Any, name: str) -> NoReturn:  # noqa: ARG001 - the signature is Python's
-    raise _frozen(f"cannot delete field {name!r}")
+    raise _frozen_error(f"cannot delete field {name!r}")
 
 
-def _frozen(message: str) -> AttributeError:
+def _frozen_error(message: str) -> AttributeError:
     from dataclasses import FrozenInstanceError
 
     return FrozenInstanceError(message)
