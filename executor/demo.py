@@ -41,17 +41,17 @@ def show_faults(heading: Show, good: Show, give: Show) -> bool:
     heading("6. Carried out, in a simulated world in which things go wrong")
     give(f"'{PROBLEM}', {len(plan)} steps; {BROKEN} never works, and {LIAR} says once that it is done when it is not.")
     simulated = SimulatedWorld(problem, faults=FAULTS)
-    outcome = _carried_out(plan, simulated, give)
+    outcome = _carry_out(plan, simulated, give)
     if outcome.succeeded:
-        good(f"{outcome.status.name}: {outcome.status.value}, though {_count(outcome)} went wrong")
+        good(f"{outcome.status.name}: {outcome.status.value}, though {_count_recoveries(outcome)} went wrong")
     else:
         give(f"{outcome.status.name}: {outcome.reason}")
     return outcome.succeeded and simulated.holds(plan.problem.goal.hard)
 
 
-def _carried_out(plan: Plan, simulated: SimulatedWorld, give: Show) -> RunOutcome:
+def _carry_out(plan: Plan, simulated: SimulatedWorld, give: Show) -> RunOutcome:
     def tell(event: Event) -> None:
-        line = _line(event, states[0]) if states else ""
+        line = _describe_event(event, states[0]) if states else ""
         if line:
             give(line)
 
@@ -67,7 +67,7 @@ def _carried_out(plan: Plan, simulated: SimulatedWorld, give: Show) -> RunOutcom
     return run_virtual(drive())
 
 
-def _line(event: Event, state: RunState) -> str:
+def _describe_event(event: Event, state: RunState) -> str:
     """Return a line about `event`, if it is worth one."""
     match event:
         case StepEnded(step, StepStatus.SUCCEEDED):
@@ -82,7 +82,7 @@ def _line(event: Event, state: RunState) -> str:
     return ""
 
 
-def _count(outcome: RunOutcome) -> str:
+def _count_recoveries(outcome: RunOutcome) -> str:
     """Return how often something had to be done about a failure."""
     number = len(outcome.state.rungs)
     return f"{number} thing{'s' * (number != 1)}"

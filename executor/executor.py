@@ -30,7 +30,7 @@ from executor.plans.prepare import Planned, add_alternatives, prepare_given, sea
 from executor.recovery.ask_people import Callback
 from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
-from executor.run import ModelAccess, Run, RunOutcome, running_loop
+from executor.run import ModelAccess, Run, RunOutcome, find_running_loop
 from executor.tools.context import CAPACITY, Memory
 from executor.tools.json_data import loaded
 from executor.tools.world import World
@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Left:
+class _UnfinishedRun:
     """A run that can be taken up again, without a journal: what happened, for what, how it is and since when."""
 
     events: Sequence[tuple[Event, float]]
@@ -98,9 +98,9 @@ class Executor:
     performer: Performer = field(init=False, default_factory=Performer)
     pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
-    _left: dict[str, _Left] = field(init=False, default_factory=dict)
+    _unfinished: dict[str, _UnfinishedRun] = field(init=False, default_factory=dict)
     """The runs that can be taken up again, and no journal knows."""
-    _tidy_at: float = field(init=False, default=0.0)
+    _deletion_due: float = field(init=False, default=0.0)
     """When what has expired is deleted next, in seconds since 1970."""
     _names: set[str] = field(init=False, default_factory=set)
     """The ids that runs were given, where no journal knows them."""
@@ -150,26 +150,26 @@ class Executor:
         check_named(memory=memory, entities=entities)
         fills = (fill or self.fill) is not None
         made = prepare_given(self.world, what, planning, memory or (), entities, model=self.model, fills=fills)
-        if running_loop() is None:
+        if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
         begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve, client=client)
         if made is not None:
-            begun.take(self._state(made := add_alternatives(made, alternatives)))
+            begun.take(self._make_state(made := add_alternatives(made, alternatives)))
         if run is not None:
-            self._name(run)
+            self._reserve_id(run)
         if self.journal is not None:
             self.journal.create(begun.id)
-        begun.start(self._carried_out(begun, made or (what, planning), memory or {}, alternatives))
+        begun.start(self._carry_out(begun, made or (what, planning), memory or {}, alternatives))
         return begun
 
-    async def _carried_out(
+    async def _carry_out(
         self, run: Run, what: Planned | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any], alternatives: Any
     ) -> RunOutcome:
         """Carry out `what`: a plan, or a problem for which one is searched with options; return how that ended."""
-        with self._tidying():
+        with self._delete_expired_around():
             made = what if isinstance(what, Planned) else await self._search(run, *what, memory, alternatives)
-            with self._driving(run.id) as events, self._at_work(run):
+            with self._claim_run(run.id) as events, self._register_run(run):
                 if events:
                     raise RunError(f"there is already a run {run.id!r}", hint="take another name")
                 plan, values = run.state.plan, Memory.from_dict(memory, self.capacity).to_dict()
@@ -187,7 +187,7 @@ class Executor:
             options: dict[str, Any] = {"memory": memory, "pricing": run.pricing, "model": self.model}
             found = search_plan(self.world, problem, planning, run.called_off, fills=run.fills, **options)
             made = add_alternatives(found, alternatives)
-            return made, self._state(made)
+            return made, self._make_state(made)
 
         try:
             made, state = await search_in_turn(search)
@@ -199,20 +199,20 @@ class Executor:
         run.take(state)
         return made
 
-    def _state(self, made: Planned) -> RunState:
+    def _make_state(self, made: Planned) -> RunState:
         """Return the state from which what is planned goes on."""
         check_model(self.model, made.plan)
         plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})
-        return self._begun(plan, made.problem)
+        return self._make_initial_state(plan, made.problem)
 
-    def _begun(self, plan: ActionPlan, problem: Problem) -> RunState:
+    def _make_initial_state(self, plan: ActionPlan, problem: Problem) -> RunState:
         """Return the state of a run of which nothing has happened."""
         state = RunState(self.world.model, plan, problem, self.world.hierarchy)
         state.journal = None if self.journal is None else self.journal.path
         state.memory.capacity = self.capacity
         return state
 
-    def _name(self, run: str) -> None:
+    def _reserve_id(self, run: str) -> None:
         """Note that there is a `run` of this id; raises `RunError` or `JournalError` where there was one."""
         if run in self._names:
             found, hint = f"there is already a run {run!r}", "take another name"
@@ -228,7 +228,7 @@ class Executor:
         return sum(run.announce(event, result) for run in list(self._runs.values()))
 
     @contextmanager
-    def _at_work(self, run: Run) -> Iterator[None]:
+    def _register_run(self, run: Run) -> Iterator[None]:
         self._runs[run.id] = run
         try:
             with run.audience.at(run.state, run.id):
@@ -236,18 +236,18 @@ class Executor:
         finally:
             self._runs.pop(run.id, None)
             if self.journal is None and not run.state.status.is_over:
-                self._left[run.id] = _Left(run.told, run.state.source, run.state.status, time.time())
+                self._unfinished[run.id] = _UnfinishedRun(run.told, run.state.source, run.state.status, time.time())
 
-    def _heard(self, run: str) -> Iterator[tuple[Event, float]]:
+    def _read_events(self, run: str) -> Iterator[tuple[Event, float]]:
         """Yield the events of a run that is not at work here, with the seconds since 1970 when each happened.
 
         Raises `RunError` and `JournalError` for one unknown.
         """
-        if run in self._left:
-            return iter(self._left[run].events)
-        return ((from_data(each.kind, loaded(each.data)), each.time) for each in self._kept().read(run))
+        if run in self._unfinished:
+            return iter(self._unfinished[run].events)
+        return ((from_data(each.kind, loaded(each.data)), each.time) for each in self._require_journal().read(run))
 
-    def _driving(self, run: str) -> AbstractContextManager[int]:
+    def _claim_run(self, run: str) -> AbstractContextManager[int]:
         """Keep others from driving the run; gives how many events it has."""
         return nullcontext(0) if self.journal is None else self.journal.drive(run)
 
@@ -291,14 +291,14 @@ class Executor:
         on, as `executor.plans.action_plan` writes it.
         """
         check_named(answers=answers, entities=entities, results=results)
-        if running_loop() is None:
+        if find_running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
         taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client)
         news = (facts or {}, aim)
-        taken.start(self._taken_up(taken, answers or {}, entities, results or {}, news))
+        taken.start(self._take_up(taken, answers or {}, entities, results or {}, news))
         return taken
 
-    async def _taken_up(
+    async def _take_up(
         self,
         taken: Run,
         answers: Mapping[str, Any],
@@ -306,16 +306,16 @@ class Executor:
         results: Mapping[str, Any],
         news: tuple[Mapping[Atom, bool], Mapping[str, Any] | None],
     ) -> RunOutcome:
-        with self._tidying(), self._driving(taken.id):
+        with self._delete_expired_around(), self._claim_run(taken.id):
             taken.take(self.state_of(taken.id, entities))
             if taken.state.status.is_over:
                 return taken.outcome
             for question, answer in answers.items():
                 taken.check_answer(question, answer)
-            given_results = {step: taken.result_for(step, each) for step, each in results.items()}
-            left = self._left.pop(taken.id, None)
+            given_results = {step: taken.read_result_for(step, each) for step, each in results.items()}
+            left = self._unfinished.pop(taken.id, None)
             taken.told = [] if left is None else list(left.events)
-            with self._at_work(taken):
+            with self._register_run(taken):
                 taken.emit(RunResumed(taken.id))
                 taken.learn(*news)
                 for question, answer in answers.items():
@@ -328,14 +328,14 @@ class Executor:
         """Return the state of a run: of one at work here as it changes, of another as the journal has it by now."""
         if run in self._runs:
             return self._runs[run].state
-        events = self._heard(run)
+        events = self._read_events(run)
         first, began = next(events, (None, 0.0))
         if not isinstance(first, RunStarted):
             hint = f"it ended before it had a plan, and has done nothing: executor.run(…, run={run!r}) begins it again"
             raise RunError(f"the journal has no beginning of run {run!r}", hint=hint)
         plan = ActionPlan.model_validate(first.plan)
-        known = self._left[run].source if run in self._left and entities is None else None
-        state = self._begun(plan, known or plan.problem(self.world.model, entities))
+        known = self._unfinished[run].source if run in self._unfinished and entities is None else None
+        state = self._make_initial_state(plan, known or plan.problem(self.world.model, entities))
         state.apply(first, began)
         for event, at in events:
             state.apply(event, at)
@@ -343,7 +343,7 @@ class Executor:
 
     def runs(self) -> dict[str, RunInfo]:
         """Return all runs in the journal by id, the oldest first."""
-        return stored_runs.runs(self._kept())
+        return stored_runs.runs(self._require_journal())
 
     def delete(self, run: str) -> None:
         """Delete a run that is not at work: all that is kept of it goes, and its id is free again.
@@ -353,8 +353,8 @@ class Executor:
         """
         if run in self._runs:
             raise RunError(f"the run {run!r} is at work", hint="cancel it, and await it first")
-        if self._left.pop(run, None) is None:
-            self._kept().delete(run)
+        if self._unfinished.pop(run, None) is None:
+            self._require_journal().delete(run)
         self._names.discard(run)
 
     def delete_expired(self, retention: Retention | None = None) -> list[str]:
@@ -363,29 +363,31 @@ class Executor:
         Runs that somebody drives stay. Raises `JournalError`.
         """
         retention, now = retention or self.retention or Retention(), time.time()
-        gone = [run for run, left in list(self._left.items()) if now - left.since >= retention.seconds(left.status)]
-        gone = [run for run in gone if self._left.pop(run, None) is not None]
+        gone = [
+            run for run, left in list(self._unfinished.items()) if now - left.since >= retention.seconds(left.status)
+        ]
+        gone = [run for run in gone if self._unfinished.pop(run, None) is not None]
         if self.journal is not None:
             gone += delete_expired(self.journal, retention)
         self._names.difference_update(gone)
         return gone
 
     @contextmanager
-    def _tidying(self) -> Iterator[None]:
+    def _delete_expired_around(self) -> Iterator[None]:
         """Delete what has expired before and after the body, which drives a run, if that is due."""
-        self._tidy()
+        self._delete_expired_if_due()
         try:
             yield
         finally:
-            self._tidy()
+            self._delete_expired_if_due()
 
-    def _tidy(self) -> None:
+    def _delete_expired_if_due(self) -> None:
         """Delete what has expired in a thread, if that is due."""
-        if self.retention is not None and time.time() >= self._tidy_at:
-            self._tidy_at = time.time() + self.retention.pause
-            asyncio.get_running_loop().run_in_executor(None, self._delete_quietly)
+        if self.retention is not None and time.time() >= self._deletion_due:
+            self._deletion_due = time.time() + self.retention.pause
+            asyncio.get_running_loop().run_in_executor(None, self._delete_expired_and_log)
 
-    def _delete_quietly(self) -> None:
+    def _delete_expired_and_log(self) -> None:
         try:
             self.delete_expired()
         except ForethoughtError as error:
@@ -393,21 +395,21 @@ class Executor:
 
     def save_plan(self, plan: ActionPlan) -> None:
         """Keep `plan` in the journal under its id, in place of what was kept under it before."""
-        stored_runs.save_plan(self._kept(), plan)
+        stored_runs.save_plan(self._require_journal(), plan)
 
     def plans(self) -> dict[str, ActionPlan]:
         """Return the plans in the journal by id, those that were saved and those that ran, each as it stands now."""
-        return stored_runs.plans(self._kept())
+        return stored_runs.plans(self._require_journal())
 
     def save_goal(self, name: str, goal: Goals) -> None:
         """Keep `goal` in the journal under `name`, in place of what was kept under it before."""
-        stored_runs.save_goal(self._kept(), name, goal)
+        stored_runs.save_goal(self._require_journal(), name, goal)
 
     def goals(self) -> dict[str, Goals]:
         """Return the goals in the journal by name."""
-        return stored_runs.goals(self._kept())
+        return stored_runs.goals(self._require_journal())
 
-    def _kept(self) -> Journal:
+    def _require_journal(self) -> Journal:
         """Return the journal; raises `RunError` where there is none."""
         if self.journal is None:
             raise RunError("this is kept in a journal", hint="give the executor one: Executor(world, 'runs.db')")

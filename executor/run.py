@@ -36,11 +36,10 @@ from executor.learning.experience import Pricing
 from executor.loop.parameters import Fill
 from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper
-from executor.observe.observe import Lookout
+from executor.observe.observe import Lookout, Survey
 from executor.observe.reports import check_result
-from executor.observe.survey import Survey
 from executor.plans.action_plan import Basis, aim_of
-from executor.recovery.ask_people import Asking, Callback, objection
+from executor.recovery.ask_people import Asking, Callback, object_to_result
 from executor.recovery.ladder import Ladder
 from executor.report.live import Audience
 from executor.tools.containment import containment, said, shown, text_from
@@ -54,18 +53,18 @@ if TYPE_CHECKING:
     from executor.executor import Executor
 
 _LISTENING: Final = "asynchronous code follows a run by `async for event in run.events()`"
-KEPT: Final = frozenset({"StepProgress"})
+NOT_KEPT: Final = frozenset({"StepProgress"})
 """Events that the journal does not keep."""
-BEGUN: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
+STATUS_BY_EVENT: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
 """The status of a run after events that do not state it."""
-MEANTIME: Final = "meanwhile"
+MEANWHILE_SOURCE: Final = "meanwhile"
 """The source of what became known while nobody drove a run."""
-PATIENCE: Final = 0.1
+LOOP_CHECK_SECONDS: Final = 0.1
 """Seconds between looks whether the loop that is to answer is still there."""
 Done = TypeVar("Done")
 
 
-def running_loop() -> asyncio.AbstractEventLoop | None:
+def find_running_loop() -> asyncio.AbstractEventLoop | None:
     """Return the event loop that runs in this thread, if one does."""
     try:
         return asyncio.get_running_loop()
@@ -204,18 +203,18 @@ class Run:
         After an event that could not be kept, nothing more happens: whatever is to be noted next raises the same error.
         """
         if threading.get_ident() != self._thread:
-            self._at_home(lambda: self.emit(event))
+            self._do_in_home_loop(lambda: self.emit(event))
             return
         if self._lost is not None:
             raise self._lost
         kind, now = type(event).__name__, time.time()
         journal = self._executor.journal
-        if kind in KEPT:
+        if kind in NOT_KEPT:
             pass
         elif journal is None:
             self.told.append((event, now))
         else:
-            status = event.status.name if isinstance(event, RunEnded) else BEGUN.get(kind)
+            status = event.status.name if isinstance(event, RunEnded) else STATUS_BY_EVENT.get(kind)
             try:
                 journal.append(self.id, kind, dumped(to_data(event)), status=status, at=now)
             except BaseException as error:
@@ -242,7 +241,7 @@ class Run:
     def cancel(self) -> None:
         """Call the run off: it begins nothing more and tells handlers at work, which may end; nothing if it is over."""
         self.called_off.set()
-        self._while_driven(self._abort)
+        self._do_if_driven(self._abort)
 
     def interrupt(self) -> None:
         """Begin nothing more; when the steps at work are over, the run ends as WAITING, and can be taken up again.
@@ -250,7 +249,7 @@ class Run:
         One whose plan is still searched ends when there is one. A run that is over stays as it is.
         """
         self._interrupted = True
-        self._while_driven(self._stop_beginning)
+        self._do_if_driven(self._stop_beginning)
 
     def change_goal(self, problem: Problem, reason: str = "", *, basis: Basis | None = None) -> None:
         """Go on to the goal of `problem`, within its constraints, budgets and deadline, from now on.
@@ -263,15 +262,15 @@ class Run:
         """
         problem = resolve_problem(problem)
         self.check_goal(problem)
-        self._at_home(lambda: self._change_goal(problem, reason, basis))
+        self._do_in_home_loop(lambda: self._change_goal(problem, reason, basis))
 
     def learn(self, facts: Mapping[Atom, bool], aim: Mapping[str, Any] | None) -> None:
         """Take in what has changed while nobody drove the run: `facts`, and what is wanted."""
-        told = [Note(fact, holds, Provenance.REPORTED, MEANTIME) for fact, holds in facts.items()]
+        told = [Note(fact, holds, Provenance.REPORTED, MEANWHILE_SOURCE) for fact, holds in facts.items()]
         beliefs = self.state.beliefs
         notes = beliefs.would_change([each for each in told if beliefs.holds(each.fact) is not each.holds])
         if notes:
-            self.emit(FactsSeen(tuple(notes), MEANTIME))
+            self.emit(FactsSeen(tuple(notes), MEANWHILE_SOURCE))
         if aim is not None:
             self.emit(GoalChanged(aim))
 
@@ -299,15 +298,15 @@ class Run:
 
     def complete(self, step: str, result: Any = None) -> None:
         """Give a waiting step its result; raises `RunError` for one that does not wait, `InputError` for no result."""
-        self._at_home(lambda: self._loop.complete(step, self.result_for(step, result)))
+        self._do_in_home_loop(lambda: self._loop.complete(step, self.read_result_for(step, result)))
 
-    def result_for(self, step: str, result: Any) -> ActionResult:
+    def read_result_for(self, step: str, result: Any) -> ActionResult:
         """Return the result that a waiting step would get; raises as `complete`."""
         record = self.state.steps.get(step)
         if record is None or record.status is not StepStatus.WAITING or "question" in (record.wait or {}):
             waiting = [each.id for each in self.state.with_status(StepStatus.WAITING)]
             raise RunError(f"the step {step!r} waits for no result; those that wait: {', '.join(waiting) or 'none'}")
-        found, choices = _result(result), (record.wait or {}).get("choices")
+        found, choices = _read_result(result), (record.wait or {}).get("choices")
         if choices and found.success and found.text not in choices:
             raise InputError(f"the step {step!r} waits for one of {', '.join(choices)}, not {found.text!r}")
         return found
@@ -317,12 +316,12 @@ class Run:
 
         Where none does yet, the first step that comes to wait for it gets it, while this process drives the run.
         """
-        return self._at_home(lambda: self._loop.announce(event, _result(result)))
+        return self._do_in_home_loop(lambda: self._loop.announce(event, _read_result(result)))
 
     def answer(self, question: str, answer: Any) -> None:
         """Answer an open question; raises `RunError` where it is none, and `InputError` for what is no answer."""
         plain = text_from(answer) if issubclass(type(answer), str) else answer
-        self._at_home(lambda: self._answer(question, plain))
+        self._do_in_home_loop(lambda: self._answer(question, plain))
 
     def check_answer(self, question: str, answer: Any) -> None:
         """Raise as `answer` does."""
@@ -331,10 +330,12 @@ class Run:
             known = ", ".join(self.state.questions) or "none"
             raise RunError(f"nobody has asked {question!r}; the open questions: {known}")
         if not is_clear(asked, answer):
-            raise InputError(f"{shown(answer)} is no answer to {question!r}", hint=_hint(asked))
+            raise InputError(f"{shown(answer)} is no answer to {question!r}", hint=_describe_answers(asked))
         result = read_told_result(answer) if question.startswith(DOUBT) else None
         wrong = (
-            "" if result is None or not result.success else objection(self.state, self.state.steps[asked.step], result)
+            ""
+            if result is None or not result.success
+            else object_to_result(self.state, self.state.steps[asked.step], result)
         )
         if wrong:
             raise InputError(f"{shown(answer)} is no answer to {question!r}: {wrong}")
@@ -367,30 +368,30 @@ class Run:
         while (event := await queue.get()) is not None:
             yield event
 
-    def _while_driven(self, act: Callable[[], None]) -> None:
+    def _do_if_driven(self, act: Callable[[], None]) -> None:
         """Do `act` in the event loop of the run, unless nobody drives it: it has no plan yet, or is over."""
         is_over = self._home.is_closed() or (self._task is not None and self._task.done())
         if self._state is not None and not is_over:
             with contextlib.suppress(RunError):  # the run may end at this very moment
-                self._at_home(act)
+                self._do_in_home_loop(act)
 
-    def _at_home(self, act: Callable[[], Done]) -> Done:
+    def _do_in_home_loop(self, act: Callable[[], Done]) -> Done:
         """Return what `act` returns, done in the event loop of the run; raises what it raises, and `RunError`."""
         if self._task is not None and self._task.done():
             raise RunError(f"nobody drives the run {self.id!r} any more", hint="take it up: resume(run, …)")
-        if not self._home.is_running() or running_loop() is self._home:
+        if not self._home.is_running() or find_running_loop() is self._home:
             return act()
         done = Future[Done]()
-        self._home.call_soon_threadsafe(_settle, done, act)
+        self._home.call_soon_threadsafe(_settle_future, done, act)
         while True:
             try:
-                return done.result(PATIENCE)
+                return done.result(LOOP_CHECK_SECONDS)
             except TimeoutError:
                 if self._home.is_closed():
                     raise RunError(f"the event loop of the run {self.id!r} has ended") from None
 
 
-def _hint(asked: Asked) -> str:
+def _describe_answers(asked: Asked) -> str:
     """Return what may be said to a question."""
     if asked.creates:
         names = ", ".join(f'"{each}": …' for each in asked.creates)
@@ -400,7 +401,7 @@ def _hint(asked: Asked) -> str:
     return f"say one of: {', '.join(asked.choices)}{why}"
 
 
-def _settle(done: Future[Done], act: Callable[[], Done]) -> None:
+def _settle_future(done: Future[Done], act: Callable[[], Done]) -> None:
     """Have `done` be what `act` returns, or raises."""
     try:
         done.set_result(act())
@@ -408,7 +409,7 @@ def _settle(done: Future[Done], act: Callable[[], Done]) -> None:
         done.set_exception(error)
 
 
-def _result(result: Any) -> ActionResult:
+def _read_result(result: Any) -> ActionResult:
     """Return what comes from outside for a step as a result; raises `InputError` where it is none."""
     if issubclass(type(result), Wait):
         raise InputError("a step that waits is completed by a result, not by another Wait")

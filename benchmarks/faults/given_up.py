@@ -11,7 +11,7 @@ from benchmarks.faults.reachable_goal import are_tasks_reachable, is_goal_reacha
 from executor.events.events import StepStatus
 from executor.events.failures import Tried
 from executor.events.run_state import RunState
-from executor.recovery.hierarchy import so_far
+from executor.recovery.hierarchy import make_plan_so_far
 from executor.recovery.options import MOST_TRIES
 from executor.testing.simulated_world import SimulatedWorld
 from planner.model import Atom, DomainModel
@@ -107,7 +107,7 @@ def _tasks(state: RunState) -> Tasks | None:
     hierarchy = state.hierarchy
     if hierarchy is None:
         return None
-    plan, done = so_far(state, hierarchy)
+    plan, done = make_plan_so_far(state, hierarchy)
     failed = [number for number, id_ in enumerate(hierarchy.steps) if state.steps[id_].status in _FAILED]
     return Tasks(hierarchy.problem, plan, tuple(done), tuple(failed))
 

@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from executor.agent.proposals import Proposal
 from executor.events.answers import describe_refusal
 from executor.plans.action_plan import PlanStep
-from executor.recovery.ask_people import Callback, Request, decision
+from executor.recovery.ask_people import Callback, Request, read_decision
 from executor.tools.containment import called, log_failure
 from planner.lightweight import dataclass, field
 from planner.model import Action
@@ -34,7 +34,7 @@ async def ask_to_confirm(confirm: Confirm, proposal: Proposal) -> bool | None:
     if confirm is None:
         return None
     try:
-        given = decision(await called(partial(confirm, proposal), {}))
+        given = read_decision(await called(partial(confirm, proposal), {}))
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, nobody has decided
         log_failure(_LOG, "nobody has said whether this is meant: %s", proposal.words, error=error)
         return None

@@ -33,12 +33,12 @@ from planner.errors import did_you_mean
 from planner.lightweight import dataclass
 
 
-def beginning(number: int, name: str, created: float) -> int:
+def compute_first_checksum(number: int, name: str, created: float) -> int:
     """Return the checksum of a run that has no events yet; raises `UnicodeEncodeError` for half a character."""
     return zlib.crc32(f"{number} {created!r} {name}".encode())
 
 
-def link(previous: int, seq: int, time: float, event: tuple[str, str, str]) -> int:
+def compute_next_checksum(previous: int, seq: int, time: float, event: tuple[str, str, str]) -> int:
     """Return the checksum of an event (kind, data, status) that follows the one with the checksum `previous`.
 
     Raises `UnicodeEncodeError` as `beginning`.
@@ -53,21 +53,21 @@ _LIFTED: Final = ("events_last", "runs_stay")
 """The triggers that refuse to delete events, and to change the row of a run."""
 
 
-def names(connection: sqlite3.Connection, path: Path) -> list[str]:
+def list_run_names(connection: sqlite3.Connection, path: Path) -> list[str]:
     """Return the names of the runs that were not deleted, in the order of their creation.
 
     Raises `DamagedError` for the row of a run, deleted or not, that is not as it was written.
     """
     found = []
     for number, name, created, checksum in connection.execute("SELECT * FROM runs NOT INDEXED ORDER BY number"):
-        if not isinstance(name, str) or checksum != beginning(number, name, created):
+        if not isinstance(name, str) or checksum != compute_first_checksum(number, name, created):
             raise DamagedError(path, f"run {number} is changed", RESTORE)
         if created != DELETED:
             found.append(name)
     return found
 
 
-def delete(connection: sqlite3.Connection, number: int) -> None:
+def delete_events(connection: sqlite3.Connection, number: int) -> None:
     """Delete the events of run `number`, and its name and time, within a transaction of the caller."""
     for trigger in _LIFTED:
         connection.execute(f"DROP TRIGGER {trigger}")
@@ -75,7 +75,7 @@ def delete(connection: sqlite3.Connection, number: int) -> None:
     connection.execute("DELETE FROM events WHERE run = ?", (number,))
     connection.execute(
         "UPDATE runs SET name = ?, created = ?, checksum = ? WHERE number = ?",
-        (name, DELETED, beginning(number, name, DELETED), number),
+        (name, DELETED, compute_first_checksum(number, name, DELETED), number),
     )
     for trigger in _LIFTED:
         connection.execute(TRIGGERS[trigger])
@@ -95,7 +95,7 @@ class Document(NamedTuple):
     data: str
 
 
-def insert(connection: sqlite3.Connection, sort: Sort, document: Document) -> int:
+def insert_document(connection: sqlite3.Connection, sort: Sort, document: Document) -> int:
     """Append `document` within a transaction; return its number; raises `sqlite3.Error`, `UnicodeEncodeError`."""
     ((last,),) = connection.execute("SELECT ifnull(max(number), 0) FROM documents")
     number: int = last + 1
@@ -103,7 +103,7 @@ def insert(connection: sqlite3.Connection, sort: Sort, document: Document) -> in
     return number
 
 
-def newest(connection: sqlite3.Connection, sort: Sort) -> tuple[list[int], int] | None:
+def find_newest_documents(connection: sqlite3.Connection, sort: Sort) -> tuple[list[int], int] | None:
     """Return the numbers of the newest of each name, in the order in which the names were saved first, and of the last.
 
     Returns None where one of all the documents is missing or changed; the last ones may be missing.
@@ -119,7 +119,7 @@ def newest(connection: sqlite3.Connection, sort: Sort) -> tuple[list[int], int] 
     return list(found.values()), last
 
 
-def document_at(connection: sqlite3.Connection, number: int) -> Document:
+def read_document(connection: sqlite3.Connection, number: int) -> Document:
     """Return the document with this `number`, which is there."""
     return Document(*connection.execute(_NEXT, (number - 1,)).fetchone()[2:-1])
 
@@ -184,7 +184,7 @@ class _Run:
         """Go on to the event in `row`; return whether it follows, and is what was written."""
         _, seq, self.time, kind, data, self.status, checksum = row
         self.seq += 1
-        self.checksum = link(self.checksum, self.seq, self.time, (kind, data, self.status))
+        self.checksum = compute_next_checksum(self.checksum, self.seq, self.time, (kind, data, self.status))
         return (seq, checksum) == (self.seq, self.checksum)
 
 
@@ -232,12 +232,12 @@ class Journal:
             self._store.check_file()
             with self._store.transaction():
                 if self._store.connection.execute("SELECT 1 FROM runs WHERE name = ?", (run,)).fetchone():
-                    if self._end(self._known(run)[0]).seq == 0:
+                    if self._read_to_end(self._find_run(run)[0]).seq == 0:
                         return
                     raise JournalError(self.path, f"there is already a run {run!r}", "resume it, or take another name")
                 ((last,),) = self._store.connection.execute("SELECT ifnull(max(number), 0) FROM runs")
                 created = time.time()
-                row = (last + 1, run, created, beginning(last + 1, run, created))
+                row = (last + 1, run, created, compute_first_checksum(last + 1, run, created))
                 self._store.connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", row)
             self._store.locks.add(last + 1)
 
@@ -249,10 +249,10 @@ class Journal:
         """
         with self._store.used():
             self._store.check_file()
-            at, _ = self._known(run)
+            at, _ = self._find_run(run)
             self._store.locks.take(at.number, run)
             try:
-                self._driven[run] = self._end(at)
+                self._driven[run] = self._read_to_end(at)
             except BaseException:
                 self._store.locks.release(at.number)
                 raise
@@ -277,7 +277,7 @@ class Journal:
             driven = self._driven.get(run)
             if driven is None:
                 raise JournalError(self.path, f"nobody drives run {run!r} here", "append within `with drive(run)`")
-            rows = list(_rows(driven, events, time.time() if at is None else at))
+            rows = list(_make_rows(driven, events, time.time() if at is None else at))
             if len(rows) == 1:
                 self._store.connection.execute(_APPEND, rows[0])
             elif rows:
@@ -296,13 +296,13 @@ class Journal:
         """
         with self._store.used():
             self._store.check_file()
-            at, _ = self._known(run)
+            at, _ = self._find_run(run)
             self._store.locks.take(at.number, run)
             try:
-                if events is not None and self._end(at).seq != events:
+                if events is not None and self._read_to_end(at).seq != events:
                     return False
                 with self._store.transaction():
-                    delete(self._store.connection, at.number)
+                    delete_events(self._store.connection, at.number)
                 self._store.locks.set_count(at.number, 0)
             finally:
                 self._store.locks.release(at.number)
@@ -314,12 +314,12 @@ class Journal:
         What is yielded before an error is raised is as it was written.
         """
         with self._store.used():
-            at, _ = self._known(run)
+            at, _ = self._find_run(run)
             kept = self._store.locks.count(at.number)
         while rows := self._batch(at):
             for row in rows:
                 if not at.follow(row):
-                    raise self._damaged(at)
+                    raise self._make_damage_error(at)
                 yield Entry(*row[1:5])
         with self._store.used():
             self._check_complete(at, kept)
@@ -332,8 +332,8 @@ class Journal:
             names = self._names()
         for name in names:
             with self._store.used(), contextlib.suppress(NoRunError):  # another process deletes it at this moment
-                at, created = self._known(name)
-                end = self._end(at)
+                at, created = self._find_run(name)
+                end = self._read_to_end(at)
                 records.append(RunRecord(name, created, end.time, end.seq, end.status))
         return records
 
@@ -351,24 +351,24 @@ class Journal:
 
     def goals(self) -> Iterator[Document]:
         """Yield each goal as it was saved last, the one that was saved first first."""
-        return self._saved("goal")
+        return self._read_documents("goal")
 
     def plans(self) -> Iterator[Document]:
         """Yield each plan as it was saved last, the one that was saved first first."""
-        return self._saved("plan")
+        return self._read_documents("plan")
 
     def rooms(self) -> Iterator[Document]:
         """Yield each room as it was saved last, the one that was saved first first."""
-        return self._saved("room")
+        return self._read_documents("room")
 
     def _names(self) -> list[str]:
         """Return the names of the runs, in the order of their creation."""
-        return names(self._store.connection, self.path)
+        return list_run_names(self._store.connection, self.path)
 
-    def _known(self, run: str) -> tuple[_Run, float]:
+    def _find_run(self, run: str) -> tuple[_Run, float]:
         """Return `run` as it was before its first event, and when it was created; raises `NoRunError` without one."""
         try:
-            return self._found(run)
+            return self._read_run(run)
         except NoRunError:
             names = self._names()
         if run in names:
@@ -376,34 +376,34 @@ class Journal:
         others = f"its runs are {', '.join(names[-_MANY:])}" if names else "this journal has none"
         raise NoRunError(self.path, f"there is no run {run!r}", did_you_mean(run, names) or others)
 
-    def _found(self, run: str) -> tuple[_Run, float]:
+    def _read_run(self, run: str) -> tuple[_Run, float]:
         """Return `run` as it was before its first event, and when it was created; raises `NoRunError` without one."""
         row = self._store.connection.execute("SELECT * FROM runs WHERE name = ?", (run,)).fetchone()
         if row is None or row[2] == DELETED:
             raise NoRunError(self.path, f"run {run!r} was deleted", "it cannot be restored")
         number, _, created, checksum = row
-        if checksum != beginning(number, run, created):
+        if checksum != compute_first_checksum(number, run, created):
             raise DamagedError(self.path, f"run {number}, {run!r}, is changed", RESTORE)
         return _Run(run, number, 0, created, "", checksum), created
 
-    def _end(self, at: _Run) -> _Run:
+    def _read_to_end(self, at: _Run) -> _Run:
         """Return the run that is `at` its beginning as it is after its last event."""
         kept = self._store.locks.count(at.number)
         *before, last = self._store.connection.execute(_LAST, (at.number,)).fetchall()[::-1] or [None]
         if before:
             at.seq, at.checksum = before[0][1], before[0][-1]
         if last and not at.follow(last):
-            raise self._damaged(at)
+            raise self._make_damage_error(at)
         self._check_complete(at, kept)
         return at
 
     def _check_complete(self, at: _Run, kept: int) -> None:
         """Raise an error where events of a run that had `kept` of them are missing: it is damaged, or was deleted."""
         if at.seq < kept:
-            self._found(at.name)
+            self._read_run(at.name)
         self._store.check_events(at.name, at.seq, kept)
 
-    def _damaged(self, at: _Run) -> DamagedError:
+    def _make_damage_error(self, at: _Run) -> DamagedError:
         return DamagedError(self.path, f"event {at.seq} of run {at.name!r} is missing or changed", RESTORE)
 
     def _batch(self, at: _Run) -> list[Row]:
@@ -418,13 +418,13 @@ class Journal:
     def _save(self, sort: Sort, document: Document) -> None:
         with self._store.used():
             with self._store.transaction():
-                number = insert(self._store.connection, sort, document)
+                number = insert_document(self._store.connection, sort, document)
             self._store.locks.set_count(0, number)
 
-    def _saved(self, sort: Sort) -> Iterator[Document]:
+    def _read_documents(self, sort: Sort) -> Iterator[Document]:
         with self._store.used():
             kept = self._store.locks.count(0)
-            found = newest(self._store.connection, sort)
+            found = find_newest_documents(self._store.connection, sort)
         if found is None:
             raise DamagedError(self.path, "a goal or a plan is missing or changed", RESTORE)
         numbers, last = found
@@ -432,14 +432,14 @@ class Journal:
             raise self._store.lost(f"{last} goals and plans are left of {kept}, counting each time that one was saved")
         for number in numbers:
             with self._store.used():
-                document = document_at(self._store.connection, number)
+                document = read_document(self._store.connection, number)
             yield document
 
 
-def _rows(at: _Run, events: Iterable[tuple[str, str, str | None]], stamp: float) -> Iterator[Row]:
+def _make_rows(at: _Run, events: Iterable[tuple[str, str, str | None]], stamp: float) -> Iterator[Row]:
     """Yield the rows of `events`, which follow the last one of a run and happened at `stamp`."""
     checksum, status = at.checksum, at.status
     for seq, (kind, data, changed) in enumerate(events, at.seq + 1):
         status = status if changed is None else changed
-        checksum = link(checksum, seq, stamp, (kind, data, status))
+        checksum = compute_next_checksum(checksum, seq, stamp, (kind, data, status))
         yield at.number, seq, stamp, kind, data, status, checksum

@@ -60,7 +60,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
     Raises `JournalError` for anything else, and what `sqlite3` raises.
     """
-    _look(path)
+    _check_path(path)
     connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
     try:
         _identify(connection, path)
@@ -72,7 +72,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
     """Make the journal if there is none, and set how it is written; raises as `connect`."""
-    _switch(connection, path)
+    _switch_to_wal(connection, path)
     connection.execute(f"PRAGMA synchronous = {'FULL' if power else 'NORMAL'}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
     connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 16384}")
@@ -82,15 +82,15 @@ def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
         connection.execute("PRAGMA checkpoint_fullfsync = ON")
     if not os.access(path, os.W_OK):  # SQLite would say so when the first event is written
         raise JournalError(path, *FOUND[sqlite3.SQLITE_READONLY])
-    if not _kept(connection):
-        _make(connection)
-    missing = sorted({*_STATEMENTS} - _kept(connection))
+    if not _read_schema(connection):
+        _create_tables(connection)
+    missing = sorted({*_STATEMENTS} - _read_schema(connection))
     if missing:
         what = " ".join(missing[0].split("(")[0].split()[1:3])
         raise DamagedError(path, f"its {what} is missing, or not that of version {VERSION}", RESTORE)
 
 
-def _look(path: Path) -> None:
+def _check_path(path: Path) -> None:
     """Refuse what SQLite would take for an empty database, and overwrite."""
     if not path.parent.is_dir():
         raise JournalError(path, f"there is no folder {path.parent}", "make it, or name another file")
@@ -121,7 +121,7 @@ def _identify(connection: sqlite3.Connection, path: Path) -> None:
         raise JournalError(path, f"its schema has version {version}, and this forethought reads {VERSION}", hint)
 
 
-def _switch(connection: sqlite3.Connection, path: Path) -> None:
+def _switch_to_wal(connection: sqlite3.Connection, path: Path) -> None:
     """Switch to a write-ahead log; where several processes do so at once, SQLite refuses some without waiting."""
     patience = time.monotonic() + BUSY
     while True:
@@ -138,15 +138,15 @@ def _switch(connection: sqlite3.Connection, path: Path) -> None:
         raise JournalError(path, found, "keep it on a local disk")
 
 
-def _kept(connection: sqlite3.Connection) -> set[str]:
+def _read_schema(connection: sqlite3.Connection) -> set[str]:
     return {text for (text,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
 
 
-def _make(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     """Make the tables, all or none; another process may have been faster."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if not _kept(connection):
+        if not _read_schema(connection):
             for statement in _STATEMENTS:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")

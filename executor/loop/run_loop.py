@@ -13,12 +13,11 @@ from executor.events.steps import StepRecord
 from executor.loop.aftermath import NextAttempt, check_created_objects
 from executor.loop.attempt import Attempt
 from executor.loop.dispatch import SINGLE, Agenda, Inbox, defer_irreversible, linearise
-from executor.loop.run_ending import end_at_goal, end_run, end_waiting
 from executor.loop.step import Stepper
-from executor.observe.goal import Verdict, look_at_goal
+from executor.observe.goal import Verdict, end_at_goal, end_run, end_waiting, look_at_goal
 from executor.observe.step_verdict import Expected
 from executor.plans.partial_order import predecessors_of
-from executor.recovery.hierarchy import permits, task_order
+from executor.recovery.hierarchy import order_by_tasks, tasks_permit
 from executor.recovery.ladder import Ladder
 from executor.recovery.policy_execution import UNFORESEEN
 from executor.recovery.supervisor import Supervisor
@@ -57,7 +56,7 @@ class Loop:
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
         self.agenda = Agenda(self.state.model, (), {})
-        self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.passed())
+        self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.find_passed_questions())
 
     async def drive(self) -> RunEnded:
         """Carry out the plan, and return how it ended; what is left to do is in the state.
@@ -72,22 +71,24 @@ class Loop:
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def _run_until_end(self) -> RunEnded:
+        """Begin steps, wait for them, recover from failures and look at the goal, until the run ends."""
+        # What happened before this process, or while nobody drove the run, comes first.
         self.supervisor.take_up()
         self._resume_answered()
         await self._settle_returned()
         while True:
-            await self._skip_ahead()
-            self._update_agenda()
-            await self._begin_ready_steps()
+            await self._skip_ahead()  # a reactive run goes on from the furthest point of its plan that works
+            self._update_agenda()  # the plan may have changed
+            await self._begin_ready_steps()  # those that the execution model allows; irreversible ones last
             if self._tasks:
-                if not await self.supervisor.patched_meanwhile():
+                # While steps are at work, a failure is patched; without one, the run waits until a step ends.
+                if not await self.supervisor.patch_meanwhile():
                     await self._wait_for_step()
-                continue
-            if self._agenda_version == OUTDATED:
-                continue
-            end = await self._act_while_idle()
-            if end is not None:
-                return end
+            elif self._agenda_version != OUTDATED:
+                # With nothing at work, the run recovers, waits for people, follows its policy, or checks its goal.
+                end = await self._act_while_idle()
+                if end is not None:
+                    return end
 
     async def _settle_returned(self) -> bool:
         """Look at what came of steps on which nobody is at work here any more; return whether there are any.
@@ -128,7 +129,7 @@ class Loop:
         if self._surprises_seen == state.surprises:
             return
         self._surprises_seen = state.surprises
-        start = self.ladder.options.furthest()
+        start = self.ladder.options.find_furthest_start()
         if start:
             self.ladder.replanning.skip(start)
         elif start is None and not self.supervisor.is_called:
@@ -143,7 +144,7 @@ class Loop:
         self._agenda_version = now
         left = self._steps_with_status(StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
         if self.supervisor.passed:
-            possible = {record.id for record in self.ladder.options.possible()}
+            possible = {record.id for record in self.ladder.options.find_possible()}
             left = [record for record in left if record.status is not StepStatus.PENDING or record.id in possible]
         begun = {record.id for record in left if record.status is not StepStatus.PENDING}
         self.agenda = Agenda(self.state.model, *self._order_steps(left), begun)
@@ -169,14 +170,14 @@ class Loop:
     ) -> tuple[list[str], Mapping[str, Collection[str]]]:
         """Return the same with the irreversible steps, those in `late`, as late as can be."""
         state = self.state
-        tasks = {} if state.hierarchy is None else task_order(state, order)
+        tasks = {} if state.hierarchy is None else order_by_tasks(state, order)
         nodes = [*(each for each in tasks if each not in set(order)), *order]
         waiting = {each: {*before.get(each, ()), *tasks.get(each, ())} for each in nodes}
         deferred = defer_irreversible(nodes, waiting, late)
         if state.model not in SINGLE:
             return order, deferred
         line = [each for each in linearise(nodes, deferred) if each in set(order)]
-        fits = len(line) == len(order) and (state.hierarchy is None or (bool(tasks) and permits(state, line)))
+        fits = len(line) == len(order) and (state.hierarchy is None or (bool(tasks) and tasks_permit(state, line)))
         return line if fits else order, {}
 
     async def _begin_ready_steps(self) -> None:
@@ -208,7 +209,7 @@ class Loop:
         """Whether no step is to be begun now."""
         if self.interrupted or self.stepper.aborted.is_set():
             return True
-        return self.supervisor.is_called or bool(self.supervisor.limits.passed())
+        return self.supervisor.is_called or bool(self.supervisor.limits.find_passed_questions())
 
     def _start_task(self, record: StepRecord, another: NextAttempt | None = None) -> None:
         task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record, another))
@@ -255,7 +256,7 @@ class Loop:
         if self.supervisor.is_needed:
             return await self.supervisor.recover()
         if self.agenda.has_ready(self._is_held):
-            return await self.supervisor.overspent()
+            return await self.supervisor.ask_about_limits()
         if self._steps_with_status(StepStatus.WAITING) or self.agenda.has_ready(lambda _: False):
             return None if await self._wait_for_answer() else end_waiting(self.state)
         return None if self._follow_policy() else await self._check_goal()
@@ -311,7 +312,7 @@ class Loop:
     async def _check_goal(self) -> RunEnded | None:
         """Look whether the goal holds; None where the run goes on to reach it."""
         if self.state.is_undoing:
-            return await self.supervisor.undone()
+            return await self.supervisor.end_undoing()
         look = await look_at_goal(self.state, self.stepper.lookout, self.emit)
         if self.state.wants_plan:
             return None
@@ -319,7 +320,7 @@ class Loop:
         if look.verdict is Verdict.UNEXPLAINED:
             return end_run(self.state, RunStatus.FAILED, look.reason)
         if look.verdict is Verdict.MISSING or (is_for_its_steps and self.state.pending()):
-            return await self.supervisor.missed()
+            return await self.supervisor.recover_at_end()
         return end_at_goal(self.state, look)
 
     def _steps_with_status(self, *wanted: StepStatus) -> list[StepRecord]:

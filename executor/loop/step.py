@@ -25,7 +25,6 @@ from executor.events.events import (
     StepStatus,
     StepWaiting,
 )
-from executor.events.plan_outline import outline_plan
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
@@ -48,13 +47,14 @@ from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
 from executor.observe.step_verdict import Expected
 from executor.tools.containment import OutOfTime, containment, said, within
-from executor.tools.context import Context
+from executor.tools.context import Context, Outline, OutlineStep
 from executor.tools.isolated_values import own
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
 from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import Skill, World
 from planner.errors import InputError
+from planner.language.documents.document_conditions import Notation
 from planner.lightweight import replace
 from planner.model import Action
 
@@ -84,7 +84,7 @@ class Asker(Protocol):
     async def answer(self, question: Asked) -> Any:
         """Return the answer to `question`, None while there is none."""
 
-    async def approval(
+    async def ask_for_approval(
         self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
     ) -> str | None:
         """Return why the step is not allowed with `values`; nothing where it is, None where nobody has said yet."""
@@ -291,7 +291,7 @@ class Stepper:
         """Return why the step is not allowed; None where nobody has said yet, or the run was `stopped` meanwhile."""
         if self.asker.permit is None and needs_no_approval(self.state, record, action, *filled_in):
             return ""
-        asked = asyncio.ensure_future(self.asker.approval(record, action, *filled_in))
+        asked = asyncio.ensure_future(self.asker.ask_for_approval(record, action, *filled_in))
         return asked.result() if await wait_unless_cancelled(asked, stopped) else None
 
     async def _run_check(
@@ -451,3 +451,16 @@ class Stepper:
             _on_replanning=self.replanning_requests.append,
         )
         return context
+
+
+def outline_plan(state: RunState, record: StepRecord) -> Outline:
+    """Return the plan of a run as it is now, with the place of a step that is at work."""
+    ids = list(state.order)
+    steps = [state.steps[id_] for id_ in ids]
+    parts = [
+        OutlineStep(each.id, each.step.action, dict(each.plan.created), each.status, each.plan.description)
+        for each in steps
+    ]
+    goal = tuple(Notation((), ()).formula(state.goal))
+    number = ids.index(record.id) + 1
+    return Outline(state.plan.name, goal, state.model, tuple(parts), number, state.purpose_of(record))

@@ -1,6 +1,7 @@
-"""Whether the goal of a run holds: always looked at afresh, and never claimed from what was assumed.
+"""Decide whether the goal of a run holds, and with which status the run ends.
 
-Objects that somebody told of and the problem does not have: what they mean for a goal over all objects.
+The goal is always looked at afresh, and never claimed from what was assumed. Objects that somebody told of and the
+problem does not have count in a goal over all objects.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from executor.events.events import Event, FactsSeen, StepStatus
+from executor.events.events import Event, FactsSeen, RunEnded, RunStatus, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs, patterns_of
@@ -218,3 +219,27 @@ def _describe_contradiction(state: RunState) -> str:
 def _describe_strangers(state: RunState) -> str:
     told = ", ".join([str(fact) for fact in state.strangers])
     return f"the goal speaks of all objects, and {told} tells of an object that the problem does not have"
+
+
+def end_run(state: RunState, status: RunStatus, reason: str = "") -> RunEnded:
+    """Return the end of a run, with what its steps took together."""
+    return RunEnded(status, reason, state.spent.to_dict())
+
+
+def end_at_goal(state: RunState, look: GoalLook) -> RunEnded:
+    """Return the end of a run whose goal is not `MISSING`: success is claimed only for what was seen."""
+    unverified = ", ".join(map(repr, state.plan.basis.unverified))
+    if look.verdict is not Verdict.SEEN or unverified:
+        reasons = [f"nothing confirms {unverified}"] if unverified else []
+        return end_run(state, RunStatus.UNVERIFIED, "; ".join([*reasons, *filter(None, [look.reason])]))
+    left = ", ".join(map(repr, state.plan.basis.left))
+    if left:
+        return end_run(state, RunStatus.LOWERED, f"nothing was done about {left}")
+    return end_run(state, RunStatus.LOWERED if state.dropped else RunStatus.SUCCEEDED)
+
+
+def end_waiting(state: RunState) -> RunEnded:
+    """Return the end of a run that goes on when answers come."""
+    found = [f"{record.step} waits" for record in state.with_status(StepStatus.WAITING)]
+    asked = [f"open question: {each.text}" for each in state.open_questions.values()]
+    return end_run(state, RunStatus.WAITING, "; ".join(found or asked))

@@ -100,13 +100,13 @@ class Asking:
             return state.answers[question.question]
         if question.question not in state.questions:
             self.emit(question)
-        answer = await _asked(self.ask, question) if callable(self.ask) else None
+        answer = await _ask_for_answer(self.ask, question) if callable(self.ask) else None
         if answer is None:
             return None
         self.emit(Answered(question.question, as_journal_data(answer)))
         return answer
 
-    async def approval(
+    async def ask_for_approval(
         self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
     ) -> str | None:
         """Return why the step is not allowed with these `values` of its data parameters; nothing where it is.
@@ -121,13 +121,13 @@ class Asking:
         arguments = dict(record.plan.arguments)
         request = Request(self.state.run, record.id, action.name, arguments, values, told, purpose, undoes)
         if self.permit is not None:
-            refused = describe_refusal(await _decided(self.permit, request), "permission")
+            refused = describe_refusal(await _ask_for_decision(self.permit, request), "permission")
             if refused:
                 return refused
         if not needed:
             return ""
-        question = self._may(record, action, request)
-        given = await self._approved(record, request, question)
+        question = self._make_approval_question(record, action, request)
+        given = await self._get_approval(record, request, question)
         if given is None and record.status is StepStatus.SKIPPED:
             return None
         if given is None:
@@ -136,11 +136,11 @@ class Asking:
             return None
         return describe_refusal(given, "approval")
 
-    def _may(self, record: StepRecord, action: Action, request: Request) -> Asked:
+    def _make_approval_question(self, record: StepRecord, action: Action, request: Request) -> Asked:
         """Return the question whether the step may be done; it says what the step is for and all that it is about."""
         names = ", ".join(request.parameters)
         filled = f", its {names} as follows" if names else ""
-        text = f"May {record.step} be done{self._in_order_to(record, request)}{filled}?"
+        text = f"May {record.step} be done{self._describe_purpose(record, request)}{filled}?"
         known = [
             f"{name} = {text_of(value)}{' (a tool returned this)' if name in request.returned else ''}"
             for name, value in request.parameters.items()
@@ -148,14 +148,14 @@ class Asking:
         shown = (*filter(None, [action.description]), *known)
         return Asked(f"approve:{record.id}", record.id, text, (YES, NO), shown, request.purpose)
 
-    def _in_order_to(self, record: StepRecord, request: Request) -> str:
+    def _describe_purpose(self, record: StepRecord, request: Request) -> str:
         """Return what the step is for, in words, if it was not in the plan from the beginning."""
         if request.purpose == "undo":
             undone = [str(self.state.steps[id_].step) for id_ in request.undoes]
             return f" to undo {', '.join(undone) or 'what was done'}"
         return f" ({record.because})" if request.purpose == "patch" else ""
 
-    async def _approved(self, record: StepRecord, request: Request, question: Asked) -> Any:
+    async def _get_approval(self, record: StepRecord, request: Request, question: Asked) -> Any:
         """Return what somebody says to a step, None where nobody says anything.
 
         An answer from before counts only where the step is still to be done with what was shown then.
@@ -168,29 +168,29 @@ class Asking:
             return state.answers[name]
         if state.questions.get(name) != question and not (record.attempts and name in state.answers):
             self.emit(question)
-        given = None if self.approve is None else await _decided(self.approve, request)
+        given = None if self.approve is None else await _ask_for_decision(self.approve, request)
         if given is None:
             return await self.answer(question)
         self.emit(Answered(name, given))
         return given
 
 
-async def _decided(function: Callable[..., Any], request: Request) -> Any:
+async def _ask_for_decision(function: Callable[..., Any], request: Request) -> Any:
     """Return what `function` decides; one that raises allows nothing."""
     try:
-        return decision(await called(partial(function, request), {}))
+        return read_decision(await called(partial(function, request), {}))
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, it has not said yes
         return said(error)
 
 
-def decision(given: Any) -> bool | str | None:
+def read_decision(given: Any) -> bool | str | None:
     """Return what a callback has `given` as a decision: what is neither a bool, a text nor None refuses."""
     if given is None or type(given) is bool:
         return given
     return text_from(given) if issubclass(type(given), str) else NO
 
 
-async def _asked(function: Callable[..., Any], question: Asked) -> Any:
+async def _ask_for_answer(function: Callable[..., Any], question: Asked) -> Any:
     """Return the answer of `function`; one that raises, or says what means nothing, has none."""
     try:
         answer = await called(partial(function, question), {})
@@ -216,20 +216,22 @@ class Questions:
     async def settle(self, record: StepRecord) -> bool:
         """Ask whether a step in doubt happened; return whether anybody knows."""
         creates = tuple(name for name, each in record.plan.created.items() if self.state.objects.is_open(each))
-        text = f"Nobody can say whether {record.step} happened: {record.reason}. Did it?{_asking_for(creates)}"
+        text = f"Nobody can say whether {record.step} happened: {record.reason}. Did it?{_ask_for_created(creates)}"
         name = f"{DOUBT}{record.id}" + (f":{record.attempts}" if record.attempts > 1 else "")
-        question = Asked(name, record.id, text, (HAPPENED, NOTHING), self._known(record), creates=creates)
+        question = Asked(name, record.id, text, (HAPPENED, NOTHING), self._list_known(record), creates=creates)
         answer = await self.asking.answer(question)
         if answer is None:
             return False
         self.emit(
-            self._settled(record, read_told_result(answer), happened=interpret_answer(question, answer) == HAPPENED)
+            self._make_settlement(
+                record, read_told_result(answer), happened=interpret_answer(question, answer) == HAPPENED
+            )
         )
         return True
 
-    def _settled(self, record: StepRecord, result: ActionResult | None, *, happened: bool) -> StepEnded:
+    def _make_settlement(self, record: StepRecord, result: ActionResult | None, *, happened: bool) -> StepEnded:
         """Return what is said of a step in doubt: whether it happened, and with what `result`, if somebody told one."""
-        wrong = objection(self.state, record, result) if happened and result is not None else ""
+        wrong = object_to_result(self.state, record, result) if happened and result is not None else ""
         if wrong:
             return StepEnded(record.id, StepStatus.FAILED, f"{SAID}, but {wrong}", None, (), repeatable=False)
         data = data_of(result) if happened and result is not None else None
@@ -256,24 +258,24 @@ class Questions:
                 return GIVE_UP
         text = f"The run cannot go on: {'; '.join(reasons) or 'the plan does not work'}. What now?"
         record = self.state.steps.get(about)
-        known = self._known(record) if record else ()
+        known = self._list_known(record) if record else ()
         asked = Asked(question, about, text, (RETRY, GIVE_UP), known)
         answer = await self.asking.answer(asked)
         return None if answer is None else interpret_answer(asked, answer)
 
-    def _known(self, record: StepRecord) -> tuple[str, ...]:
+    def _list_known(self, record: StepRecord) -> tuple[str, ...]:
         """Return what is known about a step, in words."""
         found: list[Any] = [record.reason, record.result and record.result.get("error")]
         return tuple(dict.fromkeys(str(each) for each in found if each))
 
 
-def objection(state: RunState, record: StepRecord, result: ActionResult) -> str:
+def object_to_result(state: RunState, record: StepRecord, result: ActionResult) -> str:
     """Return why `result` cannot be that of a step: it creates what it cannot; nothing where it can be."""
     action = state.domain.actions[record.step.action]
     return check_created_objects(state, record, action, Attempt(result)).result.error
 
 
-def _asking_for(creates: tuple[str, ...]) -> str:
+def _ask_for_created(creates: tuple[str, ...]) -> str:
     if not creates:
         return ""
     names = ", ".join(f'"{each}": …' for each in creates)

@@ -20,7 +20,8 @@ from executor.observe.beliefs import is_in_place
 from executor.observe.goal import is_confirmed
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.plans.action_plan import PlanStep
-from planner.model import Atom, Problem
+from executor.recovery.options import Options
+from planner.model import Atom
 from planner.plan import Step, exact_sum
 from planner.repair.undoing import Written, undo
 from planner.semantics.simulation import bind_parameters
@@ -36,10 +37,10 @@ class Remains:
     reasons: tuple[str, ...]
 
 
-async def looked_back(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> Remains:
+async def find_remains(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> Remains:
     """Return what is otherwise than before the run, or was not seen to be so; what steps may have written counts."""
     beliefs = state.beliefs
-    written = {fact: id_ for record in state.steps.values() for fact, id_ in _written(state, record)}
+    written = {fact: id_ for record in state.steps.values() for fact, id_ in _find_written_facts(state, record)}
     visible = [fact for fact in written if lookout.can_see(fact)]
     looked = await lookout.look(visible, beliefs) if visible else LookResult()
     adopt_look(looked, beliefs, emit, "what is undone")
@@ -52,14 +53,14 @@ async def looked_back(state: RunState, lookout: Lookout, emit: Callable[[Event],
         elif not is_confirmed(fact, looked, beliefs):
             found[fact] = f"nobody has seen that {fact} {_NOW[holds]} after {id_}"
     reasons = [why for fact, why in found.items() if str(fact) not in listed]
-    reasons += [why for record in state.steps.values() for why in _in_place(state, record)]
+    reasons += [why for record in state.steps.values() for why in _find_changed_in_place(state, record)]
     return Remains(frozenset(found), tuple(reasons))
 
 
 _NOW: Final = {True: "holds", False: "does not hold", None: "is unknown"}
 
 
-def _written(state: RunState, record: StepRecord) -> Iterator[tuple[Atom, str]]:
+def _find_written_facts(state: RunState, record: StepRecord) -> Iterator[tuple[Atom, str]]:
     """Yield what a step wrote, or may have written if it was not done, with its id."""
     tags = state.problem.domain.actions[record.step.action].tags
     if not record.attempts or "read_only" in tags:
@@ -71,7 +72,7 @@ def _written(state: RunState, record: StepRecord) -> Iterator[tuple[Atom, str]]:
     yield from ((fact, record.id) for fact in facts if not state.beliefs.is_internal(fact))
 
 
-def _in_place(state: RunState, record: StepRecord) -> Iterator[str]:
+def _find_changed_in_place(state: RunState, record: StepRecord) -> Iterator[str]:
     """Yield what a step that was not done may have changed in place, and which has no version that tells."""
     action = state.problem.domain.actions[record.step.action]
     if not record.attempts or _is_done(record) or "read_only" in action.tags:
@@ -94,27 +95,27 @@ _WROTE: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStat
 
 @dataclass(slots=True, eq=False)
 class Compensation:
-    """Undoes one run; `problem` gives what is believed now, with the actions that have handlers."""
+    """Undoes one run, by the actions that have handlers."""
 
     state: RunState
     emit: Callable[[Event], None]
     lookout: Lookout
-    problem: Callable[[], Problem]
+    options: Options
     time_limit: float
     reasons: list[str]
     """Why the rungs taken last did not help."""
     _plans: int = 0
 
-    async def begin(self, about: str) -> bool:
+    async def plan_undo(self, about: str) -> bool:
         """Find steps that undo what the run wrote, and make them the plan; return whether there are any to be taken."""
         if self._plans >= MOST:
             return False
         self._plans += 1
-        written, started = list(self._written()), time.perf_counter()
+        written, started = list(self._find_written()), time.perf_counter()
         forbidden = [key for key, tried in self.state.tried.items() if tried.spent or tried.times > 1]
         look = partial(
             undo,
-            self.problem(),
+            self.options.make_problem(),
             self.state.problem.initial,
             written,
             forbidden=[Step(*key) for key in forbidden],
@@ -141,9 +142,9 @@ class Compensation:
         self.emit(PlanChanged(data, 0, len(steps), 0, reason, undoes=True, left=tuple(left)))
         return True
 
-    async def end(self) -> list[str]:
+    async def finish_undo(self) -> list[str]:
         """Look back, say which steps are undone, and return what is not seen to be as before, in words."""
-        remains = await looked_back(self.state, self.lookout, self.emit)
+        remains = await find_remains(self.state, self.lookout, self.emit)
         undone = [
             id_
             for record in self.state.steps.values()
@@ -156,7 +157,7 @@ class Compensation:
                 self.emit(StepEnded(id_, StepStatus.COMPENSATED, "undone"))
         return [*self.state.left, *remains.reasons]
 
-    def _written(self) -> Iterator[Written]:
+    def _find_written(self) -> Iterator[Written]:
         """Yield what the steps of the plan wrote, in the order in which they ended."""
         for id_ in self.state.finished:
             record = self.state.steps[id_]

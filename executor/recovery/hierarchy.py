@@ -43,7 +43,7 @@ Rest = Sequence[Step | StepRecord]
 """The rest of a plan in its order: steps that were searched for, and records of steps that are kept."""
 
 
-def inherited(state: RunState, rest: Rest) -> list[PlanStep]:
+def inherit_fields(state: RunState, rest: Rest) -> list[PlanStep]:
     """Return `rest` as steps of the plan of a run.
 
     A searched step inherits from a step of the run with the same ground action: a pending one that `rest` does not
@@ -64,12 +64,12 @@ def inherited(state: RunState, rest: Rest) -> list[PlanStep]:
             stated = {name: getattr(record.plan, name) for name in INHERITED}
             steps.append(new.model_copy(update=stated))
             renamed[record.id] = new.id
-    return list(_relinked(state, steps, renamed))
+    return list(_relink(state, steps, renamed))
 
 
-def lost_reference(state: RunState, steps: Sequence[PlanStep]) -> str:
+def find_lost_reference(state: RunState, steps: Sequence[PlanStep]) -> str:
     """Return why some step of `steps` will not have a result that it refers to; nothing where all will have theirs."""
-    known = _known(state)
+    known = _find_known(state)
     for each in steps:
         for id_ in references(each.parameters):
             if id_ not in known:
@@ -78,7 +78,7 @@ def lost_reference(state: RunState, steps: Sequence[PlanStep]) -> str:
     return ""
 
 
-def _known(state: RunState) -> set[str]:
+def _find_known(state: RunState) -> set[str]:
     """Return the ids of steps whose results are there, or will be as nothing changes these steps."""
     going = {StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT}
     return {id_ for id_, each in state.steps.items() if each.status.is_done or each.status in going}
@@ -115,32 +115,32 @@ def _inheritance_key(step: Step, domain: DomainModel) -> tuple[str, tuple[str, .
     return step.action, step.arguments[: len(domain.actions[step.action].parameters)]
 
 
-def _relinked(state: RunState, steps: Sequence[PlanStep], renamed: Mapping[str, str]) -> Iterator[PlanStep]:
+def _relink(state: RunState, steps: Sequence[PlanStep], renamed: Mapping[str, str]) -> Iterator[PlanStep]:
     """Yield `steps` with the ids that they name as these are now."""
-    known = _known(state)
+    known = _find_known(state)
     for each in steps:
         depends = tuple([id_ for id_ in (renamed.get(old, old) for old in each.depends_on) if id_ in known])
         update: dict[str, Any] = {} if depends == each.depends_on else {"depends_on": depends}
         if not renamed.keys().isdisjoint(references(each.parameters)):
-            update["parameters"] = _renamed(each.parameters, renamed)
+            update["parameters"] = _rename_references(each.parameters, renamed)
         known.add(each.id)
         yield each.model_copy(update=update) if update else each
 
 
-def _renamed(value: Any, renamed: Mapping[str, str]) -> Any:
+def _rename_references(value: Any, renamed: Mapping[str, str]) -> Any:
     """Return `value` with references to the steps of `renamed` by their new ids."""
     match value:
         case str():
-            return REFERENCE.sub(lambda found: _reference(found[0], found[1], renamed), value)
+            return REFERENCE.sub(lambda found: _rename_reference(found[0], found[1], renamed), value)
         case dict():
-            return {key: _renamed(each, renamed) for key, each in value.items()}
+            return {key: _rename_references(each, renamed) for key, each in value.items()}
         case list() | tuple():
-            return [_renamed(each, renamed) for each in value]
+            return [_rename_references(each, renamed) for each in value]
         case _:
             return value
 
 
-def _reference(text: str, id_: str, renamed: Mapping[str, str]) -> str:
+def _rename_reference(text: str, id_: str, renamed: Mapping[str, str]) -> str:
     return text.replace(id_, renamed.get(id_, id_), 1)
 
 
@@ -164,7 +164,7 @@ def check_tasks(plan: ActionPlan, problem: Problem, methods: HtnDomain | None) -
         raise PlanError(f"plan {plan.id} does not do its tasks: {verdict.reason}")
 
 
-def repairing(
+def make_repair_search(
     state: RunState,
     now: Problem,
     fixed: Sequence[StepRecord],
@@ -184,7 +184,7 @@ def repairing(
     hierarchy = state.hierarchy
     assert hierarchy is not None
     kept = {record.id for record in left}
-    plan, done = so_far(state, hierarchy, {record.id for record in fixed})
+    plan, done = make_plan_so_far(state, hierarchy, {record.id for record in fixed})
     lost = [number for number, id_ in enumerate(hierarchy.steps) if id_ not in kept and number not in {*done}]
     classical = apply_steps(now, [record.step for record in fixed])
     return partial(
@@ -199,25 +199,25 @@ def repairing(
     )
 
 
-def so_far(state: RunState, hierarchy: Hierarchy, going: Collection[str] = ()) -> tuple[Plan, list[int]]:
+def make_plan_so_far(state: RunState, hierarchy: Hierarchy, going: Collection[str] = ()) -> tuple[Plan, list[int]]:
     """Return the steps that the tasks are decomposed into, and the places of those that are done, or `going` on."""
     records = [state.steps[id_] for id_ in hierarchy.steps]
     done = [number for number, each in enumerate(records) if each.status in _HAPPENED or each.id in going]
     return Plan(tuple([record.step for record in records]), hierarchy.problem, hierarchy.tree), done
 
 
-def goes_on(state: RunState, found: Repair) -> tuple[list[PlanStep], Hierarchy]:
+def read_repair(state: RunState, found: Repair) -> tuple[list[PlanStep], Hierarchy]:
     """Return the steps that a repair leaves to do, and what the tasks are decomposed into then."""
     hierarchy = state.hierarchy
     assert hierarchy is not None
     assert found.steps is not None and found.tree is not None  # noqa: PT018 - as above
     origins = [None if each is None else state.steps[hierarchy.steps[each]] for each in found.origins]
-    steps = inherited(state, [record or step for record, step in zip(origins, found.steps, strict=True)])
+    steps = inherit_fields(state, [record or step for record, step in zip(origins, found.steps, strict=True)])
     ids = (*hierarchy.steps, *(each.id for each in steps))
-    return steps, _numbered(replace(hierarchy, tree=found.tree, steps=ids))
+    return steps, _renumber(replace(hierarchy, tree=found.tree, steps=ids))
 
 
-def task_order(state: RunState, order: Sequence[str]) -> dict[str, set[str]]:
+def order_by_tasks(state: RunState, order: Sequence[str]) -> dict[str, set[str]]:
     """Return what each step of `order` waits for by the order of its tasks.
 
     Beginnings and ends of compound tasks stand between the steps: they have names that no step has. Nothing where the
@@ -246,7 +246,7 @@ def task_order(state: RunState, order: Sequence[str]) -> dict[str, set[str]]:
     return before
 
 
-def permits(state: RunState, line: Sequence[str]) -> bool:
+def tasks_permit(state: RunState, line: Sequence[str]) -> bool:
     """Return whether the tasks of a run are done by its steps in the order of `line`, if they are in the present one.
 
     `line` has the steps that are left.
@@ -270,7 +270,7 @@ def permits(state: RunState, line: Sequence[str]) -> bool:
     return is_valid(replace(hierarchy, tree=tree, steps=ids)) or not is_valid(hierarchy)
 
 
-def _numbered(hierarchy: Hierarchy) -> Hierarchy:
+def _renumber(hierarchy: Hierarchy) -> Hierarchy:
     """Return the same with the steps numbered anew: those that are not in the decomposition any more have no number."""
     tree = hierarchy.tree
     used = sorted(node.step for node in tree.nodes if node.step is not None)

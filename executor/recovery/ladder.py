@@ -15,11 +15,11 @@ from executor.events.events import Event, Note, ProvedImpossible, Provenance, Ru
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.learning.experience import Pricing
-from executor.observe.survey import Survey
+from executor.observe.observe import Survey
 from executor.recovery.ask_people import Asking, Questions
 from executor.recovery.compensation import Compensation
 from executor.recovery.options import Options
-from executor.recovery.policy_execution import Following
+from executor.recovery.policy_execution import PolicyExecution
 from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery
 from executor.recovery.replanning import Replanning
 from executor.recovery.rungs import action_of
@@ -46,7 +46,7 @@ async def prove_impossible(state: RunState, options: Options) -> Mapping[str, An
     """
     if not state.has_goal:
         return None
-    problem = options.problem()
+    problem = options.make_problem()
     domain, goal = state.beliefs.problem.domain, Goal(state.problem.goal.hard)
     problem = replace(problem, domain=domain, goal=goal, budgets={}, deadline=None)
     observed = _as_observed(problem, state)
@@ -91,16 +91,21 @@ class Ladder:
     replanning: Replanning = field(init=False)
     questions: Questions = field(init=False)
     compensation: Compensation = field(init=False)
-    following: Following = field(init=False)
+    following: PolicyExecution = field(init=False)
 
     def __post_init__(self) -> None:
         self.options = Options(self.state, self.without_handler)
         self.replanning = Replanning(self.state, self.emit, self.options, self.recovery, self.pricing)
         self.questions = Questions(self.state, self.emit, self.asking)
         self.compensation = Compensation(
-            self.state, self.emit, self.survey.lookout, self.options.problem, self.recovery.time_limit, self.reasons
+            self.state,
+            self.emit,
+            self.survey.lookout,
+            self.options,
+            self.recovery.time_limit,
+            self.reasons,
         )
-        self.following = Following(self.state, self.emit, self.options, self.recovery, self.pricing, self.reasons)
+        self.following = PolicyExecution(self.state, self.emit, self.options, self.recovery, self.pricing, self.reasons)
 
     @property
     def reasons(self) -> list[str]:
@@ -118,12 +123,12 @@ class Ladder:
         self.reasons.clear()
         about = failed[-1].id if failed else is_asked_by or ""
         if self.state.is_undoing:
-            return not meanwhile and await self.compensation.begin(about)
+            return not meanwhile and await self.compensation.plan_undo(about)
         await self.survey.near(failed)
         if self.reopen_doubt():
             return True
         if self._is_at_the_goal:
-            self.replanning.skip(len(self.options.left()))
+            self.replanning.skip(len(self.options.find_remaining()))
             return True
         if self.state.policy is not None:
             if meanwhile:
@@ -132,7 +137,7 @@ class Ladder:
                 return True
             if await self.survey.look_everywhere() and (self.reopen_doubt() or await self._follow(about)):
                 return True
-        elif self.state.hierarchy is None and self.options.still_works(self.options.left()):
+        elif self.state.hierarchy is None and self.options.still_works(self.options.find_remaining()):
             if is_asked_by is None or self._is_spent or not await self.replanning.improve(about):
                 self.replanning.keep()
             return True

@@ -37,7 +37,7 @@ class Options:
     state: RunState
     without_handler: frozenset[str]
 
-    def left(self, again: Collection[StepRecord] = ()) -> list[StepRecord]:
+    def find_remaining(self, again: Collection[StepRecord] = ()) -> list[StepRecord]:
         """Return the steps that have not begun, without those that wait for one that has failed.
 
         Steps of `again`, which have failed, are among them in their places: they are done once more.
@@ -51,13 +51,13 @@ class Options:
                 orphans.add(record.id)
         return [record for record in records if record.id not in orphans]
 
-    def again(self) -> list[StepRecord]:
+    def find_repeatable(self) -> list[StepRecord]:
         """Return the failed steps of the plan that lack a condition now: they may be done once more when it holds."""
         failed = [each for each in self.state.with_status(*RETRIED) if each.id not in self.state.mended]
         if not failed:
             return []
-        now, never = Simulation(self.problem()), {(each.action, each.arguments) for each in self.never()}
-        for record in self.fixed():
+        now, never = Simulation(self.make_problem()), {(each.action, each.arguments) for each in self.find_spent()}
+        for record in self.find_fixed():
             now.apply(record.step)
         return [
             record
@@ -67,12 +67,12 @@ class Options:
             and now.objection(record.step) is not None
         ]
 
-    def possible(self) -> list[StepRecord]:
+    def find_possible(self) -> list[StepRecord]:
         """Return those of the steps that are left which can be done, in their order, although others have failed."""
-        simulation, found, lost = Simulation(self.problem()), list[StepRecord](), set[str]()
-        for record in self.fixed():
+        simulation, found, lost = Simulation(self.make_problem()), list[StepRecord](), set[str]()
+        for record in self.find_fixed():
             simulation.apply(record.step)
-        for record in self.left():
+        for record in self.find_remaining():
             stated = self.state.reader.condition(record.plan.requires, CodePlace(f"step {record.id!r}"))
             works = simulation.objection(record.step) is None and simulation.holds(stated)
             if works and lost.isdisjoint(record.plan.needs):
@@ -86,13 +86,13 @@ class Options:
         record = self.state.steps.get(id_)
         return id_ in orphans or record is None or (record.status.is_over and not record.status.is_done)
 
-    def fixed(self) -> list[StepRecord]:
+    def find_fixed(self) -> list[StepRecord]:
         """Return the steps that no patch can change: those at work, waiting, or in doubt."""
         return self.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
 
     def still_works(self, left: Iterable[StepRecord]) -> bool:
         """Return whether steps that are at work, and then those of `left`, lead from what is believed to the goal."""
-        problem, fixed, left = self.problem(), self.fixed(), list(left)
+        problem, fixed, left = self.make_problem(), self.find_fixed(), list(left)
         simulation = Simulation(problem)
         watches = ConstraintMonitors(simulation)
         for record in (*fixed, *left):
@@ -108,14 +108,14 @@ class Options:
             return False
         return simulation.holds(self.state.goal) and can_be_paid(problem, [each.step for each in (*fixed, *left)])
 
-    def furthest(self) -> int | None:
+    def find_furthest_start(self) -> int | None:
         """Return how many of the steps that are left need not be done any more: all others still work after those.
 
         It is the furthest point of the plan whose conditions hold (Fikes, Hart, Nilsson 1972). None where nothing does.
         A step that looks at what a later one supposes is still to be done while nobody knows.
         """
-        found = self._furthest_by_state()
-        left = self.left() if found else []
+        found = self._find_furthest_by_state()
+        left = self.find_remaining() if found else []
         if not found or not any(record.plan.supposes for record in left):
             return found
         pairs = find_looks(self.state.domain, [record.step for record in left], [record.plan for record in left])
@@ -123,10 +123,10 @@ class Options:
         start = min([found, *open_looks])
         return start if start == found or self.still_works(left[start:]) else found
 
-    def _furthest_by_state(self) -> int | None:
+    def _find_furthest_by_state(self) -> int | None:
         """Return the same, as if all suppositions were known to be right."""
-        left, now = self.left(), Simulation(self.problem())
-        is_free = self.state.watches is None and not self.fixed()
+        left, now = self.find_remaining(), Simulation(self.make_problem())
+        is_free = self.state.watches is None and not self.find_fixed()
         if is_free and not any((each.step.action, each.step.arguments) in self.state.tried for each in left):
             with suppress(Unclear):
                 return find_furthest_reentry(now, [each.step for each in left], self.state.goal)
@@ -137,49 +137,49 @@ class Options:
                 return start
         return None
 
-    def problem(self) -> Problem:
+    def make_problem(self) -> Problem:
         """Return what is to be solved now: the goal from what is believed, with the actions that have handlers.
 
         Budgets and the deadline are what the run has left of them.
         """
-        held = [fact for fact, holds in self._supposed().items() if holds]
-        return self._stated(fix_unknown_facts(self.state.beliefs.problem, held))
+        held = [fact for fact, holds in self._find_supposed().items() if holds]
+        return self._complete_problem(fix_unknown_facts(self.state.beliefs.problem, held))
 
-    def asked(self) -> Problem:
+    def make_open_problem(self) -> Problem:
         """Return the same, with unknown what may be supposed: nothing, where the plan does not say that it may be."""
         if self.state.plan.supposes is None:
-            return self.problem()
+            return self.make_problem()
         beliefs = self.state.beliefs
         unknown, likely = restrict_unknown_facts(self.state.problem, frozenset(beliefs.unknown))
-        return self._stated(replace(beliefs.problem, unknown=unknown, likely=likely))
+        return self._complete_problem(replace(beliefs.problem, unknown=unknown, likely=likely))
 
-    def _supposed(self) -> dict[Atom, bool]:
+    def _find_supposed(self) -> dict[Atom, bool]:
         """Return what is unknown and supposed by the steps that are left."""
         texts = [text for record in self.state.pending() for text in record.plan.supposes]
         return {note.fact: bool(note.holds) for note in self.state.beliefs.supposing(parse_suppositions(texts))}
 
-    def _stated(self, problem: Problem) -> Problem:
+    def _complete_problem(self, problem: Problem) -> Problem:
         wanted, now = self.state.problem, self.state.constraints
         limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
         problem = replace(problem, goal=Goal(self.state.goal), constraints=now, **limits)
         if problem.is_limited:
-            problem = subtract_spent(problem, self.state, self.fixed())
+            problem = subtract_spent(problem, self.state, self.find_fixed())
         return seal(disable_actions(problem, self.without_handler))
 
-    def barred(self) -> set[Step]:
+    def find_barred(self) -> set[Step]:
         """Return the ground actions that are not to be tried as things stand."""
         facts = self.state.beliefs.simulation.facts
-        return self.never() | {Step(*key) for key, tried in self.state.tried.items() if tried.was_in(facts)}
+        return self.find_spent() | {Step(*key) for key, tried in self.state.tried.items() if tried.was_in(facts)}
 
-    def never(self) -> set[Step]:
+    def find_spent(self) -> set[Step]:
         """Return the ground actions that are not to be tried any more."""
-        spent = {Step(*key) for key, each in self.state.tried.items() if _is_over(each)}
+        spent = {Step(*key) for key, each in self.state.tried.items() if _is_hopeless(each)}
         return spent | self.state.barred()
 
     def repeats(self, steps: Iterable[Step]) -> bool:
         """Return whether `steps` would lead to trying again, in a state in which it failed, what has failed."""
-        simulation = Simulation(self.problem())
-        for record in self.fixed():
+        simulation = Simulation(self.make_problem())
+        for record in self.find_fixed():
             simulation.apply(record.step)
         for step in steps:
             if self._has_failed(step, simulation):
@@ -195,8 +195,8 @@ class Options:
     def _has_failed(self, step: Step, simulation: Simulation) -> bool:
         """Return whether `step` has failed in the state of `simulation`, or is not to be tried any more."""
         tried = self.state.tried.get((step.action, step.arguments))
-        return tried is not None and (_is_over(tried) or tried.was_in(simulation.facts))
+        return tried is not None and (_is_hopeless(tried) or tried.was_in(simulation.facts))
 
 
-def _is_over(tried: Tried) -> bool:
+def _is_hopeless(tried: Tried) -> bool:
     return tried.spent or tried.times >= MOST_TRIES

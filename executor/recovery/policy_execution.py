@@ -34,7 +34,7 @@ UNFORESEEN: Final = "nobody foresaw this state"
 
 
 @dataclass(slots=True, eq=False)
-class Following:
+class PolicyExecution:
     """Takes the steps of one run's policy, each when the state is known that the one before has led to."""
 
     state: RunState
@@ -140,7 +140,7 @@ class Following:
         What has failed here is no part of it; where there is no such policy, one may come back to it later.
         """
         self.gives_up = False
-        here, never = self._hopeless(self.options.barred()), self._hopeless(self.options.never())
+        here, never = self._hopeless(self.options.find_barred()), self._hopeless(self.options.find_spent())
         if await self._decide(about, here, here):
             return True
         return here != never and not self.gives_up and await self._decide(about, never, here)
@@ -171,7 +171,7 @@ class Following:
 
     def _problem(self, forbidden: Iterable[Key]) -> Problem:
         """Return what is to be decided now: with what is left of the budgets, without the steps of `forbidden`."""
-        problem = self.options.asked()
+        problem = self.options.make_open_problem()
         goal = Goal(self.state.problem.goal.hard, tuple(self.state.soft))
         problem = replace(problem, goal=goal, budgets={name: max(left, 0) for name, left in problem.budgets.items()})
         return forbid_actions(problem, [Atom(*key) for key in forbidden], ())

@@ -22,7 +22,7 @@ from executor.events.tasks import TASKS
 from executor.learning.experience import Pricing
 from executor.plans.action_plan import PlanStep
 from executor.plans.suppositions import texts_by_step
-from executor.recovery.hierarchy import goes_on, inherited, lost_reference, repairing
+from executor.recovery.hierarchy import find_lost_reference, inherit_fields, make_repair_search, read_repair
 from executor.recovery.options import Options
 from executor.recovery.recovery_policy import PROOF_SECONDS, Recovery
 from planner.errors import InputError
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from htn.repair.subtree_repair import Repair
 
 
-def hints(state: RunState, about: str) -> Iterator[Step]:
+def read_hints(state: RunState, about: str) -> Iterator[Step]:
     """Yield the ground actions that the result of the step `about` names; what names none is left out."""
     record = state.steps.get(about)
     for text in (record.result or {}).get("next_actions", ()) if record else ():
@@ -53,7 +53,7 @@ def hints(state: RunState, about: str) -> Iterator[Step]:
             continue
 
 
-def preferred(
+def prefer_hinted(
     found: Patch,
     wanted: Collection[Step],
     problem: Problem,
@@ -68,7 +68,7 @@ def preferred(
     for step in fixed:
         simulation.apply(step)
     for step in wanted:
-        if found.steps and _key(found.steps[0]) == _key(step):
+        if found.steps and _key_of(found.steps[0]) == _key_of(step):
             return found
         if found.objective is None or simulation.objection(step) is not None:
             continue
@@ -82,7 +82,7 @@ def preferred(
     return found
 
 
-def _key(step: Step) -> tuple[str, tuple[str, ...]]:
+def _key_of(step: Step) -> tuple[str, tuple[str, ...]]:
     return step.action, step.arguments
 
 
@@ -96,7 +96,7 @@ class Candidates:
     options: Options
     weight: float
 
-    def are_there(self) -> bool:
+    def exist(self) -> bool:
         """Return whether the run has any."""
         return bool(self.options.state.plan.alternatives)
 
@@ -108,24 +108,24 @@ class Candidates:
         better is excluded. New steps that are not needed are left out. Nothing that has failed is done again in a state
         in which it did.
         """
-        found = [self._patch(steps, left) for steps in self._fitting(now)]
+        found = [self._make_patch(steps, left) for steps in self._find_fitting_ends(now)]
         for each in sorted(found, key=lambda patch: (patch.objective, -patch.kept)):
             if check_steps(now, each.steps or ()).valid:
-                shortest = _needed(now, each.steps or (), each.new)
+                shortest = _drop_unneeded(now, each.steps or (), each.new)
                 if not self.options.repeats(shortest):
-                    return self._patch(shortest, left)
+                    return self._make_patch(shortest, left)
         return Patch(Status.UNKNOWN, StoppedBy.INCOMPLETE, reason=NONE_FITS)
 
-    def _fitting(self, now: Problem) -> Iterator[tuple[Step, ...]]:
+    def _find_fitting_ends(self, now: Problem) -> Iterator[tuple[Step, ...]]:
         """Yield the ends of candidates that may lead to the goal, with their costs."""
         simulation = Simulation(now)
         for texts in self.options.state.plan.alternatives:
-            steps = [_step(text) for text in texts]
+            steps = [_parse_step(text) for text in texts]
             if not any(simulation.rules.misfit(each) for each in steps):
                 priced = [replace(each, cost=simulation.cost(each)) for each in steps]
-                yield from (tuple(priced[place:]) for place in _places(simulation, priced))
+                yield from (tuple(priced[place:]) for place in _find_entries(simulation, priced))
 
-    def _patch(self, steps: tuple[Step, ...], left: Sequence[Step]) -> Patch:
+    def _make_patch(self, steps: tuple[Step, ...], left: Sequence[Step]) -> Patch:
         kept = 0
         for mine, old in zip(reversed(steps), reversed(left), strict=False):
             if (mine.action, mine.arguments) != (old.action, old.arguments):
@@ -137,7 +137,7 @@ class Candidates:
         return Patch(Status.SOLVED, StoppedBy.FIRST_PLAN, steps, new, kept, dropped, cost, objective)
 
 
-def _needed(now: Problem, steps: tuple[Step, ...], new: int) -> tuple[Step, ...]:
+def _drop_unneeded(now: Problem, steps: tuple[Step, ...], new: int) -> tuple[Step, ...]:
     """Return a plan without those of its first `new` steps that it works without, one after the other."""
     place = 0
     while place < new:
@@ -149,12 +149,12 @@ def _needed(now: Problem, steps: tuple[Step, ...], new: int) -> tuple[Step, ...]
     return steps
 
 
-def _step(text: str) -> Step:
+def _parse_step(text: str) -> Step:
     atom = parse_atom(text)
     return Step(atom.predicate, atom.args)
 
 
-def _places(now: Simulation, steps: Sequence[Step]) -> list[int]:
+def _find_entries(now: Simulation, steps: Sequence[Step]) -> list[int]:
     """Return the places in `steps` from which on they can be done and lead to the goal; all, where that is unclear."""
     with suppress(Unclear):
         return [place for place, needs in regress_suffixes(now, steps, now.problem.goal.hard) if not needs.unmet]
@@ -183,18 +183,20 @@ class Replanning:
 
     def keep(self) -> None:
         """Go on with what is left of the plan."""
-        self._change(self.options.left(), 0, 0, "the rest of the plan still works")
+        self._change_plan(self.options.find_remaining(), 0, 0, "the rest of the plan still works")
 
     def skip(self, number: int) -> None:
         """Leave out the next `number` steps."""
-        self._change(self.options.left()[number:], 0, number, "what they are for has come about by itself")
+        self._change_plan(
+            self.options.find_remaining()[number:], 0, number, "what they are for has come about by itself"
+        )
 
     async def take_candidate(self, about: str) -> bool:
         """Go on with the end of another candidate, if the run has one that leads from here to the goal."""
         candidates = Candidates(self.options, self.recovery.weight)
-        if self.state.hierarchy is not None or self.options.asked().unknown or not candidates.are_there():
+        if self.state.hierarchy is not None or self.options.make_open_problem().unknown or not candidates.exist():
             return False
-        barred, limit = self.options.barred(), min(PROOF_SECONDS, self.recovery.time_limit)
+        barred, limit = self.options.find_barred(), min(PROOF_SECONDS, self.recovery.time_limit)
 
         def look(declared: Problem, steps: Sequence[Step], done: Sequence[Step]) -> Patch:
             problem = declared if self.pricing is None else seal(self.pricing.apply_expected_costs(declared))
@@ -203,19 +205,19 @@ class Replanning:
                 return found
             weight = self.recovery.weight
             other = patch(problem, steps, weight=weight, fixed=done, forbidden=barred, time_limit=limit)
-            return found if other.objective is None or other.objective >= found.objective else _dearer(found, other)
+            return found if other.objective is None or other.objective >= found.objective else _reject(found, other)
 
         def prepare() -> _Search:
-            left, done = self.options.left(), [record.step for record in self.options.fixed()]
-            return left, partial(look, self.options.asked(), [record.step for record in left], done)
+            left, done = self.options.find_remaining(), [record.step for record in self.options.find_fixed()]
+            return left, partial(look, self.options.make_open_problem(), [record.step for record in left], done)
 
-        return await self._take(Rung.CANDIDATE, about, prepare)
+        return await self._search_and_change(Rung.CANDIDATE, about, prepare)
 
     async def patch(self, about: str) -> bool:
         """Find the cheapest way back into the plan; a failed step may be part of it where it lacks a condition."""
-        again = self.options.again()
+        again = self.options.find_repeatable()
         retried = {(each.step.action, each.step.arguments) for each in again}
-        barred = {each for each in self.options.barred() if (each.action, each.arguments) not in retried}
+        barred = {each for each in self.options.find_barred() if (each.action, each.arguments) not in retried}
         return await self._search(Rung.PATCH, about, forbidden=barred, not_first=set(), again=again)
 
     async def anew(self, about: str) -> bool:
@@ -225,12 +227,12 @@ class Replanning:
 
     async def improve(self, about: str) -> bool:
         """Find a plan that is better than the one at hand as things are, which works; return whether there is one."""
-        return await self._search(Rung.REPLAN, about, forbidden=self.options.barred(), not_first=set(), works=True)
+        return await self._search(Rung.REPLAN, about, forbidden=self.options.find_barred(), not_first=set(), works=True)
 
     async def replan(self, about: str) -> bool:
         """Let actions be tried again once something has changed, and give up soft goals, the least useful first."""
-        never = self.options.never()
-        later = self.options.barred() - never
+        never = self.options.find_spent()
+        later = self.options.find_barred() - never
         if later and await self._search(Rung.REPLAN, about, forbidden=never, not_first=later):
             return True
         while self.state.soft:
@@ -248,9 +250,9 @@ class Replanning:
         barred = self.state.irreversible.barred()
         if not barred:
             return
-        forbidden = self.options.never() - barred
-        search = self._searching(
-            self.options.left(), forbidden, set(), (), min(PROOF_SECONDS, self.recovery.time_limit)
+        forbidden = self.options.find_spent() - barred
+        search = self._make_search(
+            self.options.find_remaining(), forbidden, set(), (), min(PROOF_SECONDS, self.recovery.time_limit)
         )
         found = await search_in_turn(search)
         for bar in self.state.irreversible.bars_among(found.steps or ()):
@@ -267,15 +269,15 @@ class Replanning:
         again: Sequence[StepRecord] = (),
         works: bool = False,
     ) -> bool:
-        wanted = [each for each in hints(self.state, about) if each not in forbidden | not_first]
+        wanted = [each for each in read_hints(self.state, about) if each not in forbidden | not_first]
 
         def prepare() -> _Search:
-            left = self.options.left(again if self.state.hierarchy is None else ())
-            return left, self._searching(left, forbidden, not_first, wanted, self.recovery.time_limit)
+            left = self.options.find_remaining(again if self.state.hierarchy is None else ())
+            return left, self._make_search(left, forbidden, not_first, wanted, self.recovery.time_limit)
 
-        return await self._take(rung, about, prepare, works=works)
+        return await self._search_and_change(rung, about, prepare, works=works)
 
-    async def _take(
+    async def _search_and_change(
         self,
         rung: Rung,
         about: str,
@@ -288,35 +290,39 @@ class Replanning:
         The search runs again if a step began or ended in the meantime: its result would repeat that step.
         """
         started, standing = time.perf_counter(), None
-        while standing != (standing := self._standing()):
+        while standing != (standing := self._snapshot_open_steps()):
             left, search = prepare()
             found = await search_in_turn(search)
         took = time.perf_counter() - started
-        why = self._objection(found, left)
+        why = self._find_objection(found, left)
         if works and not why and not (found.new or found.dropped):
             why = "the plan at hand is as good as any"
         if why or found.steps is None:
             self.reasons.append(f"{rung.name.lower()}: {why}")
             self.emit(RungTaken(rung, about, self.reasons[-1], seconds=took, found=False))
             return False
-        self.emit(RungTaken(rung, about, _said(found), float(exact_sum(each.cost for each in _new(found))), took))
+        self.emit(
+            RungTaken(
+                rung, about, _describe_found(found), float(exact_sum(each.cost for each in _new_steps_of(found))), took
+            )
+        )
         reason = f"{rung.name.lower()} after {about}"
         if isinstance(found, Patch):
-            self._change(left[len(left) - found.kept :], found.new, found.dropped, reason, found)
+            self._change_plan(left[len(left) - found.kept :], found.new, found.dropped, reason, found)
         else:
-            self._decompose(found, reason)
+            self._change_decomposition(found, reason)
         return True
 
-    def _standing(self) -> frozenset[tuple[str, bool]]:
+    def _snapshot_open_steps(self) -> frozenset[tuple[str, bool]]:
         """Return the ids of the steps that are not over, with whether each has begun."""
-        begun, pending = self.options.fixed(), self.state.pending()
+        begun, pending = self.options.find_fixed(), self.state.pending()
         return frozenset([*[(each.id, True) for each in begun], *[(each.id, False) for each in pending]])
 
-    def _objection(self, found: Patch | Repair, left: Sequence[StepRecord]) -> str:
+    def _find_objection(self, found: Patch | Repair, left: Sequence[StepRecord]) -> str:
         """Return why what was found does not help; nothing where it may."""
         if found.steps is None:
             return found.reason or found.status.value
-        lost = lost_reference(self.state, self._steps(found, left))
+        lost = find_lost_reference(self.state, self._make_plan_steps(found, left))
         if lost:
             return lost
         if self.options.repeats(found.steps):
@@ -326,7 +332,7 @@ class Replanning:
             return ""
         return f"the run goes in circles: {times} times the same steps were taken from the same state"
 
-    def _searching(
+    def _make_search(
         self,
         left: Sequence[StepRecord],
         forbidden: set[Step],
@@ -336,39 +342,41 @@ class Replanning:
     ) -> Callable[[], Patch | Repair]:
         """Return the search for other steps: of those that the tasks can be decomposed into, or of all."""
         limits: dict[str, Any] = {"forbidden": forbidden, "time_limit": time_limit}
-        fixed = self.options.fixed()
+        fixed = self.options.find_fixed()
         if self.state.hierarchy is not None:
-            return repairing(self.state, self.options.problem(), fixed, left, not_first=not_first, **limits)
-        declared, done = self.options.asked(), [record.step for record in fixed]
+            return make_repair_search(
+                self.state, self.options.make_problem(), fixed, left, not_first=not_first, **limits
+            )
+        declared, done = self.options.make_open_problem(), [record.step for record in fixed]
         remaining = [record.step for record in left]
         limits |= {"weight": self.recovery.weight, "proof_time": PROOF_SECONDS}
 
         def search() -> Patch:
             problem = declared if self.pricing is None else seal(self.pricing.apply_expected_costs(declared))
             found = patch(problem, remaining, fixed=done, not_first=not_first, **limits)
-            if found.steps is not None and lost_reference(self.state, self._steps(found, left)):
+            if found.steps is not None and find_lost_reference(self.state, self._make_plan_steps(found, left)):
                 found = patch(problem, remaining, fixed=done, not_first=not_first, **limits | {"weight": KEEP_MOST})
             if not wanted or found.steps is None or problem.unknown:
                 return found
-            return preferred(
+            return prefer_hinted(
                 found, wanted, problem, done, lambda steps: patch(problem, remaining, fixed=steps, **limits)
             )
 
         return search
 
-    def _decompose(self, found: Repair, reason: str) -> None:
+    def _change_decomposition(self, found: Repair, reason: str) -> None:
         """Go on with other tasks."""
-        steps, hierarchy = goes_on(self.state, found)
-        plans = [*(record.plan for record in self.options.fixed()), *steps]
+        steps, hierarchy = read_repair(self.state, found)
+        plans = [*(record.plan for record in self.options.find_fixed()), *steps]
         data = tuple([each.model_dump(mode="json") for each in plans])
         counts = found.kept, found.new, found.dropped
         self.emit(PlanChanged(data, *counts, reason, decomposition=hierarchy.to_dict()))
 
-    def _change(
+    def _change_plan(
         self, kept: Sequence[StepRecord], new: int, dropped: int, reason: str, found: Patch | None = None
     ) -> None:
-        fixed = [record.plan for record in self.options.fixed()]
-        rest = [record.plan for record in kept] if found is None else self._steps(found, kept)
+        fixed = [record.plan for record in self.options.find_fixed()]
+        rest = [record.plan for record in kept] if found is None else self._make_plan_steps(found, kept)
         supposes: tuple[str, ...] = self.state.supposes if found is None else ()
         if found is not None and found.suppositions:
             texts, supposes = texts_by_step(found.suppositions, len(rest))
@@ -376,20 +384,20 @@ class Replanning:
         data = tuple([plan.model_dump(mode="json") for plan in (*fixed, *rest)])
         self.emit(PlanChanged(data, len(kept), new, dropped, reason, supposes=supposes))
 
-    def _steps(self, found: Patch | Repair, left: Sequence[StepRecord]) -> list[PlanStep]:
+    def _make_plan_steps(self, found: Patch | Repair, left: Sequence[StepRecord]) -> list[PlanStep]:
         """Return the steps of what was `found` for a plan of which these steps are `left`."""
         if isinstance(found, Patch):
-            return inherited(self.state, [*_new(found), *left[len(left) - found.kept :]])
-        return goes_on(self.state, found)[0]
+            return inherit_fields(self.state, [*_new_steps_of(found), *left[len(left) - found.kept :]])
+        return read_repair(self.state, found)[0]
 
 
-def _dearer(found: Patch, other: Patch) -> Patch:
+def _reject(found: Patch, other: Patch) -> Patch:
     """Return that the candidate in `found` is not taken, as there is a patch for less."""
     reason = f"a patch has the objective {other.objective}, and the best candidate {found.objective}"
     return Patch(Status.UNKNOWN, found.stopped_by, reason=reason)
 
 
-def _new(found: Patch | Repair) -> list[Step]:
+def _new_steps_of(found: Patch | Repair) -> list[Step]:
     """Return the steps that are not of the old plan."""
     steps = found.steps or ()
     if isinstance(found, Patch):
@@ -397,7 +405,7 @@ def _new(found: Patch | Repair) -> list[Step]:
     return [step for step, origin in zip(steps, found.origins, strict=True) if origin is None]
 
 
-def _said(found: Patch | Repair) -> str:
+def _describe_found(found: Patch | Repair) -> str:
     """Return what was found, in words."""
     if isinstance(found, Patch) or not found.anew:
         return found.status.value

@@ -24,8 +24,8 @@ from executor.events.failures import NOT_REPEATED
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.dispatch import SINGLE
-from executor.loop.run_ending import end_run
 from executor.loop.step import Stepper
+from executor.observe.goal import end_run
 from executor.plan_check.check_means import TOKENS
 from executor.plans.suppositions import parse_suppositions
 from executor.recovery.ladder import Ladder
@@ -51,16 +51,16 @@ class Limits:
         allowed = self.state.plan.metadata.constraints
         self._is_limited = any(each is not None for each in (allowed.cost, allowed.duration, allowed.tokens))
 
-    def passed(self) -> list[Asked]:
+    def find_passed_questions(self) -> list[Asked]:
         """Return what is to be asked about limits that are passed, and that nobody has lifted."""
-        return list(self._passed()) if self._is_limited and not self.state.is_undoing else []
+        return list(self._find_passed()) if self._is_limited and not self.state.is_undoing else []
 
-    def _passed(self) -> Iterator[Asked]:
+    def _find_passed(self) -> Iterator[Asked]:
         allowed, spent = self.state.plan.metadata.constraints, self.state.spent
         for name, value, most, unit in (
             ("cost", spent.cost, allowed.cost, ""),
-            ("duration", self._seconds(), allowed.duration, " s"),
-            ("tokens", self._tokens() if allowed.tokens is not None else 0, allowed.tokens, " tokens"),
+            ("duration", self._count_seconds(), allowed.duration, " s"),
+            ("tokens", self._count_tokens() if allowed.tokens is not None else 0, allowed.tokens, " tokens"),
         ):
             if most is not None and value > most:
                 does = "cost" if name == "cost" else "taken"
@@ -69,7 +69,7 @@ class Limits:
                 if interpret_answer(asked, self.state.answers.get(asked.question)) != YES:
                     yield asked
 
-    def _tokens(self) -> Number:
+    def _count_tokens(self) -> Number:
         """Return the tokens that attempts reported, and those that are declared of the others."""
         simulation, steps = self.state.beliefs.simulation, self.state.steps
         tokens: list[Number] = [self.state.spent.tokens]
@@ -79,7 +79,7 @@ class Limits:
             tokens.append(exact_sum([uses] * times))
         return exact_sum(tokens)
 
-    def _seconds(self) -> float:
+    def _count_seconds(self) -> float:
         """Return how long steps were at work; where several are at once, no longer than the run is driven."""
         spent = self.state.spent.duration
         if self.state.model in SINGLE:
@@ -117,24 +117,24 @@ class Supervisor:
     @property
     def passed(self) -> set[str]:
         """The steps of the plan that failed, and that the run goes on without."""
-        return self._passed - self.state.mended if self._passed else self._passed
+        return self._passed - self.state.mended
 
     @property
     def is_called(self) -> bool:
         """Whether something is amiss that the plan may have to be changed for."""
-        return self._is_asked or bool(self._new()) or bool(self._belied())
+        return self._is_asked or bool(self._find_new()) or bool(self._find_belied())
 
     @property
     def is_needed(self) -> bool:
         """The same, with what was postponed until no step is at work."""
-        return self._is_asked or bool(self._unattended()) or bool(self._belied())
+        return self._is_asked or bool(self._find_unattended()) or bool(self._find_belied())
 
     @property
     def _is_asked(self) -> bool:
         """Whether a step asks for another plan, or something else is wanted than what the plan is for."""
         return bool(self.stepper.replanning_requests) or self.state.wants_plan
 
-    def _belied(self) -> list[str]:
+    def _find_belied(self) -> list[str]:
         """Return what steps that are left suppose and is known to be otherwise."""
         if not self.state.is_supposing:
             return []
@@ -142,7 +142,7 @@ class Supervisor:
         facts = [fact for texts in plans for fact in self.state.beliefs.find_belied(parse_suppositions(texts))]
         return [f"{fact} is otherwise than the plan supposes" for fact in dict.fromkeys(facts)]
 
-    def _unattended(self) -> list[StepRecord]:
+    def _find_unattended(self) -> list[StepRecord]:
         """Return the steps in trouble that nobody has attended to; one in doubt is attended to when it is settled."""
         return [
             record
@@ -150,21 +150,21 @@ class Supervisor:
             if record.status is StepStatus.IN_DOUBT or record.id not in self._seen
         ]
 
-    def _new(self) -> list[StepRecord]:
-        return [record for record in self._unattended() if record.id not in self._postponed]
+    def _find_new(self) -> list[StepRecord]:
+        return [record for record in self._find_unattended() if record.id not in self._postponed]
 
-    async def patched_meanwhile(self) -> bool:
+    async def patch_meanwhile(self) -> bool:
         """Patch around steps that failed while others go on; return whether that could be done.
 
         What takes more than a patch waits until no step is at work, and meanwhile blocks what depends on it.
         """
-        fresh = self._new()
+        fresh = self._find_new()
         policies = {self.stepper.policy_of(record).on_error for record in fresh}
         if not fresh or "abort" in policies:
             return False
         failed = [record for record in fresh if record.status is not StepStatus.IN_DOUBT]
         if failed == fresh and policies == {"continue"}:
-            self._pass(fresh)
+            self._pass_over(fresh)
             return True
         if failed and policies == {"patch"} and self.state.has_aim:
             self._put_back()
@@ -176,8 +176,8 @@ class Supervisor:
 
     async def recover(self) -> RunEnded | None:
         """Settle what is in doubt, and climb the ladder; return the end of the run where nothing helps."""
-        trouble = self._unattended()
-        self._asked = list(dict.fromkeys([*self.stepper.replanning_requests, *self._belied()]))
+        trouble = self._find_unattended()
+        self._asked = list(dict.fromkeys([*self.stepper.replanning_requests, *self._find_belied()]))
         last = self.state.finished[-1] if self.state.finished else None
         asker = "" if self.state.wants_plan else last if self.stepper.replanning_requests else None
         self.stepper.replanning_requests.clear()
@@ -197,7 +197,7 @@ class Supervisor:
         if "abort" in policies:
             return end_run(self.state, RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
         if trouble and all(each == "continue" for each in policies):
-            self._pass(trouble)
+            self._pass_over(trouble)
             return None
         if trouble and not self.state.has_aim:
             return None
@@ -217,12 +217,12 @@ class Supervisor:
             if "question" in (record.wait or {}):
                 self.stepper.emit(StepEnded(record.id, StepStatus.PENDING, repeatable=False))
 
-    def _pass(self, failed: Sequence[StepRecord]) -> None:
+    def _pass_over(self, failed: Sequence[StepRecord]) -> None:
         """Go on without steps that failed."""
         self._passed |= {record.id for record in failed}
         self._seen |= self._passed
 
-    async def missed(self) -> RunEnded | None:
+    async def recover_at_end(self) -> RunEnded | None:
         """Recover from the end of a plan that did not reach the goal; return the end of the run where that fails.
 
         After a failure that its policy passes over, nothing new is planned: lost soft goals are given up.
@@ -245,9 +245,9 @@ class Supervisor:
             self.ladder.emit(GoalDropped(str(wish.condition), float(wish.utility)))
         return bool(lost)
 
-    async def overspent(self) -> RunEnded | None:
+    async def ask_about_limits(self) -> RunEnded | None:
         """Ask whether the run may go on that has passed its limits; return its end where it may not, or nobody says."""
-        for question in self.limits.passed():
+        for question in self.limits.find_passed_questions():
             asking = self.ladder.asking
             answer = None if asking.ask is None else await asking.answer(question)
             if answer is None or interpret_answer(question, answer) != YES:
@@ -257,30 +257,30 @@ class Supervisor:
 
     async def _give_up(self, trouble: Sequence[StepRecord]) -> RunEnded:
         if self.state.is_undoing:
-            return await self.undone(trouble)
+            return await self.end_undoing(trouble)
         state = self.state
         bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
         causes = [*bars, *(state.describe_causes(trouble) or self._asked or [state.describe_lacking()])]
         if state.open_questions:
-            return end_run(state, RunStatus.WAITING, _told(causes, self.ladder.reasons))
+            return end_run(state, RunStatus.WAITING, _compose_reason(causes, self.ladder.reasons))
         await self.ladder.prove_impossible()
         status = RunStatus.FAILED if state.missing is None else RunStatus.IMPOSSIBLE
-        return end_run(state, status, _told(causes, self.ladder.reasons))
+        return end_run(state, status, _compose_reason(causes, self.ladder.reasons))
 
-    async def undone(self, trouble: Sequence[StepRecord] = ()) -> RunEnded:
+    async def end_undoing(self, trouble: Sequence[StepRecord] = ()) -> RunEnded:
         """Return the end of a run that was given up: what it did is undone, as far as that was seen."""
-        state, left = self.state, await self.ladder.compensation.end()
+        state, left = self.state, await self.ladder.compensation.finish_undo()
         tried = [each.reason for each in state.rungs if not each.found and each.reason]
         bars = [each for each in dict.fromkeys(tried) if each.endswith(NOT_REPEATED)]
         causes = [*bars, *(state.given_up or [state.describe_lacking()])]
-        reason = _told(causes, [*tried, *state.describe_causes(trouble), *left])
+        reason = _compose_reason(causes, [*tried, *state.describe_causes(trouble), *left])
         if left and state.open_questions:
             return end_run(state, RunStatus.WAITING, reason)
         done = RunStatus.FAILED if left else RunStatus.COMPENSATED
         return end_run(state, done if state.missing is None else RunStatus.IMPOSSIBLE, reason)
 
 
-def _told(causes: Sequence[str], tried: Sequence[str]) -> str:
+def _compose_reason(causes: Sequence[str], tried: Sequence[str]) -> str:
     """Return a reason whose first line has the causes; what recovery tried comes after it, a line each."""
     others = [each for each in dict.fromkeys(tried) if each not in causes]
     return "\n".join(["; ".join(causes), *others[-MOST_TRIED:]])

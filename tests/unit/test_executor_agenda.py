@@ -123,8 +123,8 @@ def test_a_patch_does_not_let_begin_what_depends_on_a_step_in_doubt():
 def test_steps_that_do_what_they_declare_are_no_surprise(observed, monkeypatch):
     """A reactive run looks for the furthest point of its plan once, unless it is told something else."""
     looks = []
-    furthest = Options.furthest
-    monkeypatch.setattr(Options, "furthest", lambda self: looks.append(1) or furthest(self))
+    furthest = Options.find_furthest_start
+    monkeypatch.setattr(Options, "find_furthest_start", lambda self: looks.append(1) or furthest(self))
     works = Works("abcdef", observed=observed)
     outcome = run_virtual(Executor(works.world).run(works.plan("reactive", [*"abcdef"])))
     assert outcome.status is (RunStatus.SUCCEEDED if observed else RunStatus.UNVERIFIED)

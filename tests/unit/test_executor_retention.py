@@ -130,7 +130,7 @@ def test_a_run_that_is_lost_otherwise_is_still_noticed(path):
 
 def test_a_deletion_that_fails_leaves_the_run_as_it_was(path, monkeypatch):
     with Journal(filled(path, "a")) as journal:
-        monkeypatch.setattr(deletion, "beginning", lambda *_: 1 / 0)
+        monkeypatch.setattr(deletion, "compute_first_checksum", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             journal.delete("a")
         monkeypatch.undo()
@@ -260,7 +260,7 @@ def test_an_executor_forgets_what_expires_by_itself(path, kept):
     made = Executor(world, path if kept else None, retention=Retention(over=0, unfinished=0))
     for _ in range(3):
         assert asyncio.run(made.run(problem)).status is RunStatus.WAITING
-    assert not made._left
+    assert not made._unfinished
     if kept:
         assert made.runs() == {}
 

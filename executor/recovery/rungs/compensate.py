@@ -13,4 +13,4 @@ async def take(ladder: Ladder, about: str) -> bool:
     if ladder.state.open_questions:
         return False
     await ladder.prove_impossible()
-    return await ladder.compensation.begin(about)
+    return await ladder.compensation.plan_undo(about)
