@@ -1,4 +1,4 @@
-"""What executors and runs are given: refused where it is given, if it means nothing."""
+"""Check the arguments of executors and runs; raise `InputError` for what means nothing."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Searches in threads: those of one event loop take turns, so that the loop keeps its own time.
+"""Run searches in threads; the searches of one event loop take turns, so that the loop stays responsive.
 
-Python runs one thread at a time. Each search that is at work makes the event loop wait another 5 ms whenever the loop
-wants to go on, and searches that end together make it take in all their plans at once. Therefore short searches run one
-after another: the next one begins when the loop has taken in what the one before found. A search that takes longer gets
-company, and all of them together leave half of the threads of asyncio's pool to the host.
+Python runs one thread at a time. Each search at work delays the event loop by another 5 ms whenever the loop wants to
+go on, and searches that end together make the loop read all their plans at once. Therefore short searches run one after
+another: the next one begins when the loop has read the plan of the one before. A search that takes longer than `ALONE`
+gets company, and all searches together leave half of the threads of asyncio's pool to the host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The executor's part of `forethought demo`: a plan is carried out while things go wrong, and a sentence is."""
+"""Show the executor's part of `forethought demo`: a plan, and a sentence, are carried out while things go wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`Executor`: plans are carried out in a world, runs are kept in a journal, and taken up again from it."""
+"""Carry out plans in a world, keep runs in a journal, and take runs up again: `Executor`.
+
+`start` prepares a plan, or searches for one, and `_carry_out` drives the run; `take_up` rebuilds the state of a run
+from its events, and `_take_up` drives it on.
+"""
 
 from __future__ import annotations
 

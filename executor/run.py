@@ -1,4 +1,9 @@
-"""`Run`: a run in the hands of whoever began it; and its `RunOutcome`."""
+"""Represent a run for whoever began it: `Run`, and its `RunOutcome`.
+
+`Run.take` builds the parts of a run: a `Stepper` carries out steps, a `Ladder` recovers from failures, and a `Loop`
+drives both. `Run.drive` starts the loop, whose `_run_until_end` shows every stage. `Run.emit` records each event: in
+the journal, in the state, and for listeners. All other methods change a run from outside.
+"""
 
 from __future__ import annotations
 

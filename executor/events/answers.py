@@ -1,4 +1,4 @@
-"""What answers to questions mean."""
+"""Interpret the answers to the questions of a run."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
-"""What happens in a run: one typed union. The journal keeps events, and the state of a run is made of them.
+"""Define the events of a run, as one typed union, and convert them to data and back.
 
-Steps are named by their ids. What a handler returned is kept as data.
-
-Events as data, as the journal keeps them, and events made of it again.
-
-What is known about facts, and from where.
-
-What became of a step, and of a run.
+The journal keeps events, and the state of a run is made of them. Steps are named by their ids; what a handler returned
+is kept as data.
 """
 
 from __future__ import annotations

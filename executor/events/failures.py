@@ -1,8 +1,7 @@
-"""What failed in a run: a step is not tried again in the state in which it failed.
+"""Record what failed, which irreversible actions may have happened, and what a run has spent.
 
-Which irreversible ground actions a run has begun, and must not begin again.
-
-What a run took: its steps, with all their attempts, and what led to its plan: seconds, tokens and money.
+A step is not tried again in the state in which it failed. An irreversible ground action that may have happened is not
+begun again.
 """
 
 from __future__ import annotations

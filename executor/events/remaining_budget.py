@@ -1,8 +1,7 @@
-"""What a run has left of its problem's budgets and of its deadline.
+"""Compute what a run has left of its budgets and of its deadline.
 
-Every attempt at a step is paid for, whatever came of it, with what its action is declared to cost and to use: these are
-the numbers that the plan was made with. The deadline is what is left when the seconds that steps were at work are
-taken off, as if they had been so one after the other.
+Each attempt at a step is charged with the declared cost and uses of its action, whatever its result: the plan was made
+with these numbers. The seconds that steps took are subtracted from the deadline, as if they had run one after another.
 """
 
 from __future__ import annotations

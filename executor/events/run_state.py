@@ -1,4 +1,7 @@
-"""The state of a run: what its events come to. Nothing else changes it, so that a journal read again gives it again."""
+"""Build the state of a run from its events.
+
+Nothing but `RunState.apply` changes the state, so that reading the journal again gives the same state.
+"""
 
 from __future__ import annotations
 

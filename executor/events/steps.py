@@ -1,4 +1,4 @@
-"""The steps of a run: what became of each, which are in the plan as it is now, and which have which status."""
+"""Record the steps of a run: what became of each, and which of them are in the present plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goals, plans and runs as a journal has them: what was saved, and what has become of it."""
+"""List and delete the runs, plans and goals that a journal keeps."""
 
 from __future__ import annotations
 

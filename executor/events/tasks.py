@@ -1,4 +1,4 @@
-"""The tasks of a run, and what they are decomposed into."""
+"""Keep the tasks of a hierarchical run, and their decomposition."""
 
 from __future__ import annotations
 

@@ -1,17 +1,13 @@
-"""The journal as callers see it: one file, used by one or more processes.
+"""Keep the events of runs, and saved goals, plans and rooms, in one append-only file; several processes may use it.
 
-A checksum for each event that counts in all before it: what is missing or changed between shows at the next one.
+The checksum of each event includes those of all events before it, so that a missing or changed event shows at the next
+one. SQLite finds damage to the structure of its file, not to its content. CRC-32 (Peterson and Brown, 1961) costs about
+a microsecond an event and misses one accidental change in 4 billion; it does not protect against forgery. A chain
+cannot show that its last events are missing; `locks.py` keeps how many there were.
 
-SQLite finds damage to the structure of its file, not to what is in it. CRC-32 (Peterson and Brown, 1961) costs about
-a microsecond an event and misses one accidental change in 4 billion; it is no protection against forgery. That the
-last events are missing cannot show in a chain; `locks.py` keeps how many there were.
-
-Deleting a run: its events go, and an empty row keeps its number, so that the numbers of runs have no gap.
-
-Only this module changes what a journal has. The triggers that keep the tables append-only are dropped and made again
-within the transaction that deletes, so that no other connection ever sees the tables without them.
-
-Goals, plans and rooms that are kept beside the runs: each saving is a row, and the newest of a name counts.
+Deleting a run removes its events and keeps an empty row with its number, so that numbers have no gaps. The triggers
+that keep the tables append-only are dropped and made again within the transaction that deletes: no other connection
+ever sees the tables without them.
 """
 
 from __future__ import annotations

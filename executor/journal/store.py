@@ -1,8 +1,7 @@
-"""The database of a journal: what is in it, how a new one is made, and how others are told apart.
+"""Open the database of a journal: create its tables, recognise other files, and notice losses.
 
-Triggers keep the tables append-only, also against `INSERT OR REPLACE`, and numbers without gaps.
-
-The open file of a journal: threads take turns, forks are refused, errors are told, and losses are noticed.
+Triggers keep the tables append-only, also against `INSERT OR REPLACE`, and numbers without gaps. Threads take turns,
+and a process that was forked may not use the file.
 """
 
 from __future__ import annotations

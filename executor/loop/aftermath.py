@@ -1,8 +1,7 @@
-"""What comes after a handler has answered: its effects are looked at, judged, and said.
+"""Judge an attempt: read its result, observe the effects, and decide whether to try the step again.
 
-What a step says that it created: objects with names, which nothing else has.
-
-Whether a step is tried again, after how long, and by which handler.
+Objects that a step created must have names that nothing else has. The policy of the step says whether another attempt
+follows, after which pause, and by which handler.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""One attempt at one step: its handler is called, with what its policy says about time, locks, rates and caches.
+"""Make one attempt at a step: wait for its turn, and call its handler through the hooks, within a time limit.
 
-One call of a handler, through the hooks of its world: the first one declared is the outermost.
-
-Handlers that were given up and may still be at work: nobody begins the same thing beside them.
+The first hook that was declared is the outermost. A handler that does not come back in time is given up, and may still
+be at work: nothing like it begins beside it.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Which steps may begin now, in each execution model.
+"""Decide which steps may begin now (`Agenda`), and wait for what a run waits for (`Inbox`).
 
-- `sequential`, `reactive`, `hierarchical`, `policy`: one after the other, in the order of the plan;
-- `parallel`: all at once that nothing unfinished comes before, then the next such round;
-- `dag`: each as soon as those are done that come before it.
+The execution models:
 
-In each model, irreversible steps come as late as the order allows (see `executor.loop.dispatch`), and none is begun
-while a question is open or a failure is not attended to.
+- `sequential`, `reactive`, `hierarchical`, `policy`: one step after the other, in the order of the plan;
+- `parallel`: rounds of all steps whose predecessors are done;
+- `dag`: each step as soon as its predecessors are done.
 
-Irreversible steps begin as late as the order of a plan allows: first what is reversible and could still fail.
+In each model, irreversible steps begin as late as the order of the plan allows: after all reversible steps that could
+still fail. None begins while a question is open or a failure is not attended to.
 
-What a run waits for: news from outside, the timers and deadlines of waiting steps, and events that came early.
+A run waits for steps that end, for answers from outside, and for the timers and deadlines of waiting steps.
 """
 
 from __future__ import annotations

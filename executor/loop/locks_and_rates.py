@@ -1,10 +1,7 @@
-"""Whose turn it is: locks and rates, which all runs of one executor share, in whatever event loops they are.
+"""Limit what runs at once: locks, rates, and slots, which all runs of one executor share.
 
-The executors of one journal share their locks, also where they are in several processes.
-
-How many steps are at work at once: one limit for all runs of an executor.
-
-Waiting, but no longer than until the run is called off.
+The executors of one journal share their locks, also across processes and event loops. `Slots` limit how many steps of
+all runs are at work at once.
 """
 
 from __future__ import annotations
@@ -191,7 +188,7 @@ class _StartTimes:
 
 
 async def wait_for_handler(works: Working | None, timeout: float | None) -> bool:
-    """Wait for a handler that was given up, if there `works` one; return whether it has come back."""
+    """Wait until a handler that was given up no longer `works`; return whether it has come back in time."""
     if works is None:
         return True
     clock = asyncio.get_running_loop().time
@@ -202,9 +199,9 @@ async def wait_for_handler(works: Working | None, timeout: float | None) -> bool
 
 
 async def wait_unless_cancelled(what: Awaitable[Any], aborted: asyncio.Event) -> bool:
-    """Wait for something until the run is `aborted`; return whether it came; raises what it raises.
+    """Wait for `what` until `aborted` is set, and return whether it came; raise what it raises.
 
-    What has not come by then is cancelled.
+    A wait that is broken off is cancelled.
     """
     waits = asyncio.ensure_future(what)
     stop = asyncio.ensure_future(aborted.wait())

@@ -1,16 +1,12 @@
-"""Data parameters: where their values come from, and whether they are what the handler expects.
+"""Find the values of data parameters, and check that they are what the handler expects.
 
-In this order (the first that has a value): what somebody has approved, or is asked to approve; the plan; the result
-that the parameter is declared to come from, in this run or in an earlier one; the step that is undone, where it had a
-parameter of that name; working memory, where it has an entry of that name; whoever fills what is open, unless it is
-fixed; its default.
+The first of these sources that has a value counts: what somebody has approved, or is asked to approve; the plan; the
+result that the parameter is declared to come from, in this run or in an earlier one; the step that is undone, if it had
+a parameter of that name; working memory, by name; whoever fills open parameters, unless the parameter is fixed; its
+default.
 
-Parameters that nothing known fills: whoever was named for that is asked once for all of a step's.
-
-Where values of data parameters come from, and which of them are text that tools returned.
-
-In the run of an agent, such text may not reach an irreversible step unless somebody approves it, or the author of the
-domain lets it pass: `From(…, approved=True)`.
+In the run of an agent, text that tools returned may not reach an irreversible step unless somebody approves it, or the
+author of the domain lets it pass: `From(…, approved=True)`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the model says of a step here and now: whether it may begin, and what it should change."""
+"""Compare a step with what is believed: whether it may begin, and which effects to expect."""
 
 from __future__ import annotations
 

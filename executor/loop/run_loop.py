@@ -1,4 +1,8 @@
-"""One run: steps are begun, what comes is waited for, failures are recovered from, and the goal is looked at."""
+"""Drive one run: begin steps, wait for them, recover from failures, and check the goal.
+
+`Loop._run_until_end` shows the stages. The loop starts a task for each step; whatever happens is an event, and what is
+left to do follows from the state that the events make.
+"""
 
 from __future__ import annotations
 
@@ -59,10 +63,7 @@ class Loop:
         self.stepper.is_held = lambda id_: self._is_held(id_) or bool(self.supervisor.limits.find_passed_questions())
 
     async def drive(self) -> RunEnded:
-        """Carry out the plan, and return how it ended; what is left to do is in the state.
-
-        When it is broken off, so are the steps at work.
-        """
+        """Carry out the plan, and return how the run ended; cancel the steps at work if it is broken off."""
         try:
             return await self._run_until_end()
         finally:
@@ -91,9 +92,9 @@ class Loop:
                     return end
 
     async def _settle_returned(self) -> bool:
-        """Look at what came of steps on which nobody is at work here any more; return whether there are any.
+        """Judge the running steps on which no task is at work; return whether there are any.
 
-        Their handlers have answered, or somebody has outside, or the process that drove the run before stopped.
+        Their handlers have answered, somebody outside has, or the process that drove the run before has stopped.
         """
         found = [record for record in self._steps_with_status(StepStatus.RUNNING) if record.id not in self._tasks]
         for record in found:
@@ -101,7 +102,7 @@ class Loop:
         return bool(found)
 
     async def _look_after(self, record: StepRecord, got: Attempt) -> None:
-        """Say what came of a step, or do it again."""
+        """Judge an attempt at a step, and start the next attempt if there is one."""
         action = self.state.domain.actions[record.step.action]
         if got.crashed and "read_only" in action.tags and self._expect_effects(record) is not NOTHING:
             self._start_task(record)  # what it returned is lost, and somebody may take it
@@ -119,7 +120,7 @@ class Loop:
         return NOTHING if simulation.objection(record.step) else self.stepper.conditions.expect_now(record)
 
     async def _skip_ahead(self) -> None:
-        """In a reactive run, go on from the furthest point of the plan that works as things are, after a look."""
+        """In a reactive run, look at the next step, and skip to the furthest point of the plan that works."""
         state = self.state
         if state.model != "reactive" or state.is_undoing or self.supervisor.passed or not state.has_goal:
             return
@@ -137,7 +138,7 @@ class Loop:
             self.stepper.replanning_requests.append("nothing of the plan works any more" + (f": {why}" if why else ""))
 
     def _update_agenda(self) -> None:
-        """Make the agenda anew where the plan has changed, a doubt was settled, or a failed step is passed over."""
+        """Make a new agenda if the plan has changed, a doubt was settled, or a failed step is passed over."""
         now = self.state.changes, self.state.settled, len(self.supervisor.passed)
         if self._agenda_version == now:
             return
@@ -168,7 +169,7 @@ class Loop:
     def _defer_irreversible(
         self, order: list[str], before: Mapping[str, Collection[str]], late: set[str]
     ) -> tuple[list[str], Mapping[str, Collection[str]]]:
-        """Return the same with the irreversible steps, those in `late`, as late as can be."""
+        """Return the order and what each step waits for, with the irreversible steps in `late` as late as possible."""
         state = self.state
         tasks = {} if state.hierarchy is None else order_by_tasks(state, order)
         nodes = [*(each for each in tasks if each not in set(order)), *order]
@@ -181,7 +182,7 @@ class Loop:
         return line if fits else order, {}
 
     async def _begin_ready_steps(self) -> None:
-        """Begin the steps that may begin now; alone, a step is done right here."""
+        """Begin the steps that may begin now; carry out a single step without a task of its own."""
         if self._must_pause:
             return
         while ids := self.agenda.take_ready(len(self._tasks), self.most, self._is_barred):
@@ -200,7 +201,7 @@ class Loop:
         return id_ in self._tasks or self._is_held(id_)
 
     def _is_held(self, id_: str) -> bool:
-        """Return whether a step is irreversible, and not to be begun while others are asked about or have failed."""
+        """Return whether a step is irreversible, and a failure or a question about another step holds it back."""
         record = self.state.steps[id_]
         return self.state.is_irreversible(record) and (self.supervisor.is_needed or self.state.is_asking_beside(record))
 
@@ -229,7 +230,7 @@ class Loop:
             self.agenda.note_begun(id_)
 
     async def _wait_for_step(self) -> None:
-        """Wait until a step ends, something comes from outside, or the time of a waiting step is over."""
+        """Wait until a step ends, news come from outside, or the time of a waiting step is over."""
         self._hand_over()
         await self.inbox.wait_for_news(self._steps_with_status(StepStatus.WAITING))
         back, self._tasks_over = self._tasks_over, []
@@ -239,7 +240,7 @@ class Loop:
         await self._look_after_news()
 
     async def _look_after_news(self) -> None:
-        """Go on with the steps for which something has come, or whose time is over."""
+        """Resume the steps whose answers have come, and judge those whose time is over."""
         self._resume_answered()
         for record, got in self.inbox.find_expired(self._steps_with_status(StepStatus.WAITING)):
             if record.id not in self._tasks:
@@ -247,7 +248,7 @@ class Loop:
         await self._settle_returned()
 
     async def _act_while_idle(self) -> RunEnded | None:
-        """Do what is to be done while no step is at work; return the end of the run, if it is that."""
+        """Take the next stage while no step is at work; return the end of the run, if it ends."""
         if await self._settle_returned():
             return None
         stopped = self._end_if_stopped()
@@ -262,13 +263,13 @@ class Loop:
         return None if self._follow_policy() else await self._check_goal()
 
     def _end_if_stopped(self) -> RunEnded | None:
-        """Return the end of a run that somebody has called off, or interrupted."""
+        """Return the end of a run that somebody has called off or interrupted; None for any other."""
         if self.stepper.aborted.is_set():
             return end_run(self.state, RunStatus.CANCELLED, "called off")
         return end_run(self.state, RunStatus.WAITING, INTERRUPTED) if self.interrupted else None
 
     def _follow_policy(self) -> bool:
-        """Take the next step of the policy that is followed, if one is; return whether there is one, or is to be."""
+        """Take the next step of the policy, if the run follows one; return whether the run goes on with it."""
         following = self.ladder.following
         if not following.is_due:
             return False
@@ -277,7 +278,7 @@ class Loop:
         return not following.is_due or bool(self.stepper.replanning_requests)
 
     async def _wait_for_answer(self) -> bool:
-        """Wait for a timer or, where the run stays, for an answer from outside; return whether to go on."""
+        """Wait for a timer or, if the run stays, for an answer from outside; return whether to go on."""
         if self._resume_answered() or self._hand_over():
             return True
         records = self._steps_with_status(StepStatus.WAITING)
@@ -303,14 +304,14 @@ class Loop:
         return bool(wait.get("held")) or wait.get("question") in self.state.answers
 
     def _hand_over(self) -> bool:
-        """Give waiting steps what came for them early; return whether there are any."""
+        """Complete waiting steps with results that came early; return whether there are any."""
         found = list(self.inbox.take_early_results(self._steps_with_status(StepStatus.WAITING)))
         for record, result in found:
             self.complete(record.id, result)
         return bool(found)
 
     async def _check_goal(self) -> RunEnded | None:
-        """Look whether the goal holds; None where the run goes on to reach it."""
+        """Look whether the goal holds, and return how the run ends; None if it goes on."""
         if self.state.is_undoing:
             return await self.supervisor.end_undoing()
         look = await look_at_goal(self.state, self.stepper.lookout, self.emit)
@@ -357,7 +358,7 @@ class Loop:
 
 
 def _recover_attempt(record: StepRecord) -> Attempt:
-    """Return what came of the latest attempt at a step, as far as that was kept."""
+    """Return the latest attempt at a step, as far as the journal kept it."""
     if record.result is None:
         reason = "the process stopped while it was being done"
         return Attempt(ActionResult.failed(reason), in_doubt=reason, crashed=True)

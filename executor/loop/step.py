@@ -1,4 +1,8 @@
-"""The life of one step: may it begin, then its handler is called, as often as its policy says."""
+"""Carry out one step: check its conditions, fill its parameters, ask for approval, and call its handler.
+
+The policy of the step says how often its handler is called. A reversible step has begun when its attempt begins; an
+irreversible one when its handler is about to be called, after its lock, its rate and its objects were waited for.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""What a run believes about the world: facts, each with where it comes from.
+"""Keep what a run believes about the world: facts, each with its provenance.
 
-The facts that hold are the state of a `Simulation`: conditions and effects mean what they mean to the validator. What
-is unknown is no fact of that state, and no condition may rest on it.
-
-Whether a condition holds however the facts turn out that are not certain: Kleene's strong logic (1952).
-
-Which facts a condition speaks about, derived predicates traced to what they are derived from.
+The facts that hold are the state of a `Simulation`, so that conditions and effects mean here what they mean to the plan
+checker. An unknown fact is not in that state, and no condition may rest on it. Whether a condition holds whatever the
+uncertain facts are is decided by strong three-valued logic (Kleene, 1952).
 """
 
 from __future__ import annotations

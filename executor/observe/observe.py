@@ -1,4 +1,8 @@
-"""Looking at the world: which observers are asked about which facts, and what their answers come to together."""
+"""Ask observers about facts, and combine their answers.
+
+`Lookout` asks about given facts; `Survey` looks around when the world is not as the plan supposes, as more than the
+facts of the plan may have changed.
+"""
 
 from __future__ import annotations
 

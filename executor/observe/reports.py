@@ -1,4 +1,4 @@
-"""What a handler reports beside its answer: facts, read as those of the problem."""
+"""Read the facts that a handler reports beside its answer."""
 
 from __future__ import annotations
 

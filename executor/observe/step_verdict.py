@@ -1,6 +1,6 @@
-"""What a step should have changed, what was seen of it, and what that says about the step.
+"""Judge a step by the effects that it declares and what was observed of them.
 
-Actions that may come out in several declared ways: which of them it was, by what was seen and reported.
+For an action with several declared outcomes, `judge_outcomes` finds the one that came about.
 """
 
 from __future__ import annotations

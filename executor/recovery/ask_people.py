@@ -1,9 +1,7 @@
-"""Questions to people: what is allowed, what happened, what to do when nothing else is left.
+"""Ask people: whether a step is allowed, whether it happened, and what to do when nothing else helps.
 
-A question is asked of a callback first. Where there is none, or it has no answer, the question stays open, what rests
-on it waits, and the answer may come in another process: `Executor.resume(run, answers={question: answer})`.
-
-What a run asks when it cannot know by itself: whether something happened, and what to do next.
+A callback is asked first. Without a callback, or without its answer, the question stays open and what rests on it
+waits; the answer may come in another process: `Executor.resume(run, answers={question: answer})`.
 """
 
 from __future__ import annotations

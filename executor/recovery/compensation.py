@@ -1,6 +1,6 @@
-"""The last rung: what a run wrote is returned to what it was before, by a plan that is searched and validated.
+"""Undo what a run wrote, by a plan that is searched and validated (sagas: Garcia-Molina and Salem, 1987).
 
-Whether what a run wrote is as it was before: looked at afresh, and never claimed from what was assumed.
+Afterwards, observers look whether everything is as before; nothing is claimed from what was assumed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What became of the tasks of a run, and their repair in the subtree that broke.
-
-Steps of a changed plan inherit what was written by hand into earlier steps with the same ground action.
+"""Repair the decomposition of a hierarchical run, and carry written details over to the steps of a changed plan.
 
 A search knows actions and arguments only. Parameters, policies, conditions and estimates of a plan written by hand
 belong to its ground actions, and references to results follow a step that gets another id.

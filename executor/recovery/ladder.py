@@ -1,6 +1,7 @@
-"""The recovery ladder above retries: patch, plan anew, ask, compensate; each rung is noted with what it costs.
+"""Recover from a failure that retries did not mend, by the rungs of the ladder: patch, replan, ask, compensate.
 
-Whether what was observed proves that no plan reaches the goal of a run, and what is missing then.
+`Ladder.climb` takes the rungs in order until the run can go on. `prove_impossible` decides whether the observed facts
+prove that no plan reaches the goal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What may be tried: which steps are left, which of them still work, and what has failed too often, or here before."""
+"""Find what a run may do next: the remaining steps, those that still work, and the actions that it may not try."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies followed: what a run does next, by the state that was observed."""
+"""Follow a policy: choose the next step by the state that was observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run may do about failures, and what that may take."""
+"""State what a run may do about failures, and what that may cost."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Other plans: the cheapest way back into the one at hand, or another one, perhaps for less.
+"""Change the plan of a run: continue another candidate, patch the plan, or plan anew.
 
-What handlers say had better come next: among plans that are equally good, one that begins with it is taken.
-
-Candidates as patches: how other plans of the run's problem end, where that fits what was observed; no search.
+Among equally good plans, one is preferred that begins with an action which a handler has suggested.
 """
 
 from __future__ import annotations
@@ -246,7 +244,7 @@ class Replanning:
         return False
 
     async def explain_bars(self, about: str) -> None:
-        """Note which irreversible actions another plan would have to repeat, where that is why there is none."""
+        """Record which irreversible actions another plan would have to repeat, if there is no plan without them."""
         barred = self.state.irreversible.barred()
         if not barred:
             return

@@ -1,6 +1,6 @@
-"""What is done about steps that failed: nothing, an end to the run, or another plan, as their policies say.
+"""Decide what a failure needs: nothing, another plan, a question, or the end of the run.
 
-What a run has taken, against what its plan allows: cost, seconds, and tokens.
+`Limits` compares what a run took with what its plan allows: cost, seconds, and tokens.
 """
 
 from __future__ import annotations

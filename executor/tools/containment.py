@@ -1,12 +1,8 @@
-"""The boundary around functions and values that others wrote: what goes wrong there is an `Exception`.
+"""Call functions that others wrote, and use their values, so that whatever goes wrong there is an `Exception`.
 
-Handlers, observers, callbacks, validators and listeners may raise anything, also `SystemExit`, and so may the methods
-of values that they return: `__bool__`, `__eq__`, `__str__`, `__len__`. Only Ctrl-C, the alarm of a time limit and the
-caller's own cancellation pass.
-
-Functions called without blocking the event loop: plain ones in threads of their own, which may outlive a timeout.
-
-Whatever these functions raise is an `Exception`, see `executor.tools.containment`.
+Handlers, observers, callbacks, validators and listeners may raise anything, also `SystemExit`, and so may methods of
+the values that they return: `__bool__`, `__eq__`, `__str__`, `__len__`. Only Ctrl-C, the alarm of a time limit and the
+caller's own cancellation pass. Plain functions run in threads of their own, which may outlive a timeout.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a handler can ask for besides its parameters: the context of its step, with the working memory of the run.
+"""Define what a handler may ask for besides its parameters: its `Context`, with working memory and outline of the plan.
 
-What stands around every call of a handler: it may log the call, refuse it, or change what goes in and comes out.
+`Hook` functions stand around every call of a handler: they may log it, refuse it, or change its input and result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Objects of the author's classes: what handlers, checks and observers get for the names that plans have."""
+"""Build objects of the author's classes from the names in plans, for handlers, checks and observers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Values that pass between handlers and the record of a run: each side has its own, and changes nobody else's.
+"""Copy values that pass between handlers and the record of a run, so that neither side changes the other's.
 
-Iterators among values that are kept: they are gone through once, and what they gave is kept instead.
+An iterator is read once, and replaced by a list of what it gave.
 """
 
 from __future__ import annotations

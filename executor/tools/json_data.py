@@ -1,4 +1,4 @@
-"""Values that handlers and authors give, as JSON-ready data."""
+"""Convert values of handlers and authors to JSON-ready data."""
 
 from __future__ import annotations
 

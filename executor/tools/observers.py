@@ -1,4 +1,4 @@
-"""Observers: functions that look at the world, and what their answers say about facts."""
+"""Define observers: functions that look at the world; and read their answers as facts."""
 
 from __future__ import annotations
 

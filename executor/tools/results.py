@@ -1,4 +1,4 @@
-"""What a handler gives back: `ActionResult` or `Wait`; see `executor.tools.returned_values` for all else."""
+"""Define what a handler returns: `ActionResult` or `Wait`; `executor.tools.returned_values` reads all other values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a step is tried: for how long, how often, and what comes after a failure."""
+"""State how a step is tried: time limit, retries, locks and rates, and what follows a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`World`: what connects a domain to the world outside: handlers, observers, checks before steps, and policies."""
+"""Connect a domain to the world outside: its handlers, observers, checks before steps, hooks, and policies."""
 
 from __future__ import annotations
 
