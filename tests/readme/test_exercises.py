@@ -33,13 +33,16 @@ EXERCISES = {
         "add-a-heuristic",
         import_of="CHEAPEST",
         before='    "goalcount"',
-        tests=("tests/properties/test_search_heuristics.py", "tests/properties/test_search_algorithms.py"),
+        tests=(
+            "tests/planner/heuristics/test_search_heuristics_random.py",
+            "tests/planner/search/test_search_algorithms_random.py",
+        ),
     ),
     "ehc": Exercise(
         "add-a-search",
         import_of="hill_climbing",
         before='    "mcts"',
-        tests=("tests/unit/test_search.py", "tests/properties/test_search_algorithms.py"),
+        tests=("tests/planner/search/test_search.py", "tests/planner/search/test_search_algorithms_random.py"),
     ),
     "wait": Exercise("add-a-rung", before="    REPLAN ="),
 }

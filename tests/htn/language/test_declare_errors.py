@@ -9,7 +9,7 @@ import pytest
 from htn.language.declare import Methods
 from planner import Domain, Entity, InputError, UnsupportedError
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "htn_declaration_errors.txt"
+GOLDEN = Path(__file__).parents[2] / "golden" / "htn_declaration_errors.txt"
 
 
 class Robot(Entity): ...

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).parents[1] / "killed_runs.py"
+PROGRAM = Path(__file__).parents[2] / "killed_runs.py"
 STEPS = {f"p{number}": 1 for number in range(1, 21)}
 
 

@@ -34,7 +34,7 @@ PROBLEM = """\
   (:metric minimize (total-cost)))
 """
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "pddl_errors.txt"
+GOLDEN = Path(__file__).parents[2] / "golden" / "pddl_errors.txt"
 
 
 def cases() -> list[object]:

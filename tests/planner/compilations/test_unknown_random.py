@@ -6,10 +6,10 @@ import random
 
 import pytest
 from brute_force import TooManyStates, brute_force
+from unknown_random import careful, random_unknown
 
 from planner import Status, patch, solve, validate
 from planner.testing import enumerate_worlds
-from tests.unknown_random import careful, random_unknown
 
 
 @pytest.mark.parametrize("part", range(4))

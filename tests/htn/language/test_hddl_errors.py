@@ -48,7 +48,7 @@ PROBLEM = """\
   (:init (at r2 lobby) (door lobby kitchen)))
 """
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "hddl_errors.txt"
+GOLDEN = Path(__file__).parents[2] / "golden" / "hddl_errors.txt"
 
 
 def cases() -> list[object]:

@@ -10,7 +10,7 @@ import pytest
 from planner import Constraint, ConstraintKind, Domain, Entity, InputError, UnsupportedError
 from planner.language import declare
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "declaration_errors.txt"
+GOLDEN = Path(__file__).parents[2] / "golden" / "declaration_errors.txt"
 
 
 class Robot(Entity): ...

@@ -18,7 +18,7 @@ from planner.errors import PddlError
 from planner.lightweight import replace
 from planner.model import ROOT_TYPE
 
-TASKS = Path(__file__).parents[3] / "shared" / "data" / "ipc2020-htn"
+TASKS = Path(__file__).parents[4] / "shared" / "data" / "ipc2020-htn"
 NO_PROBLEM = "satellite2.hddl"
 """What the competition's list has as a problem of Satellite is the domain once more."""
 

@@ -307,7 +307,7 @@ def decomposed(seed: int, entries, kind: int) -> Run:
 
 def built() -> Path:
     """Return a folder with machine code: made once for each content of the kernels, and kept from run to run."""
-    place = Path(os.environ.get("TESTED_KERNELS") or Path(__file__).parents[2] / ".pytest_cache" / "machine-code")
+    place = Path(os.environ.get("TESTED_KERNELS") or Path(__file__).parents[3] / ".pytest_cache" / "machine-code")
     environment = os.environ | {"FORETHOUGHT_CACHE": str(place)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORETHOUGHT_CACHE", str(place))

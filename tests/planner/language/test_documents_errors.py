@@ -60,7 +60,7 @@ JSON = """\
 }
 """
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "document_errors.txt"
+GOLDEN = Path(__file__).parents[2] / "golden" / "document_errors.txt"
 
 
 def cases() -> list[object]:

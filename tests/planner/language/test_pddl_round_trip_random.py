@@ -23,7 +23,7 @@ from planner.model.domain import Axiom, DomainModel, Function, Predicate
 from planner.model.formulas import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Object, Or, Variable
 from planner.model.problem import Goal, Metric, Problem
 
-TASKS = Path(__file__).parents[3] / "shared" / "data" / "ipc-classical"
+TASKS = Path(__file__).parents[4] / "shared" / "data" / "ipc-classical"
 
 
 def tasks() -> dict[str, list[tuple[Path, Path]]]:
