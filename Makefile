@@ -3,7 +3,7 @@
 #   make demo                          plan something, see it proved, explained and checked
 #   make test                          lint, types, import rules, and the tests that the commit draws
 #   make test-all                      every third of the random tests, and the slow oracles
-#   make test TESTS="tests/unit -x"    the same, with arguments for pytest
+#   make test TESTS="tests/htn -x"     the same, with arguments for pytest
 #   make test PYTHON=python3.12        with an interpreter of your choice (after `make clean`)
 
 VENV := .venv
