@@ -94,7 +94,7 @@ def generator(domain: str) -> Callable[[int, int], Problem]:
     """Return what makes problems of a shipped domain from a seed and a size, or of random domains."""
     if domain == "random":
         return lambda seed, size: random_problem(seed, Features(actions=size, objects=size))
-    made: Callable[[int, int], Problem] = import_module(f"domains.{domain}.instances").generate
+    made: Callable[[int, int], Problem] = import_module(f"domains.{domain}").generate
     return made
 
 

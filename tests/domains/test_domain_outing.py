@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from brute_force import brute_force_plan
 
-from domains.outing.instances import HOUR, afternoon, problems
+from domains.outing import HOUR, afternoon, problems
 from planner import (
     Result,
     Status,

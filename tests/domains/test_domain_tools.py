@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domains.tools.instances import hurry, one_question, outage, problems
+from domains.tools import hurry, one_question, outage, problems
 from planner import Status, decide, evaluate, makespan, resources, solve, validate
 from planner.lightweight import replace
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domains.incident.instances import incident
+from domains.incident import incident
 
 
 def replicated():

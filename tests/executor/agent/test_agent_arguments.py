@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from domains.travel.instances import board
+from domains.travel import board
 from executor.agent.agent import Agent
 from executor.testing import SimulatedWorld
 from planner import load

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from domains.travel.instances import board
+from domains.travel import board
 from executor import Executor, RunStatus, StepStatus, Wait, World
 from executor.errors import RunError
 from executor.events.events import GoalChanged, PlanChanged, StepEnded, StepStarted, StepWaiting

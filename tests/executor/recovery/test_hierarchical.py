@@ -10,10 +10,9 @@ from functools import cache
 import pytest
 from htn_incidents import replicated
 
-from domains.household.instances import written
-from domains.incident.instances import shop as outage
-from domains.travel.declarations import methods
-from domains.travel.instances import board, couple, trips
+from domains.household import read_shipped_problem
+from domains.incident import shop as outage
+from domains.travel import board, couple, methods, trips
 from executor import ActionPlan, Executor, RunStatus, StepStatus, World
 from executor.events.events import PlanChanged, Provenance, Rung, RungTaken, StepStarted
 from executor.events.run_state import RunState
@@ -83,7 +82,15 @@ def priced(problem, steps):
 
 
 PROBLEMS = {
-    each.name: each for each in (board(), couple(), replicated(), written("supper"), written("guests"), outage())
+    each.name: each
+    for each in (
+        board(),
+        couple(),
+        replicated(),
+        read_shipped_problem("supper"),
+        read_shipped_problem("guests"),
+        outage(),
+    )
 }
 
 
@@ -105,7 +112,7 @@ def test_a_plan_without_trouble_is_carried_out():
         (couple(), Fault(FaultKind.FAILS, "fly(ben, _, _)", **ALWAYS), "reach(ben, nice)", (4, 2, 1)),
         (replicated(), Fault(FaultKind.FAILS, "fail_over", **ALWAYS), "mend(store)", (3, 6, 1)),
         (
-            written("supper"),
+            read_shipped_problem("supper"),
             Fault(FaultKind.CHANGE_BEFORE, "take(book, _)", facts=("not lies(book, kitchen)", "lies(book, hall)")),
             "bring(book, parlour)",
             (0, 4, 4),
@@ -185,7 +192,7 @@ def test_an_author_may_leave_the_tasks_for_the_goal():
 def test_without_a_goal_tasks_are_not_left():
     fault = Fault(FaultKind.FAILS, "wash", **ALWAYS)
     recovery = Recovery(rungs=(Rung.PATCH, Rung.REPLAN), leave_tasks=True)
-    outcome, _, _ = driven(written("supper"), fault, recovery=recovery)
+    outcome, _, _ = driven(read_shipped_problem("supper"), fault, recovery=recovery)
     assert outcome.status is RunStatus.FAILED
     assert outcome.state.dropped == []
 

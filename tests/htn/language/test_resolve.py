@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from domains.travel.instances import couple
+from domains.travel import couple
 from htn import problem_kind
 from htn.compilations.methods_from_actions import as_htn
 from htn.language.declare import Methods

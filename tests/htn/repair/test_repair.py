@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import pytest
 from htn_incidents import replicated
 
-from domains.household.instances import written
-from domains.incident.instances import shop as outage
-from domains.travel.instances import board, couple, trips
+from domains.household import read_shipped_problem
+from domains.incident import shop as outage
+from domains.travel import board, couple, trips
 from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.repair.subtree_repair import repair
 from htn.testing import plan_of
@@ -128,7 +128,7 @@ CASES = (
     ),
     Case(
         "the book lies elsewhere: it is brought from there",
-        written("supper"),
+        read_shipped_problem("supper"),
         "take(book, kitchen)",
         ("bring(book, parlour)",),
         1,
@@ -139,7 +139,7 @@ CASES = (
     ),
     Case(
         "somebody has tidied up meanwhile",
-        written("supper"),
+        read_shipped_problem("supper"),
         "walk(parlour, hall)",
         ("tidy()",),
         0,

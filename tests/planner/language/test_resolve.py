@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from domains.travel.instances import couple
+from domains.travel import couple
 from planner import (
     Domain,
     Limits,

@@ -152,7 +152,7 @@ def test_arguments_in_the_wrong_order_are_found_in_pddl(tmp_path: Path, conditio
 @pytest.mark.parametrize("name", [each.name for each in pkgutil.iter_modules(domains.__path__)])
 def test_the_schema_accepts_every_shipped_domain(name: str) -> None:
     schema = Draft202012Validator(json_schema())
-    for problem in importlib.import_module(f"domains.{name}.instances").problems().values():
+    for problem in importlib.import_module(f"domains.{name}").problems().values():
         for text in (write_json(problem), write_yaml(problem)):
             documents = [json.loads(text)] if text.lstrip()[:1] in "[{" else parse_yaml(text, "x")
             for each in [*documents, [part for one in documents for part in (one if isinstance(one, list) else [one])]]:
