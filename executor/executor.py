@@ -20,7 +20,7 @@ from executor.arguments import check_id, check_model, check_named, check_parts
 from executor.background_searches import search_in_turn
 from executor.errors import JournalError, RunError
 from executor.events import stored_runs
-from executor.events.events import Event, GoalDropped, RunResumed, RunStarted, RunStatus, from_data
+from executor.events.events import Event, GoalDropped, RunResumed, RunStarted, RunStatus, event_from_data
 from executor.events.run_state import RunState
 from executor.events.stored_runs import Retention, RunInfo, delete_expired
 from executor.journal import Durability, Journal
@@ -36,7 +36,7 @@ from executor.recovery.recovery_policy import Recovery
 from executor.report.live import Follower, Listener
 from executor.run import ModelAccess, Run, RunOutcome, find_running_loop
 from executor.tools.context import CAPACITY, Memory
-from executor.tools.json_data import loaded
+from executor.tools.json_data import load_json
 from executor.tools.world import World
 from planner.errors import ForethoughtError
 from planner.model import Atom, Problem
@@ -249,7 +249,9 @@ class Executor:
         """
         if run in self._unfinished:
             return iter(self._unfinished[run].events)
-        return ((from_data(each.kind, loaded(each.data)), each.time) for each in self._require_journal().read(run))
+        return (
+            (event_from_data(each.kind, load_json(each.data)), each.time) for each in self._require_journal().read(run)
+        )
 
     def _claim_run(self, run: str) -> AbstractContextManager[int]:
         """Keep others from driving the run; gives how many events it has."""
@@ -347,7 +349,7 @@ class Executor:
 
     def runs(self) -> dict[str, RunInfo]:
         """Return all runs in the journal by id, the oldest first."""
-        return stored_runs.runs(self._require_journal())
+        return stored_runs.load_runs(self._require_journal())
 
     def delete(self, run: str) -> None:
         """Delete a run that is not at work: all that is kept of it goes, and its id is free again.
@@ -403,7 +405,7 @@ class Executor:
 
     def plans(self) -> dict[str, ActionPlan]:
         """Return the plans in the journal by id, those that were saved and those that ran, each as it stands now."""
-        return stored_runs.plans(self._require_journal())
+        return stored_runs.load_plans(self._require_journal())
 
     def save_goal(self, name: str, goal: Goals) -> None:
         """Keep `goal` in the journal under `name`, in place of what was kept under it before."""
@@ -411,7 +413,7 @@ class Executor:
 
     def goals(self) -> dict[str, Goals]:
         """Return the goals in the journal by name."""
-        return stored_runs.goals(self._require_journal())
+        return stored_runs.load_goals(self._require_journal())
 
     def _require_journal(self) -> Journal:
         """Return the journal; raises `RunError` where there is none."""

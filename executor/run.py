@@ -33,7 +33,7 @@ from executor.events.events import (
     RungTaken,
     RunStatus,
     StepStatus,
-    to_data,
+    event_to_data,
 )
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -47,8 +47,8 @@ from executor.plans.action_plan import Basis, aim_of
 from executor.recovery.ask_people import Asking, Callback, object_to_result
 from executor.recovery.ladder import Ladder
 from executor.report.live import Audience
-from executor.tools.containment import containment, said, shown, text_from
-from executor.tools.json_data import dumped
+from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
+from executor.tools.json_data import dump_json
 from executor.tools.results import ActionResult, Wait
 from planner.errors import ForethoughtError, InputError
 from planner.model import Atom, Problem
@@ -221,7 +221,7 @@ class Run:
         else:
             status = event.status.name if isinstance(event, RunEnded) else STATUS_BY_EVENT.get(kind)
             try:
-                journal.append(self.id, kind, dumped(to_data(event)), status=status, at=now)
+                journal.append(self.id, kind, dump_json(event_to_data(event)), status=status, at=now)
             except BaseException as error:
                 self._lost = error
                 raise
@@ -273,7 +273,7 @@ class Run:
         """Take in what has changed while nobody drove the run: `facts`, and what is wanted."""
         told = [Note(fact, holds, Provenance.REPORTED, MEANWHILE_SOURCE) for fact, holds in facts.items()]
         beliefs = self.state.beliefs
-        notes = beliefs.would_change([each for each in told if beliefs.holds(each.fact) is not each.holds])
+        notes = beliefs.select_news([each for each in told if beliefs.holds(each.fact) is not each.holds])
         if notes:
             self.emit(FactsSeen(tuple(notes), MEANWHILE_SOURCE))
         if aim is not None:
@@ -325,7 +325,7 @@ class Run:
 
     def answer(self, question: str, answer: Any) -> None:
         """Answer an open question; raises `RunError` where it is none, and `InputError` for what is no answer."""
-        plain = text_from(answer) if issubclass(type(answer), str) else answer
+        plain = as_plain_text(answer) if issubclass(type(answer), str) else answer
         self._do_in_home_loop(lambda: self._answer(question, plain))
 
     def check_answer(self, question: str, answer: Any) -> None:
@@ -335,7 +335,7 @@ class Run:
             known = ", ".join(self.state.questions) or "none"
             raise RunError(f"nobody has asked {question!r}; the open questions: {known}")
         if not is_clear(asked, answer):
-            raise InputError(f"{shown(answer)} is no answer to {question!r}", hint=_describe_answers(asked))
+            raise InputError(f"{quote_value(answer)} is no answer to {question!r}", hint=_describe_answers(asked))
         result = read_told_result(answer) if question.startswith(DOUBT) else None
         wrong = (
             ""
@@ -343,7 +343,7 @@ class Run:
             else object_to_result(self.state, self.state.steps[asked.step], result)
         )
         if wrong:
-            raise InputError(f"{shown(answer)} is no answer to {question!r}: {wrong}")
+            raise InputError(f"{quote_value(answer)} is no answer to {question!r}: {wrong}")
 
     def _answer(self, question: str, answer: Any) -> None:
         self.check_answer(question, answer)
@@ -353,7 +353,7 @@ class Run:
     def listen(self, listener: Callable[[Event], None]) -> None:
         """Have every event told to `listener`, a plain function; raises `InputError` for anything else."""
         if not is_listener(listener):
-            raise InputError(f"a listener is a plain function, not {shown(listener)}", hint=_LISTENING)
+            raise InputError(f"a listener is a plain function, not {quote_value(listener)}", hint=_LISTENING)
         self.audience.add(listener)
 
     def start(self, work: Coroutine[Any, Any, RunOutcome]) -> None:
@@ -419,9 +419,9 @@ def _read_result(result: Any) -> ActionResult:
     if issubclass(type(result), Wait):
         raise InputError("a step that waits is completed by a result, not by another Wait")
     try:
-        with containment():
+        with contain_errors():
             return check_result(result)
     except ForethoughtError:
         raise
     except Exception as error:  # values may do anything when they are looked into
-        raise InputError(f"{shown(result)} is no result: {said(error)}") from error
+        raise InputError(f"{quote_value(result)} is no result: {describe_error(error)}") from error

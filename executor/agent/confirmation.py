@@ -13,7 +13,7 @@ from executor.agent.proposals import Proposal
 from executor.events.answers import describe_refusal
 from executor.plans.action_plan import PlanStep
 from executor.recovery.ask_people import Callback, Request, read_decision
-from executor.tools.containment import called, log_failure
+from executor.tools.containment import call_contained, log_failure
 from planner.lightweight import dataclass, field
 from planner.model import Action
 from planner.plan import Plan
@@ -34,7 +34,7 @@ async def ask_to_confirm(confirm: Confirm, proposal: Proposal) -> bool | None:
     if confirm is None:
         return None
     try:
-        given = read_decision(await called(partial(confirm, proposal), {}))
+        given = read_decision(await call_contained(partial(confirm, proposal), {}))
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, nobody has decided
         log_failure(_LOG, "nobody has said whether this is meant: %s", proposal.words, error=error)
         return None
@@ -56,7 +56,7 @@ class ApproveShown:
         """Return True for a step that was shown, else what `other` says, and None where there is nobody."""
         if "needs_approval" not in self.actions[request.action].tags and any(map(partial(_shows, request), self.shown)):
             return True
-        return None if self.other is None else await called(partial(self.other, request), {})
+        return None if self.other is None else await call_contained(partial(self.other, request), {})
 
 
 def _shows(request: Request, step: PlanStep) -> bool:

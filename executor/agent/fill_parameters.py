@@ -18,7 +18,7 @@ from executor.events.run_state import RunState
 from executor.language_model.checked_answers import ROUNDS, TIMEOUT, ask_checked
 from executor.language_model.protocol import Answer, LanguageModel, Meter, Origin, Part, Purpose, Request, Usage
 from executor.loop.parameters import Fillings, FillRequest
-from executor.tools.json_data import text_of
+from executor.tools.json_data import dump_json_value
 from executor.tools.results import Metrics
 from planner.language.documents.document_conditions import Notation
 from planner.lightweight import dataclass, field, replace
@@ -120,7 +120,11 @@ class Filler:
         yield Part("The goal", goal)
         what = " ".join(action.description.split())
         yield Part("The step", f"{request.record.step}{f': {what}' if what else ''}")
-        same = {name: value for name, value in self.given.items() if text_of(state.memory.get(name)) == text_of(value)}
+        same = {
+            name: value
+            for name, value in self.given.items()
+            if dump_json_value(state.memory.get(name)) == dump_json_value(value)
+        }
         known = [f"{name} = {_shorten(value)}" for name, value in same.items()]
         if known:
             yield Part("What is known", "\n".join(known))
@@ -132,11 +136,11 @@ class Filler:
         for id_ in state.finished[-MOST_RESULTS:]:
             record = state.steps[id_]
             result = record.result or {}
-            told = {name: result[name] for name in ("text", "data") if text_of(result.get(name)) not in NOTHING}
+            told = {name: result[name] for name in ("text", "data") if dump_json_value(result.get(name)) not in NOTHING}
             if told:
                 yield Part(f"Result of {record.step}", _shorten(told), Origin.TOOL)
         for name, value in state.memory.to_dict().items():
-            if name not in self.given or text_of(self.given[name]) != text_of(value):
+            if name not in self.given or dump_json_value(self.given[name]) != dump_json_value(value):
                 yield Part(f"In memory: {name}", _shorten(value), Origin.TOOL)
 
 
@@ -179,5 +183,5 @@ def _question_about(request: FillRequest, asked: str) -> str:
 
 
 def _shorten(value: Any) -> str:
-    text = text_of(value)
+    text = dump_json_value(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"

@@ -21,7 +21,7 @@ from executor.agent.proposals import Proposal, Saved, Standing
 from executor.background_searches import search_until_cancelled
 from executor.errors import ModelError
 from executor.language_model.protocol import LanguageModel, Meter, Part
-from executor.tools.json_data import text_of
+from executor.tools.json_data import dump_json_value
 from executor.tools.world import World
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import dataclass, field, replace
@@ -65,7 +65,9 @@ def _ask_about_steps(plan: Plan, proposal: Proposal) -> str:
     doubts = [f"Doubtful: {each}" for each in proposal.open_doubts]
     lines = ["\n".join(["Is this what you want?", proposal.words, *doubts, "In these steps:"])]
     for place, step in enumerate(plan.steps):
-        values = ", ".join(f"{name} = {text_of(value)}" for name, value in proposal.values.get(place, {}).items())
+        values = ", ".join(
+            f"{name} = {dump_json_value(value)}" for name, value in proposal.values.get(place, {}).items()
+        )
         lines.append(f"{place + 1}. {step}{f'; {values}' if values else ''}")
     return "\n".join(lines)
 

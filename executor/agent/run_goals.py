@@ -19,7 +19,7 @@ from executor.language_model.protocol import Allowance, LanguageModel, Meter
 from executor.plans.action_plan import ActionPlan, Basis
 from executor.plans.prepare import Planned, add_alternatives
 from executor.run import Run, RunOutcome
-from executor.tools.json_data import dumped, loaded
+from executor.tools.json_data import dump_json, load_json
 from planner.errors import InputError
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom, DataParameter, DomainModel, Problem
@@ -156,7 +156,7 @@ class Runs:
         for fact, id_ in state.providers.items():
             result = state.steps[id_].result
             if fact.predicate in sources and result is not None and state.steps[id_].status.is_done:
-                self.results[fact] = loaded(dumped(result))
+                self.results[fact] = load_json(dump_json(result))
         self.results = {fact: each for fact, each in self.results.items() if fact in facts}
 
     def _with_results(self, made: Planned) -> Planned:

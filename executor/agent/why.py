@@ -14,7 +14,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.parameters import APPROVAL, FILLED, needs_no_approval
 from executor.plans.action_plan import Basis
-from executor.tools.json_data import text_of
+from executor.tools.json_data import dump_json_value
 from planner.errors import InputError, PlanError, did_you_mean
 from planner.lightweight import dataclass
 from planner.partial_order.causal_links import causal_links
@@ -103,7 +103,7 @@ def _explain_run(state: RunState) -> Iterator[Choice]:
     for wish in state.dropped:
         yield Choice(f"to do without {wish}", By.PLANNER, "no plan was found with it")
     for question, answer in state.answers.items():
-        yield Choice(f"the answer to {question}", By.PERSON, text_of(answer)[:SHOWN])
+        yield Choice(f"the answer to {question}", By.PERSON, dump_json_value(answer)[:SHOWN])
 
 
 def _explain_goal(basis: Basis) -> Iterator[Choice]:
@@ -141,7 +141,7 @@ def _explain_step(state: RunState, record: StepRecord) -> Iterator[Choice]:
 
 def _explain_value(state: RunState, record: StepRecord, name: str, value: Any) -> Choice:
     """Return who chose the value of a data parameter."""
-    text, source = text_of(value), record.sources.get(name, "")
+    text, source = dump_json_value(value), record.sources.get(name, "")
     what = f"{name} = {text if len(text) <= SHOWN else text[:SHOWN] + '…'}"
     if source == APPROVAL:
         source = FILLED if name in record.filled else "plan" if name in record.plan.parameters else source

@@ -31,7 +31,7 @@ from executor.report.live import Show
 from executor.run import RunOutcome
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
 from executor.tools.step_policy import ExecutionPolicy
-from executor.tools.world import World, actions_of
+from executor.tools.world import World, domain_model_of
 from planner.cli.interrupt import interruptible, limit_memory, limited_memory
 from planner.cli.options import name_source, read_plan_file, read_plan_text
 from planner.cli.output import tell
@@ -98,7 +98,7 @@ def _problem_of(plan: ActionPlan, domain: AnyDomain, entities: Mapping[str, obje
     """Return the problem that `plan` states, with its tasks where it came of some."""
     if not is_other_domain(domain):
         return plan.problem(domain, entities)  # type: ignore[arg-type]  # the kind that is left
-    problem = plan.problem(actions_of(domain), entities)
+    problem = plan.problem(domain_model_of(domain), entities)
     found = Hierarchy.of(plan, problem, domain)  # type: ignore[arg-type]  # the only other kind there is
     return problem if found is None else found.problem
 

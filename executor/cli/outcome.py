@@ -10,7 +10,7 @@ from executor.agent.proposals import Proposal, Standing
 from executor.cli.execute import RunReport
 from executor.events.events import RunStatus, StepStatus
 from executor.report.progress import line_of, status_text
-from executor.tools.json_data import dumped, loaded
+from executor.tools.json_data import dump_json, load_json
 from planner.cli.exit_codes import Exit, judge
 from planner.cli.exit_codes import exit_of as exit_of_result
 from planner.cli.output import give, tell
@@ -123,7 +123,7 @@ def to_dict(ended: RunReport) -> dict[str, Any]:
                 "started": each.started,
                 "ended": each.ended,
                 "reason": each.reason,
-                **({"filled": loaded(dumped(each.filled)), "thought": each.thought} if each.filled else {}),
+                **({"filled": load_json(dump_json(each.filled)), "thought": each.thought} if each.filled else {}),
             }
             for each in outcome.steps
         ],

@@ -30,10 +30,10 @@ def list_runs(
     journal: File, *, as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False
 ) -> None:
     """List the runs, the oldest first: id, status, time of the last event, events, plan."""
-    from executor.events.stored_runs import runs
+    from executor.events.stored_runs import load_runs
 
     with _open_journal(journal) as opened:
-        found = runs(opened).values()
+        found = load_runs(opened).values()
     if as_json:
         give(dumps([{name: getattr(each, name) for name in _LISTED} | {"status": each.status.name} for each in found]))
         return

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from executor.events.events import Asked
 from executor.plans.created_objects import name_of
-from executor.tools.containment import shown
+from executor.tools.containment import quote_value
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
 from executor.tools.returned_values import FIELDS, result_of
@@ -35,10 +35,10 @@ def interpret_answer(question: Asked, answer: Any) -> str | None:
 
     True, "yes", "y" and "true" are the first choice, False, "no", "n" and "false" the second one; upper and lower case
     do not matter. Why an approval is refused may be said in any words, and parameters may be anything. That a step in
-    doubt happened may be said by its result, see `told`, and has to be where it created something.
+    doubt happened may be said by its result, see `read_told_result`, and has to be where it created something.
     """
     if is_filling(question):
-        return shown(answer)
+        return quote_value(answer)
     if question.question.startswith(DOUBT):
         return _interpret_doubt(question, answer)
     return _match_choice(question, answer)
@@ -65,7 +65,7 @@ def read_told_result(answer: Any) -> ActionResult | None:
         try:
             answer = json.loads(answer)
         except ValueError as error:
-            raise InputError(f"{shown(answer)} is no JSON: {error}") from None
+            raise InputError(f"{quote_value(answer)} is no JSON: {error}") from None
     if issubclass(type(answer), ActionResult):
         return answer  # type: ignore[no-any-return]  # it is one
     if not issubclass(type(answer), Mapping):

@@ -400,7 +400,7 @@ _ENUMS: Final[Mapping[type[Any], Mapping[str, type[Enum]]]] = {
 _NOTED: Final = ("facts", "awaited", "strangers")
 
 
-def to_data(event: Event) -> dict[str, Any]:
+def event_to_data(event: Event) -> dict[str, Any]:
     """Return the fields of `event` as JSON-ready data, but for values that handlers and authors gave."""
     found: dict[str, Any] = {name: getattr(event, name) for name in _FIELDS[type(event)]}
     for name in _ENUMS.get(type(event), ()):
@@ -414,8 +414,8 @@ def to_data(event: Event) -> dict[str, Any]:
     return found
 
 
-def from_data(kind: str, data: Mapping[str, Any]) -> Event:
-    """Return the event that `to_data` made `data` of; raises `KeyError` or `ValueError` for anything else."""
+def event_from_data(kind: str, data: Mapping[str, Any]) -> Event:
+    """Return the event that `event_to_data` made `data` of; raises `KeyError` or `ValueError` for anything else."""
     cls = KINDS[kind]
     found: dict[str, Any] = dict(data)
     for name, enum in _ENUMS.get(cls, {}).items():

@@ -86,7 +86,7 @@ class Failures(dict[Key, Tried]):
         """Note that those of `steps` that failed may have had bad luck, and no others: they may be tried again."""
         self._pardoned = {(each.action, each.arguments) for each in steps}
 
-    def bars(self, step: Step, facts: frozenset[Atom]) -> bool:
+    def is_barred(self, step: Step, facts: frozenset[Atom]) -> bool:
         """Return whether `step`, which was tried before, is not to be tried while `facts` are believed to hold."""
         key = step.action, step.arguments
         return self[key].spent or (self[key].was_in(facts) and key not in self._pardoned)
@@ -161,7 +161,7 @@ class Irreversible:
             else:
                 self._begun[key] = replace(begun, absent=absent, came=frozenset(came))
 
-    def bars(self, step: Step, id_: str, *, is_new: bool) -> str:
+    def find_bar(self, step: Step, id_: str, *, is_new: bool) -> str:
         """Return why `step`, whose id is `id_`, must not be begun; nothing where it may.
 
         A step that is not new, but stands in the plan that the run began with or in its policy, may repeat what was
@@ -173,7 +173,7 @@ class Irreversible:
         what = "has done it already" if begun.done else "may have done it already"
         return f"{step} is irreversible, and step {begun.step} {what}"
 
-    def bars_among(self, steps: Iterable[Step]) -> list[str]:
+    def describe_bars(self, steps: Iterable[Step]) -> list[str]:
         """Return why those of `steps` that no new step may take are not done again, in words."""
         found = [(step, self._begun[_key(step)].done) for step in steps if _key(step) in self._begun]
         return [
@@ -181,11 +181,11 @@ class Irreversible:
             for step, done in dict(found).items()
         ]
 
-    def barred(self) -> set[Step]:
+    def list_barred(self) -> set[Step]:
         """Return the ground actions that no new step may take."""
         return {Step(*key) for key in self._begun}
 
-    def doubtful(self) -> dict[Atom, str]:
+    def find_doubtful_facts(self) -> dict[Atom, str]:
         """Return the facts that a failed action may have brought about, though nobody said or saw so, with its step."""
         doubted = [each for each in self._begun.values() if not (each.done or each.denied)]
         return {
@@ -200,7 +200,7 @@ class Irreversible:
         return list({each.step: each for each in self._begun.values() if each.done}.values())
 
 
-def doubles(domain: DomainModel, universe: Universe, doubtful: Mapping[Atom, str]) -> dict[Step, str]:
+def find_repetitions(domain: DomainModel, universe: Universe, doubtful: Mapping[Atom, str]) -> dict[Step, str]:
     """Return the irreversible ground actions that provide a fact of `doubtful`, each with the step named there."""
     found: dict[Step, str] = {}
     for action in domain.actions.values() if doubtful else ():
@@ -209,14 +209,14 @@ def doubles(domain: DomainModel, universe: Universe, doubtful: Mapping[Atom, str
         domains = universe.domains(action.parameters)
         provided = [fact for effect in action.effects for fact in positive_atoms(effect.provides)]
         for pattern, (fact, step) in product(provided, doubtful.items()):
-            known = _match(pattern, fact)
+            known = _match_fact(pattern, fact)
             if known is not None:
                 choices = [[known[name]] if name in known else domains[name] for name in domains]
                 found |= {Step(action.name, row): step for row in product(*choices)}
     return found
 
 
-def _match(pattern: Atom, fact: Atom) -> dict[Term, str] | None:
+def _match_fact(pattern: Atom, fact: Atom) -> dict[Term, str] | None:
     """Return what the variables of `pattern` stand for where it is `fact`; None where it cannot be."""
     if pattern.predicate != fact.predicate or len(pattern.args) != len(fact.args):
         return None
@@ -247,7 +247,7 @@ class Spent:
         self.silent: Counter[str] = Counter()
         """How many attempts at each step reported no tokens."""
 
-    def begun(self, step: str) -> None:
+    def note_attempt(self, step: str) -> None:
         """Note that another attempt at `step` is made."""
         self._returned.discard(step)
         self._asked.discard(step)

@@ -42,7 +42,7 @@ from executor.events.events import (
     StepStatus,
     StepWaiting,
 )
-from executor.events.failures import Failures, Irreversible, Key, Spent, doubles
+from executor.events.failures import Failures, Irreversible, Key, Spent, find_repetitions
 from executor.events.steps import Results, StepRecord, Steps
 from executor.events.tasks import TASKS, Hierarchy
 from executor.observe.beliefs import Beliefs, is_in_place
@@ -160,7 +160,7 @@ class RunState:
             case StepStarted(id_, attempt, skill, _, parameters, sources):
                 record = self.steps[id_]
                 self.tried.note_begun()
-                self.spent.begun(id_)
+                self.spent.note_attempt(id_)
                 self._note_failed_attempt(record)
                 self.steps.move(record, StepStatus.RUNNING)
                 record.begin(attempt, skill, parameters, sources)
@@ -192,7 +192,7 @@ class RunState:
                 self._end_step(event)
             case FactsSeen(facts):
                 self.surprises += 1
-                self.beliefs.take(facts)
+                self.beliefs.adopt(facts)
                 self.irreversible.see(facts)
                 if self.tried.is_fresh:
                     self.tried.note_seen(self.beliefs.simulation.facts)
@@ -278,7 +278,7 @@ class RunState:
             now = tuple(self.beliefs.simulation.facts)
             self._follow(event.policy, replace(self.problem, initial=now, constraints=self.constraints))
         if event.decomposition is not None and self.hierarchy is not None:
-            self.hierarchy = self.hierarchy.changed(event.decomposition)
+            self.hierarchy = self.hierarchy.with_decomposition(event.decomposition)
         steps = [PlanStep.model_validate(each) for each in event.steps]
         self._suppose(steps, event.supposes)
         self.steps.change(steps, self.domain, event.reason)
@@ -313,15 +313,15 @@ class RunState:
         if event.result is not None:
             record.result = event.result
         before = self.beliefs.simulation.facts if self.kept is not None else frozenset()
-        self.beliefs.take(event.facts)
+        self.beliefs.adopt(event.facts)
         self.irreversible.end(event.step, event.status, repeatable=event.repeatable, denied=event.denied)
         self.irreversible.see(event.facts, event.step if event.status in _RAN else "")
         if event.status is StepStatus.FAILED and record.attempts and record.plan.supposes:
-            self.beliefs.take(self.beliefs.refute(parse_suppositions(record.plan.supposes)))
+            self.beliefs.adopt(self.beliefs.refute(parse_suppositions(record.plan.supposes)))
         if event.status.is_done and event.result is not None:
             self._remember(event.result.get("values") or {}, event.step)
         if event.status in _RAN:
-            self.beliefs.did(record.step)
+            self.beliefs.record_action(record.step)
             self.kept = self.kept.after(before, record.step) if self.kept is not None else None
         self._watch(record.step if event.status in _RAN else None, in_part=event.status is StepStatus.PARTIAL)
         self._bind(record)
@@ -418,24 +418,24 @@ class RunState:
         Steps of the plan that the run began with, and those of a policy, may repeat what was done without doubt.
         """
         is_new = self.purpose_of(record) != "plan"
-        reason = self.irreversible.bars(record.step, record.id, is_new=is_new)
+        reason = self.irreversible.find_bar(record.step, record.id, is_new=is_new)
         if reason or not is_new:
             return reason
-        other = self._doubles().get(Step(record.step.action, record.step.arguments), record.id)
+        other = self._find_repetitions().get(Step(record.step.action, record.step.arguments), record.id)
         return (
             "" if other == record.id else f"{record.step} is irreversible, and may do again what step {other} has done"
         )
 
-    def barred(self) -> set[Step]:
+    def list_barred(self) -> set[Step]:
         """Return the ground actions that no new step may take: what is irreversible and may have happened.
 
         Among them are other irreversible actions that provide what one that failed may have provided already.
         """
-        return self.irreversible.barred() | self._doubles().keys()
+        return self.irreversible.list_barred() | self._find_repetitions().keys()
 
-    def _doubles(self) -> dict[Step, str]:
+    def _find_repetitions(self) -> dict[Step, str]:
         universe = self.beliefs.simulation.rules.universe
-        return doubles(self.problem.domain, universe, self.irreversible.doubtful())
+        return find_repetitions(self.problem.domain, universe, self.irreversible.find_doubtful_facts())
 
     @property
     def open_questions(self) -> dict[str, Asked]:
@@ -492,7 +492,7 @@ class RunState:
         """Return whether `step` was tried before when the same facts were believed, and failed."""
         if (step.action, step.arguments) not in self.tried:
             return False
-        return self.tried.bars(step, self.beliefs.simulation.facts)
+        return self.tried.is_barred(step, self.beliefs.simulation.facts)
 
     def pending(self) -> list[StepRecord]:
         """Return the steps that have not begun, in the order of the plan."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from executor.events.events import Note, StepStatus
 from executor.plans.action_plan import PlanStep
-from executor.tools.isolated_values import own
+from executor.tools.isolated_values import copy_value
 from planner.model import Action, Atom, DomainModel
 from planner.plan import Step
 
@@ -118,7 +118,7 @@ class Steps(dict[str, StepRecord]):
             self._changed_by[fact].append(len(self.finished))
         self.finished.append(id_)
 
-    def changed_last(self, fact: Atom, until: int) -> int | None:
+    def find_last_change(self, fact: Atom, until: int) -> int | None:
         """Return the place in `finished`, before the place `until`, of the step that has changed `fact` last."""
         return max((each for each in self._changed_by.get(fact, ()) if each < until), default=None)
 
@@ -147,7 +147,7 @@ class Results(Mapping[str, Any]):
         for id_ in (key, *reversed(self._steps.finished)):
             record = self._steps.get(id_)
             if record is not None and record.result is not None and key in {record.id, record.step.action}:
-                return own(record.result)
+                return copy_value(record.result)
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:

@@ -13,8 +13,8 @@ from executor.errors import DrivenError, NoRunError
 from executor.events.events import RunStatus
 from executor.journal import Journal
 from executor.plans.action_plan import ActionPlan, Goals, PlanStatus
-from executor.tools.containment import shown
-from executor.tools.json_data import loaded
+from executor.tools.containment import quote_value
+from executor.tools.json_data import load_json
 from executor.tools.step_policy import is_amount
 from planner.errors import InputError
 
@@ -68,7 +68,7 @@ class Retention:
         for name in ("over", "unfinished"):
             value = getattr(self, name)
             if not (value is None or is_amount(value)):
-                raise InputError(f"{name} of a Retention is a number of seconds, or None, not {shown(value)}")
+                raise InputError(f"{name} of a Retention is a number of seconds, or None, not {quote_value(value)}")
 
     @property
     def pause(self) -> float:
@@ -106,17 +106,17 @@ def save_goal(journal: Journal, name: str, goal: Goals) -> None:
     journal.save_goal(name, goal.model_dump_json())
 
 
-def goals(journal: Journal) -> dict[str, Goals]:
+def load_goals(journal: Journal) -> dict[str, Goals]:
     """Return all goals by name, the one that was saved first first; raises `JournalError`."""
     return {each.name: Goals.model_validate_json(each.data) for each in journal.goals()}
 
 
-def runs(journal: Journal) -> dict[str, RunInfo]:
+def load_runs(journal: Journal) -> dict[str, RunInfo]:
     """Return all runs by id, the oldest first; raises `JournalError`."""
-    return {info.run: info for info, _ in _runs(journal)}
+    return {info.run: info for info, _ in _iterate_runs(journal)}
 
 
-def plans(journal: Journal) -> dict[str, ActionPlan]:
+def load_plans(journal: Journal) -> dict[str, ActionPlan]:
     """Return the plans that were saved, and then the others that ran, by id; each with its status.
 
     That is what its latest run says, or what was saved after that; a plan is active while one of its runs is. Raises
@@ -127,7 +127,7 @@ def plans(journal: Journal) -> dict[str, ActionPlan]:
     for document in journal.plans():
         found[document.name] = ActionPlan.model_validate_json(document.data)
         times[document.name] = document.time
-    for info, data in _runs(journal):
+    for info, data in _iterate_runs(journal):
         if data is None:
             continue
         status = PLAN_STATUS[info.status]
@@ -139,14 +139,14 @@ def plans(journal: Journal) -> dict[str, ActionPlan]:
     return found
 
 
-def _runs(journal: Journal) -> Iterator[tuple[RunInfo, dict[str, Any] | None]]:
+def _iterate_runs(journal: Journal) -> Iterator[tuple[RunInfo, dict[str, Any] | None]]:
     """Yield the runs, each with its plan as data; None for one that was created and has not begun."""
     for record in journal.runs():
         try:
             first = next(journal.read(record.run), None) if record.events else None
         except NoRunError:  # it was deleted at this moment
             continue
-        plan = None if first is None else loaded(first.data)["plan"]
+        plan = None if first is None else load_json(first.data)["plan"]
         status = RunStatus[record.status] if record.status else RunStatus.PROPOSED
         name = "" if plan is None else plan["id"]
         yield RunInfo(record.run, name, status, record.created, record.updated, record.events), plan

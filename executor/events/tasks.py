@@ -56,7 +56,7 @@ class Hierarchy:
         stated = replace_classical(stated, expanded or problem)
         return cls(stated, tree_from_data(plan.decomposition, Location(name)), tuple([each.id for each in plan.steps]))
 
-    def changed(self, data: Mapping[str, Any]) -> Hierarchy:
+    def with_decomposition(self, data: Mapping[str, Any]) -> Hierarchy:
         """Return the tasks with another decomposition, as `to_dict` gives it."""
         from htn.language.plan_text import tree_from_data
 

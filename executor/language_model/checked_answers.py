@@ -27,9 +27,9 @@ from executor.language_model.protocol import (
     Request,
     Usage,
 )
-from executor.tools.containment import awaited
-from executor.tools.containment import said as said_by
-from executor.tools.json_data import text_of
+from executor.tools.containment import await_contained
+from executor.tools.containment import describe_error as said_by
+from executor.tools.json_data import dump_json_value
 from planner.lightweight import dataclass, replace
 
 ROUNDS: Final = 3
@@ -112,7 +112,7 @@ async def _ask_once(model: LanguageModel, request: Request, meter: Meter, timeou
     """Return what the model says to one call, which is counted, whatever comes of it."""
     took = UNANSWERED
     try:
-        reply: Reply = await asyncio.wait_for(awaited(model.answer(request)), timeout)
+        reply: Reply = await asyncio.wait_for(await_contained(model.answer(request)), timeout)
         took = replace(reply.usage, calls=max(1, reply.usage.calls))
     except Failed as error:
         took = error.usage
@@ -221,7 +221,7 @@ class StepModelClient:
         wrong, `Unpaid` where the allowance of the run is spent, and `ModelError` where the model cannot be had.
         """
         meter = self._meter.share()
-        parts = tuple([Part(title, text_of(value), Origin.TOOL) for title, value in (data or {}).items()])
+        parts = tuple([Part(title, dump_json_value(value), Origin.TOOL) for title, value in (data or {}).items()])
         request = Request(Purpose.HANDLER, instructions, parts, answer)
         try:
             found = await ask_checked(

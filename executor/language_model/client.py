@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from executor.language_model.protocol import CHARACTERS, Failed, Reply, Request, Usage
 from executor.language_model.settings import KEY, Settings
-from executor.tools.containment import said
+from executor.tools.containment import describe_error
 from planner.errors import InputError
 from planner.lightweight import replace
 
@@ -235,12 +235,12 @@ def failure_of(error: Exception, asked: Usage) -> Failed:
 
 def _explain_failure(error: Exception, led: list[BaseException]) -> str:
     names, last = {type(each).__name__ for each in led}, led[-1]
-    first = said(error)
+    first = describe_error(error)
     found = {
         "UnicodeEncodeError": "the language model's key, or its URL, has characters that are not ASCII",
         "RecursionError": "what the endpoint sent is nested too deeply",
         "RemoteProtocolError": f"the endpoint does not keep to HTTP: {last}",
-        "ConnectError": f"nobody answers at the endpoint: {said(last)}",
+        "ConnectError": f"nobody answers at the endpoint: {describe_error(last)}",
     }
     if isinstance(error, TimeoutError):
         return "no answer in time"
@@ -249,7 +249,7 @@ def _explain_failure(error: Exception, led: list[BaseException]) -> str:
     known = next((found[name] for name in found if name in names), "")
     if not known and isinstance(error, AttributeError | LookupError | TypeError | ValueError):
         return f"what the endpoint sent is no answer: {first}"
-    return known or (first if str(last) in first else f"{first} ({said(last)})")
+    return known or (first if str(last) in first else f"{first} ({describe_error(last)})")
 
 
 def _shorten(text: str) -> str:

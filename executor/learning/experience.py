@@ -17,7 +17,7 @@ from executor.events.events import RunStatus
 from executor.journal import Journal
 from executor.learning.attempts import READ, Reader, Tally, Trial, merge_tallies
 from executor.learning.learned_action import LearnedAction, Learning
-from executor.tools.json_data import loaded
+from executor.tools.json_data import load_json
 from planner.compilations.determinization import expected_costs
 from planner.errors import InputError, did_you_mean
 from planner.language.declare import resolve_action
@@ -117,7 +117,7 @@ class Experience:
                 with contextlib.suppress(NoRunError):  # it is deleted at this moment: what was read counts
                     for entry in journal.read(run.run):
                         if entry.kind in READ:
-                            reader.take(entry.kind, loaded(entry.data))
+                            reader.take(entry.kind, load_json(entry.data))
                 self._live[key] = run.events, reader.trials
                 if run.status and RunStatus[run.status].is_over:
                     self._done.add(key)

@@ -31,7 +31,7 @@ from executor.observe.step_verdict import (
     label_outcomes,
 )
 from executor.plans.created_objects import name_of
-from executor.tools.containment import containment, log_failure, shown, text_from
+from executor.tools.containment import as_plain_text, contain_errors, log_failure, quote_value
 from executor.tools.json_data import data_of
 from executor.tools.step_policy import TWICE, ExecutionPolicy
 from executor.tools.world import Skill, World
@@ -152,10 +152,10 @@ def _is_to_be_retried(policy: ExecutionPolicy, got: Attempt) -> bool:
         return failure is None or isinstance(failure, policy.retry_on)
     assert callable(policy.retry_on), "a single type has become a tuple"
     try:
-        with containment():
+        with contain_errors():
             return bool(policy.retry_on(got.result if got.raised is None else got.raised))
     except Exception as error:  # noqa: BLE001 - whatever it raises, it has not said yes
-        log_failure(_LOG, "retry_on of %s failed", shown(policy), error=error)
+        log_failure(_LOG, "retry_on of %s failed", quote_value(policy), error=error)
         return False
 
 
@@ -182,11 +182,11 @@ def choose_skill(
         return min(skills, key=lambda each: (here.count(each.name), ever[each.name]))
     names = [each.name for each in skills]
     name = policy.skills(tuple(names), {each: ever[each] for each in names})
-    if not (isinstance(name, str) and text_from(name) in names):
+    if not (isinstance(name, str) and as_plain_text(name) in names):
         raise InputError(
-            f"the policy of {skills[0].action.name} chooses {shown(name)}", hint=f"one of {', '.join(names)}"
+            f"the policy of {skills[0].action.name} chooses {quote_value(name)}", hint=f"one of {', '.join(names)}"
         )
-    name = text_from(name)
+    name = as_plain_text(name)
     return skills[names.index(name)]
 
 

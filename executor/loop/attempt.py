@@ -22,19 +22,19 @@ from executor.loop.locks_and_rates import GRACE, RATED, HeldBack, Slots, Turns, 
 from executor.observe.reports import check_result
 from executor.tools.containment import (
     Escaped,
-    attempt,
-    awaited,
-    called,
-    containment,
-    in_thread,
+    as_plain_text,
+    await_contained,
+    call_contained,
+    call_or_else,
+    contain_errors,
+    describe_error,
     is_awaitable,
-    said,
-    shown,
-    text_from,
+    quote_value,
+    start_in_thread,
 )
 from executor.tools.context import Context, HandlerCall, Hook
-from executor.tools.isolated_values import own
-from executor.tools.json_data import dumped
+from executor.tools.isolated_values import copy_value
+from executor.tools.json_data import dump_json
 from executor.tools.results import ActionResult, Wait
 from executor.tools.step_policy import ExecutionPolicy, Rate
 from executor.tools.world import Skill, World
@@ -101,9 +101,9 @@ class HookedCall:
             answers.append(await self._call_hook(number + 1, now))
             return answers[0]
 
-        given = {name: own(each) for name, each in arguments.items()}
+        given = {name: copy_value(each) for name, each in arguments.items()}
         try:
-            with containment():
+            with contain_errors():
                 returned = await hook(HandlerCall(self.skill.action, self.skill.name, given, self.context), proceed)
         finally:
             is_over = True
@@ -139,14 +139,14 @@ class HookedCall:
 def _read_answer(returned: Any) -> ActionResult | Wait:
     if issubclass(type(returned), Wait):
         return returned  # type: ignore[no-any-return]  # it is one
-    with containment():
+    with contain_errors():
         return check_result(returned)
 
 
 def describe_hook(hook: Hook) -> str:
     """Return what a hook is called."""
     name = getattr(hook, "__qualname__", None)
-    return f"the hook {name}" if isinstance(name, str) else f"the hook {shown(hook)}"
+    return f"the hook {name}" if isinstance(name, str) else f"the hook {quote_value(hook)}"
 
 
 def describe_veto(reason: str) -> str:
@@ -175,7 +175,7 @@ class Call(NamedTuple):
         if (self.step.action, self.step.arguments) != (other.step.action, other.step.arguments):
             return False
         theirs = [each.function for each in other.skills]
-        return any(each.function in theirs for each in self.skills) and dumped(self.data) == dumped(other.data)
+        return any(each.function in theirs for each in self.skills) and dump_json(self.data) == dump_json(other.data)
 
 
 def call_of(state: RunState, record: StepRecord, world: World) -> Call:
@@ -329,7 +329,7 @@ class Performer:
 
 def _select_arguments(skill: Skill, arguments: Mapping[str, Any], context: Context | None) -> dict[str, Any]:
     """Return copies of those of `arguments` that a handler takes, and `context` if it takes one."""
-    given = {name: own(each) for name, each in arguments.items() if skill.takes is None or name in skill.takes}
+    given = {name: copy_value(each) for name, each in arguments.items() if skill.takes is None or name in skill.takes}
     return given | {"context": context} if skill.takes_context else given
 
 
@@ -360,7 +360,7 @@ async def _perform_call(
         got = Attempt(ActionResult.failed(reason), in_doubt=reason)
     except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
         raised = error.error if isinstance(error, Escaped) else error
-        got = Attempt(ActionResult.failed(said(error)), raised=raised)
+        got = Attempt(ActionResult.failed(describe_error(error)), raised=raised)
     finally:
         if hooked is not None and hooked.works():
             give_up(call, hooked.works)
@@ -372,7 +372,7 @@ async def _perform_call(
 def _attempt_of(returned: Any) -> Attempt:
     if issubclass(type(returned), Wait):
         return Attempt(ActionResult(), returned)
-    with containment():
+    with contain_errors():
         return Attempt(check_result(returned))
 
 
@@ -384,7 +384,7 @@ def _mark_as_vetoed(got: Attempt) -> Attempt:
 
 async def _call_handler(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
     if skill.is_async and timeout is None:
-        with containment():
+        with contain_errors():
             return await skill.function(**given)
     if skill.is_async:
         return await _await_in_task(skill.function(**given), call, timeout)
@@ -397,7 +397,7 @@ async def _call_handler(skill: Skill, call: Call, given: Mapping[str, Any], time
 
 
 async def _await_in_task(answer: Awaitable[Any], call: Call, timeout: float | None) -> Any:
-    task = asyncio.ensure_future(awaited(answer))
+    task = asyncio.ensure_future(await_contained(answer))
 
     def works() -> bool:
         return not (task.done() or task.get_loop().is_closed())
@@ -419,7 +419,7 @@ async def _await_in_task(answer: Awaitable[Any], call: Call, timeout: float | No
 
 
 async def _call_in_thread(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
-    future, thread = in_thread(skill.function, given)
+    future, thread = start_in_thread(skill.function, given)
     try:
         done, _ = await asyncio.wait([future], timeout=timeout)
     except asyncio.CancelledError:
@@ -433,14 +433,14 @@ async def _call_in_thread(skill: Skill, call: Call, given: Mapping[str, Any], ti
 
 def _make_cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what calls are alike by; one with a value that cannot be printed is like no other."""
-    pairs = [(name, attempt(partial(repr, each), "")) for name, each in given.items() if name != "context"]
+    pairs = [(name, call_or_else(partial(repr, each), "")) for name, each in given.items() if name != "context"]
     unlike = () if all(text for _, text in pairs) else (object(),)
     return step.action, step.arguments, *sorted(pairs), *unlike
 
 
 def _name_lock_value(value: Any) -> str:
     """Return what a lock on `value` is known by."""
-    return attempt(lambda: str.__str__(str(value)), shown(value))
+    return call_or_else(lambda: str.__str__(str(value)), quote_value(value))
 
 
 async def run_check(
@@ -450,19 +450,19 @@ async def run_check(
     try:
         taken = inspect.signature(check).parameters
         anything = any(each.kind is each.VAR_KEYWORD for each in taken.values())
-        given = {name: own(each) for name, each in arguments.items() if anything or name in taken}
+        given = {name: copy_value(each) for name, each in arguments.items() if anything or name in taken}
         if "context" in taken:
             given["context"] = context
         async with asyncio.timeout(timeout) as patience:
-            answer = await called(check, given)
+            answer = await call_contained(check, given)
         if answer is None or answer is True:
             return ""
-        reason = text_from(answer) if issubclass(type(answer), str) else ""
-        return reason or f"the check returned {shown(answer)}"
+        reason = as_plain_text(answer) if issubclass(type(answer), str) else ""
+        return reason or f"the check returned {quote_value(answer)}"
     except TimeoutError as error:
         if not patience.expired():
-            return f"the check raised {said(error)}"
+            return f"the check raised {describe_error(error)}"
         context.aborted.set()
         return f"the check did not answer within {timeout:g} s"
     except Exception as error:  # noqa: BLE001 - a check that fails does not pass
-        return f"the check raised {said(error)}"
+        return f"the check raised {describe_error(error)}"

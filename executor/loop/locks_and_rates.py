@@ -94,23 +94,23 @@ class _Locks:
                 lock.others.release()
 
     def _hold(self, key: Key) -> bool:
-        shared = self._seen_by_others()
+        shared = self._find_shared_locks()
         return shared is None or shared.hold(json.dumps(key))
 
-    def _seen_by_others(self) -> Shared | None:
+    def _find_shared_locks(self) -> Shared | None:
         return None if self._shared is None else self._shared()
 
     def _let_go(self, key: Key, lock: _Lock) -> None:
         """Free a lock for other processes: where its keeper was given up and is still at work, once it has ended."""
-        shared = self._seen_by_others()
+        shared = self._find_shared_locks()
         if shared is None:
             return
         if lock.keeper is None:
             shared.let_go(json.dumps(key))
         else:
-            threading.Thread(target=self._let_go_in_the_end, args=(key, lock), daemon=True).start()
+            threading.Thread(target=self._let_go_after_keeper, args=(key, lock), daemon=True).start()
 
-    def _let_go_in_the_end(self, key: Key, lock: _Lock) -> None:
+    def _let_go_after_keeper(self, key: Key, lock: _Lock) -> None:
         keeper = lock.keeper
         while keeper is not None and keeper():
             time.sleep(PAUSE)

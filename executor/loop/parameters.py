@@ -24,7 +24,7 @@ from executor.events.answers import FILL
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.plans.action_plan import REFERENCE, references
-from executor.tools.containment import containment, said, shown, text_from
+from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
 from executor.tools.results import NONE, Metrics
 from planner.errors import ForethoughtError, InputError
 from planner.lightweight import dataclass, replace
@@ -71,7 +71,7 @@ class Fillings:
 def check_fillings(given: Any) -> Fillings:
     """Return what a `fill` has returned; raises `InputError` for what are no fillings."""
     if not isinstance(given, Fillings):
-        raise InputError(f"fill returned {shown(given)}", hint="return Fillings({parameter: value})")
+        raise InputError(f"fill returned {quote_value(given)}", hint="return Fillings({parameter: value})")
     for name, kind, what in (
         ("values", Mapping, "are values by parameter"),
         ("thought", str, "is a text"),
@@ -79,9 +79,9 @@ def check_fillings(given: Any) -> Fillings:
         ("metrics", Metrics, "are Metrics"),
     ):
         if not isinstance(getattr(given, name), kind):
-            raise InputError(f"{name} of Fillings {what}, not {shown(getattr(given, name))}")
-    known = tuple([text_from(str(each)) for each in given.known])
-    return replace(given, thought=text_from(given.thought), question=text_from(given.question), known=known)
+            raise InputError(f"{name} of Fillings {what}, not {quote_value(getattr(given, name))}")
+    known = tuple([as_plain_text(str(each)) for each in given.known])
+    return replace(given, thought=as_plain_text(given.thought), question=as_plain_text(given.question), known=known)
 
 
 Fill = Callable[[FillRequest], Awaitable[Fillings]]
@@ -217,7 +217,7 @@ def _is_open(state: RunState, record: StepRecord, action: Action, parameter: Dat
     if parameter.name in record.filled:
         return False
     try:
-        with containment():
+        with contain_errors():
             return _find_value(state, record, action, parameter)[1] in _LAST
     except Missing:
         return parameter.name not in record.plan.parameters
@@ -236,13 +236,13 @@ def fill_parameters(state: RunState, record: StepRecord, action: Action) -> tupl
     amiss = []
     for parameter in action.data:
         try:
-            with containment():
+            with contain_errors():
                 value, sources[parameter.name] = _find_value(state, record, action, parameter)
                 values[parameter.name] = convert_value(parameter, value)
         except Missing as error:
             amiss.append(str(error))
         except Exception as error:  # noqa: BLE001 - validators and properties are others' functions
-            amiss.append(f"the parameter {parameter.name!r} of {record.step} cannot be had: {said(error)}")
+            amiss.append(f"the parameter {parameter.name!r} of {record.step} cannot be had: {describe_error(error)}")
     if amiss:
         raise Missing("; ".join(amiss))
     return values, sources
@@ -356,7 +356,7 @@ def convert_value(parameter: DataParameter, value: Any) -> Any:
         first = error.errors()[0]
         where = "".join(f".{part}" for part in first["loc"])
         raise Missing(
-            f"the parameter {parameter.name!r}{where} cannot be {shown(first['input'])}: {first['msg']}"
+            f"the parameter {parameter.name!r}{where} cannot be {quote_value(first['input'])}: {first['msg']}"
         ) from None
 
 

@@ -49,9 +49,9 @@ class StepConditions:
         else:
             unknown += [fact for fact in beliefs.facts_of(condition, {}) if beliefs.holds(fact) is None]
             await self._look([*unknown, *(beliefs.derived_of(condition) if unknown else ())])
-        unseen = beliefs.doubtful(condition, careful=careful)
+        unseen = beliefs.find_doubtful(condition, careful=careful)
         if unseen and not careful and self._adopt_suppositions(record):
-            unseen = beliefs.doubtful(condition, careful=careful)
+            unseen = beliefs.find_doubtful(condition, careful=careful)
         reason = self.find_objection(record)
         if reason or not unseen:
             return reason
@@ -59,7 +59,7 @@ class StepConditions:
 
     def _adopt_suppositions(self, record: StepRecord) -> bool:
         """Take to hold what the plan supposes and nobody knows; return whether there was anything."""
-        notes = self.state.beliefs.supposing(parse_suppositions(record.plan.supposes))
+        notes = self.state.beliefs.list_suppositions(parse_suppositions(record.plan.supposes))
         if notes:
             self.emit(FactsSeen(tuple(notes), "supposed"))
         return bool(notes)
@@ -86,7 +86,7 @@ class StepConditions:
 
     def _combine_conditions(self, record: StepRecord) -> Formula:
         """Return what the action requires here, and the step itself beyond that."""
-        required = self.state.beliefs.required(record.step)
+        required = self.state.beliefs.precondition_of(record.step)
         return conjunction([required, self._read_stated_condition(record)]) if record.plan.requires else required
 
     def _read_stated_condition(self, record: StepRecord) -> Formula:
@@ -97,7 +97,7 @@ class StepConditions:
         beliefs = self.state.beliefs
         found = beliefs.simulation.objection(record.step)
         if beliefs.has_seen_derived and (found is None or not found.misfit):
-            parts = [part for part in conjuncts(beliefs.required(record.step)) if not beliefs.is_true(part)]
+            parts = [part for part in conjuncts(beliefs.precondition_of(record.step)) if not beliefs.is_true(part)]
             if parts:
                 return f"it requires {parts[0]}, which was not seen to hold"
             found = None

@@ -27,7 +27,7 @@ from executor.recovery.policy_execution import UNFORESEEN
 from executor.recovery.supervisor import Supervisor
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
-from executor.tools.returned_values import result_from
+from executor.tools.returned_values import restore_result
 
 INTERRUPTED: Final = "interrupted"
 OUTDATED: Final = (-1, -1, -1)
@@ -363,4 +363,4 @@ def _recover_attempt(record: StepRecord) -> Attempt:
         reason = "the process stopped while it was being done"
         return Attempt(ActionResult.failed(reason), in_doubt=reason, crashed=True)
     raised = RuntimeError(record.raised) if record.raised else None
-    return Attempt(result_from(record.result), raised=raised, in_doubt=record.doubt)
+    return Attempt(restore_result(record.result), raised=raised, in_doubt=record.doubt)

@@ -50,9 +50,9 @@ from executor.loop.parameters import (
 from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
 from executor.observe.step_verdict import Expected
-from executor.tools.containment import OutOfTime, containment, said, within
+from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
 from executor.tools.context import Context, Outline, OutlineStep
-from executor.tools.isolated_values import own
+from executor.tools.isolated_values import copy_value
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
 from executor.tools.step_policy import ExecutionPolicy
@@ -198,10 +198,10 @@ class Stepper:
             got = asked.result() if await wait_unless_cancelled(asked, self.aborted) else None
             if got is None:
                 return None
-            with containment():
-                values = {name: own(value) for name, value in got.values.items() if name in names}
+            with contain_errors():
+                values = {name: copy_value(value) for name, value in got.values.items() if name in names}
         except Exception as error:  # noqa: BLE001 - whoever fills parameters may raise anything
-            return f"the open parameters of {record.step} were not filled: {said(error)}"
+            return f"the open parameters of {record.step} were not filled: {describe_error(error)}"
         self.emit(ParametersFilled(record.id, values, got.thought, got.marked, got.spent))
         return ""
 
@@ -210,7 +210,7 @@ class Stepper:
         question = question_of(request)
         answer = self.state.answers.get(question)
         if answer is None:
-            with containment():
+            with contain_errors():
                 got = check_fillings(await fill(request))
             if not got.question:
                 return got
@@ -413,10 +413,10 @@ class Stepper:
         if record.status is StepStatus.RUNNING:
             here, ever = (*here, record.skill), ever + Counter([record.skill])
         try:
-            with containment():
+            with contain_errors():
                 return choose_skill(skills, policy, here, ever)
         except Exception as error:
-            raise _NoSkillChosen(f"no handler was chosen: {said(error)}") from error
+            raise _NoSkillChosen(f"no handler was chosen: {describe_error(error)}") from error
 
     async def _load_objects(
         self, record: StepRecord, action: Action, function: Callable[..., Any], policy: ExecutionPolicy
@@ -425,9 +425,9 @@ class Stepper:
         parameters = [each.name.removeprefix("?") for each in action.parameters]
         names = dict(zip(parameters, record.step.arguments, strict=False))
         entities = self.world.entities
-        made = entities.of(function, names, self.state.objects)
+        made = entities.make_arguments(function, names, self.state.objects)
         try:
-            return await (within(made, policy.timeout) if entities.loads and policy.timeout is not None else made)
+            return await (await_within(made, policy.timeout) if entities.loads and policy.timeout is not None else made)
         except OutOfTime:
             raise InputError(f"objects of {record.step} were not loaded within {policy.timeout} s") from None
 
@@ -447,7 +447,7 @@ class Stepper:
             key=self.state.key_of(record),
             memory=self.state.memory.of_step(record.id),
             results=self.state.results,
-            undoes=tuple([own(self.state.steps[id_].result or {}) for id_ in record.plan.undoes]),
+            undoes=tuple([copy_value(self.state.steps[id_].result or {}) for id_ in record.plan.undoes]),
             aborted=asyncio.Event(),
             model=None if self.client is None else self.client.for_step(partial(self._note_model_call, record.id)),
             _outline=partial(outline_plan, self.state, record),

@@ -38,10 +38,12 @@ def is_certain(formula: Formula, truth: Callable[[Atom], bool | None], universe:
             return is_certain(part, truth, universe, positive=not positive)
         case And() | Or() | Imply() | Forall() | Exists():
             together = all if isinstance(formula, And | Forall) is positive else any
-            return together(is_certain(each, truth, universe, positive=positive) for each in _parts(formula, universe))
+            return together(
+                is_certain(each, truth, universe, positive=positive) for each in _list_parts(formula, universe)
+            )
 
 
-def _parts(formula: And | Or | Imply | Forall | Exists, universe: Universe) -> Iterable[Formula]:
+def _list_parts(formula: And | Or | Imply | Forall | Exists, universe: Universe) -> Iterable[Formula]:
     """Return what `formula` is a conjunction or a disjunction of."""
     match formula:
         case And(parts) | Or(parts):
@@ -120,7 +122,7 @@ def _trace_atoms(
     found: dict[Atom, None] = {}
     stack = [substitute(formula, binding)]
     while stack:
-        for fact in _atoms(stack.pop(), universe):
+        for fact in _iterate_atoms(stack.pop(), universe):
             if fact in found:
                 continue
             found[fact] = None
@@ -129,7 +131,7 @@ def _trace_atoms(
     return found
 
 
-def _atoms(formula: Formula, universe: Universe) -> Iterator[Atom]:
+def _iterate_atoms(formula: Formula, universe: Universe) -> Iterator[Atom]:
     """Yield the ground atoms of `formula`, quantified parts once for each choice of objects."""
     stack = [formula]
     while stack:
@@ -172,7 +174,7 @@ class Beliefs:
         self._items = tuple([each for each in variables if len(each.facts) > 1 or not each.none])
         """Of whose facts no more than one holds."""
         facts = [fact for variable in variables for fact in variable.facts]
-        self.take([Note(fact, None, Provenance.UNKNOWN, DECLARED) for fact in facts])
+        self.adopt([Note(fact, None, Provenance.UNKNOWN, DECLARED) for fact in facts])
 
     @property
     def simulation(self) -> Simulation:
@@ -203,7 +205,7 @@ class Beliefs:
         """The facts that were declared unknown and that nobody has found out: what is only supposed is among them."""
         return frozenset([fact for fact, note in self._notes.items() if note.source in {DECLARED, SUPPOSED}])
 
-    def supposing(self, literals: Mapping[Atom, bool]) -> list[Note]:
+    def list_suppositions(self, literals: Mapping[Atom, bool]) -> list[Note]:
         """Return what is to be believed where those of `literals` are supposed that are unknown."""
         free = self.unknown if literals and self._unknown else ()
         return [Note(fact, literals[fact], Provenance.ASSUMED, SUPPOSED) for fact in free if fact in literals]
@@ -256,7 +258,7 @@ class Beliefs:
         note = self._notes.get(fact)
         return note is not None and note.provenance is Provenance.STALE
 
-    def would_change(self, notes: Iterable[Note]) -> list[Note]:
+    def select_news(self, notes: Iterable[Note]) -> list[Note]:
         """Return those of `notes`, which are observations, that are news, and what goes stale with them.
 
         A stale fact stays false for observers that know no version: they cannot tell what it was made from.
@@ -306,7 +308,7 @@ class Beliefs:
         patterns = self._staleness.of([*changes.provided, *changes.retracted, *changes.modified])
         return frozenset(fact for fact in changes.removed if any(pattern.matches(fact) for pattern in patterns))
 
-    def take(self, notes: Iterable[Note]) -> None:
+    def adopt(self, notes: Iterable[Note]) -> None:
         """Believe `notes`, of several about one fact the last."""
         derived = self._simulation.problem.domain.derived
         latest = {note.fact: note for note in notes}
@@ -327,7 +329,7 @@ class Beliefs:
         if self._items and self._unknown:
             follows = list(self._infer(latest))
             if follows:
-                self.take(follows)
+                self.adopt(follows)
 
     def _infer(self, known: Iterable[Atom]) -> Iterator[Note]:
         """Yield what follows for other facts of the same items from what is `known` by now, and not only supposed."""
@@ -345,7 +347,7 @@ class Beliefs:
         """Return beliefs of their own: what would be believed after `notes`."""
         twin = copy(self)
         twin._detach()  # noqa: SLF001 - one of its own
-        twin.take(notes)
+        twin.adopt(notes)
         return twin
 
     def _detach(self) -> None:
@@ -353,7 +355,7 @@ class Beliefs:
         self._simulation, self._notes, self._unknown = self._simulation.copy(), {**self._notes}, {*self._unknown}
         self._derived = {**self._derived}
 
-    def did(self, step: Step) -> None:
+    def record_action(self, step: Step) -> None:
         """Note that the action of `step` has run, for those that come after it."""
         if step.action in self._simulation.rules.remembered:
             self._simulation.history.update((), [Atom(step.action, step.arguments)])
@@ -368,7 +370,7 @@ class Beliefs:
         rules = self._simulation.rules
         return derived_of(formula, rules.problem.domain, rules.universe)
 
-    def seen_derived(self, fact: Atom) -> Note:
+    def get_seen_derived(self, fact: Atom) -> Note:
         """Return what was seen of a derived fact; raises `KeyError` where nothing was."""
         return self._derived[fact]
 
@@ -377,7 +379,7 @@ class Beliefs:
         """Whether something was seen of derived facts that need not be what follows from other facts."""
         return bool(self._derived)
 
-    def required(self, step: Step) -> Formula:
+    def precondition_of(self, step: Step) -> Formula:
         """Return the ground condition on which `step` can be applied, but for what has to have run before it."""
         action = self._simulation.problem.domain.actions[step.action]
         return substitute(action.requires, dict(bind_parameters(action, step)))
@@ -396,16 +398,16 @@ class Beliefs:
         ]
         return [fact for each in conditions for fact in self.facts_of(each, binding)]
 
-    def needs(self, step: Step) -> list[Atom]:
+    def facts_of_precondition(self, step: Step) -> list[Atom]:
         """Return the facts on which it may depend whether `step` can be applied."""
-        return self.facts_of(self.required(step), {})
+        return self.facts_of(self.precondition_of(step), {})
 
     @property
     def is_sure(self) -> bool:
         """Whether nothing is unknown."""
         return not self._unknown
 
-    def doubtful(self, condition: Formula, *, careful: bool) -> list[Atom]:
+    def find_doubtful(self, condition: Formula, *, careful: bool) -> list[Atom]:
         """Return the facts on which it depends whether the ground `condition` holds, and on which nothing may rest.
 
         Those are unknown facts, and for who is `careful` all that nobody has seen.

@@ -132,7 +132,7 @@ async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
     doubted = [note for fact in beliefs.find_unexplained(state.goal) for note in beliefs.doubt_causes(fact)]
     if doubted:
         emit(FactsSeen(tuple(doubted), "the goal"))
-    supposing = beliefs.supposing(parse_suppositions(state.supposes))
+    supposing = beliefs.list_suppositions(parse_suppositions(state.supposes))
     if supposing:
         emit(FactsSeen(tuple(supposing), "supposed"))
     return looked
@@ -152,7 +152,7 @@ def _find_unsure_steps(state: RunState) -> Iterator[str]:
             continue
         seen.add((place, on))
         record = state.steps[state.finished[place]]
-        waiting += _find_last_changes(state, beliefs.needs(record.step), place)
+        waiting += _find_last_changes(state, beliefs.facts_of_precondition(record.step), place)
         if on:
             waiting += _find_last_changes(state, beliefs.facts_of_effects(record.step, on=on), place)
         waiting += [(earlier, "") for earlier in _find_earlier_runs(state, record.step, place)]
@@ -163,7 +163,7 @@ def _find_unsure_steps(state: RunState) -> Iterator[str]:
 def _find_last_changes(state: RunState, facts: Iterable[Atom], until: int) -> Iterator[tuple[int, str]]:
     """Yield the place of the step that changed each of `facts` last before the place `until`, and the predicate."""
     for fact in facts:
-        place = state.steps.changed_last(fact, until)
+        place = state.steps.find_last_change(fact, until)
         if place is not None:
             yield place, fact.predicate
 
@@ -210,7 +210,7 @@ def is_confirmed(fact: Atom, looked: LookResult, beliefs: Beliefs) -> bool:
 def _describe_contradiction(state: RunState) -> str:
     beliefs = state.beliefs
     seen = [
-        f"{beliefs.seen_derived(fact).source} saw that {fact} does not hold"
+        f"{beliefs.get_seen_derived(fact).source} saw that {fact} does not hold"
         for fact in beliefs.find_unexplained(state.goal)
     ]
     return f"{_join_reasons(seen)}, though it follows from facts that hold"

@@ -16,7 +16,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.beliefs import Beliefs
 from executor.plans.created_objects import Bindings
-from executor.tools.containment import OutOfTime, called, containment, said, within
+from executor.tools.containment import OutOfTime, await_within, call_contained, contain_errors, describe_error
 from executor.tools.observers import Observer, Sighting
 from executor.tools.world import World
 from planner.lightweight import dataclass, field
@@ -111,9 +111,11 @@ class Lookout:
         asked = {fact: self._world.observers_of(fact) for fact in facts}
         looks = dict.fromkeys([each for found in asked.values() for each in found])
         looks |= dict.fromkeys([each for pattern in over for each in self._world.observers_over(pattern)])
-        calls = {look: (look[0].function, look[0].bound(look[1])) for look in looks}
+        calls = {look: (look[0].function, look[0].bind(look[1])) for look in looks}
         firsts = {call: look for look, call in reversed(calls.items())}
-        given = dict(zip(firsts, await _gather([self._ask_observer(*look) for look in firsts.values()]), strict=True))
+        given = dict(
+            zip(firsts, await _gather_answers([self._ask_observer(*look) for look in firsts.values()]), strict=True)
+        )
         answers = {look: self._read_sighting(*look, given[call]) for look, call in calls.items()}
         looked = LookResult()
         wanted = dict.fromkeys(asked)
@@ -128,7 +130,7 @@ class Lookout:
                 wanted |= dict.fromkeys(beliefs.simulation.world.state.matching(answer.others_false))
         found = _Sightings([(look[0], answer) for look, answer in answers.items() if isinstance(answer, Sighting)])
         for fact in wanted:
-            _settle(fact, found.about(fact), looked)
+            _combine_sightings(fact, found.about(fact), looked)
         return looked
 
     def _note_strangers(self, observer: Observer, sighting: Sighting, beliefs: Beliefs) -> None:
@@ -180,25 +182,27 @@ class Lookout:
         """Return what `observer` answers, or a `_Failure` that says why it does not."""
         asked = self._call_observer(observer, look)
         try:
-            return await (asked if observer.timeout is None else within(asked, observer.timeout))
+            return await (asked if observer.timeout is None else await_within(asked, observer.timeout))
         except OutOfTime:
             return _Failure(f"did not answer within {observer.timeout} s")
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
-            return _Failure(f"failed: {said(error)}")
+            return _Failure(f"failed: {describe_error(error)}")
 
     async def _call_observer(self, observer: Observer, look: Atom) -> Any:
         """Return what the function of `observer` returns, which gets objects of the classes that it asks for."""
-        arguments = await self._world.entities.of(observer.function, dict(observer.bound(look)), self._objects)
-        return await called(observer.function, arguments)
+        arguments = await self._world.entities.make_arguments(
+            observer.function, dict(observer.bind(look)), self._objects
+        )
+        return await call_contained(observer.function, arguments)
 
     def _read_sighting(self, observer: Observer, look: Atom, answer: Any) -> Sighting | str:
         """Return what `answer` says of `look`, or why it says nothing."""
         if type(answer) is not _Failure:  # its class may be a property that raises
             try:
-                with containment():
+                with contain_errors():
                     return self._rename_objects(observer.read(look, answer))
             except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
-                answer = _Failure(f"failed: {said(error)}")
+                answer = _Failure(f"failed: {describe_error(error)}")
         return f"the observer {observer.name} of {look} {answer.reason}"
 
 
@@ -215,14 +219,14 @@ def adopt_look(
     """Take in what was seen, but for the facts in `leaving`; return whether a fact is otherwise than was believed."""
     for each in looked.disagreements:
         emit(each)
-    news = beliefs.would_change([note for note in looked.notes if note.fact not in leaving])
+    news = beliefs.select_news([note for note in looked.notes if note.fact not in leaving])
     changed = any(note.holds is not beliefs.holds(note.fact) for note in news)
     if news:
         emit(FactsSeen(tuple(news), cause))
     return changed
 
 
-async def _gather(awaitables: list[Awaitable[Any]]) -> list[Any]:
+async def _gather_answers(awaitables: list[Awaitable[Any]]) -> list[Any]:
     if len(awaitables) == 1:
         return [await awaitables[0]]
     return list(await asyncio.gather(*awaitables))
@@ -254,7 +258,7 @@ class _Sightings:
                     yield observer.name, False, sighting, observer
 
 
-def _settle(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, Observer]], looked: LookResult) -> None:
+def _combine_sightings(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, Observer]], looked: LookResult) -> None:
     """Note what `sayings` together say about `fact`."""
     said: dict[bool, list[str]] = {}
     version = None
@@ -291,7 +295,7 @@ class Survey:
     lookout: Lookout
     emit: Callable[[Event], None]
 
-    async def near(self, failed: Iterable[StepRecord]) -> bool:
+    async def look_near(self, failed: Iterable[StepRecord]) -> bool:
         """Look at what the steps in `failed` need, and at facts like it; return whether anything was news.
 
         Derived facts of the goal are looked at, too: they may hold whatever has failed.
@@ -299,7 +303,9 @@ class Survey:
         derived = self.state.beliefs.derived_of(self.state.goal)
         facts = dict.fromkeys([fact for fact in derived if self.lookout.can_see(fact)])
         for record in failed:
-            needs = [fact for fact in self.state.beliefs.needs(record.step) if self.lookout.can_see(fact)]
+            needs = [
+                fact for fact in self.state.beliefs.facts_of_precondition(record.step) if self.lookout.can_see(fact)
+            ]
             facts.update(dict.fromkeys(needs))
             facts.update(dict.fromkeys([note.fact for note in record.facts if self.lookout.can_see(note.fact)]))
         like = (other for fact in list(facts) for other in self._find_similar(fact))

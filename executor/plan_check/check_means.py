@@ -9,7 +9,7 @@ from typing import Final
 from executor.plan_check.plan_findings import PLAN, PlanFinding, Where
 from executor.plans.action_plan import ActionPlan, PlanStep
 from executor.plans.partial_order import order_of, predecessors_of, wanted_facts
-from executor.tools.returned_values import may_have, may_leave, promise
+from executor.tools.returned_values import describe_return_type, may_have, may_leave
 from executor.tools.world import Skill, World
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError
@@ -102,7 +102,7 @@ def _broken(parameter: DataParameter, action: str, skills: Collection[Skill]) ->
     path = "" if parameter.source is None else parameter.source.path
     if not skills or any(may_have(each.function, path) for each in skills):
         return ""
-    promised = " or ".join(dict.fromkeys(promise(each.function) for each in skills))
+    promised = " or ".join(dict.fromkeys(describe_return_type(each.function) for each in skills))
     return f"{parameter.name!r} comes from {path!r} of the result of {action}, which is declared to return {promised}"
 
 

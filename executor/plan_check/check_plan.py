@@ -14,7 +14,7 @@ from executor.plan_check.plan_findings import PLAN, Hints, Path, PlanFinding, Wh
 from executor.plans.action_plan import REFERENCE, ActionPlan, Goals, PlanStep, texts_in
 from executor.plans.partial_order import order_of
 from executor.tools.results import ActionResult
-from executor.tools.world import World, actions_of
+from executor.tools.world import World, domain_model_of
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError
 from planner.language.declare import Domain
@@ -278,7 +278,7 @@ def check_plan(
     With a `World`, actions need handlers. `memory` names the data parameters that working memory has; with `model`, a
     language model fills those that are not fixed. `document` is what the plan was read from: findings have places then.
     """
-    domain = world.model if isinstance(world, World) else actions_of(world)
+    domain = world.model if isinstance(world, World) else domain_model_of(world)
     told = read_statement(plan, domain)
     vocabulary = Vocabulary(domain, {each.name: each.types for each in told.problem.objects}, memory, model=model)
     structure = list(check_structure(plan))

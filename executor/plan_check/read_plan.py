@@ -14,7 +14,7 @@ from executor.plan_check.check_plan import check_plan
 from executor.plan_check.imported_plans.import_plan import import_plan, is_foreign
 from executor.plan_check.plan_findings import PLAN, PlanFinding
 from executor.plans.action_plan import ActionPlan, statement_of
-from executor.tools.world import World, actions_of
+from executor.tools.world import World, domain_model_of
 from planner.errors import DocumentError, Location, kind_of
 from planner.language.declare import Domain
 from planner.language.documents.schema import locate_mistake
@@ -67,7 +67,7 @@ def _import_document(
     is_text: bool,
 ) -> tuple[ActionPlan | None, list[PlanFinding]]:
     """Return the plan of another framework that `document` has, and all that is wrong with it, by its own paths."""
-    domain = world.model if isinstance(world, World) else actions_of(world)
+    domain = world.model if isinstance(world, World) else domain_model_of(world)
     objects = [] if problem is None else [each.name for each in problem.objects]
     made = import_plan(document.data, domain, objects, has_problem=problem is not None)
     plan, found = None, []

@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from executor.plans.execution_models import ExecutionModel, is_candidate_set, is_decision, is_policy
 from executor.plans.suppositions import texts_by_step
-from executor.tools.isolated_values import listed
+from executor.tools.isolated_values import replace_iterators
 from executor.tools.step_policy import Choice, ExecutionPolicy, OnError, Rate
 from planner.errors import NoPlan, PlanError
 from planner.language.declare import resolve_action
@@ -116,7 +116,7 @@ def _as_goals(value: Any) -> Any:
 
 def _check_json(value: Any) -> Any:
     """Return `value` where it can be kept as JSON; raises `PydanticCustomError` where it cannot."""
-    value = listed(value)
+    value = replace_iterators(value)
     try:
         to_jsonable_python(value)
     except (ValueError, TypeError, RecursionError) as error:

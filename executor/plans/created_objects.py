@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
-from executor.tools.containment import attempt, text_from
+from executor.tools.containment import as_plain_text, call_or_else
 from planner.compilations.object_creation import add_placeholders, for_steps
 from planner.errors import kind_of
 from planner.model import Atom, DomainModel, Problem
@@ -123,7 +123,7 @@ class Bindings(Mapping[str, Any]):
 
 def name_of(value: Any) -> str:
     """Return the name of an object of the real world; what it is, where it cannot say, which is no name."""
-    return attempt(
-        lambda: text_from(value if isinstance(value, str) else str(getattr(value, "name", value))),
+    return call_or_else(
+        lambda: as_plain_text(value if isinstance(value, str) else str(getattr(value, "name", value))),
         f"<{kind_of(value)}>",
     )

@@ -44,8 +44,8 @@ from executor.loop.aftermath import check_created_objects
 from executor.loop.attempt import Attempt
 from executor.loop.parameters import RETURNED_PARAMETERS, Fill, find_returned_text
 from executor.recovery.options import MOST_TRIES
-from executor.tools.containment import called, containment, log_failure, said, text_from
-from executor.tools.json_data import data_of, text_of
+from executor.tools.containment import as_plain_text, call_contained, contain_errors, describe_error, log_failure
+from executor.tools.json_data import data_of, dump_json_value
 from executor.tools.results import ActionResult
 from planner.model import Action
 
@@ -140,7 +140,7 @@ class Asking:
         filled = f", its {names} as follows" if names else ""
         text = f"May {record.step} be done{self._describe_purpose(record, request)}{filled}?"
         known = [
-            f"{name} = {text_of(value)}{' (a tool returned this)' if name in request.returned else ''}"
+            f"{name} = {dump_json_value(value)}{' (a tool returned this)' if name in request.returned else ''}"
             for name, value in request.parameters.items()
         ]
         shown = (*filter(None, [action.description]), *known)
@@ -176,24 +176,24 @@ class Asking:
 async def _ask_for_decision(function: Callable[..., Any], request: Request) -> Any:
     """Return what `function` decides; one that raises allows nothing."""
     try:
-        return read_decision(await called(partial(function, request), {}))
+        return read_decision(await call_contained(partial(function, request), {}))
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, it has not said yes
-        return said(error)
+        return describe_error(error)
 
 
 def read_decision(given: Any) -> bool | str | None:
     """Return what a callback has `given` as a decision: what is neither a bool, a text nor None refuses."""
     if given is None or type(given) is bool:
         return given
-    return text_from(given) if issubclass(type(given), str) else NO
+    return as_plain_text(given) if issubclass(type(given), str) else NO
 
 
 async def _ask_for_answer(function: Callable[..., Any], question: Asked) -> Any:
     """Return the answer of `function`; one that raises, or says what means nothing, has none."""
     try:
-        answer = await called(partial(function, question), {})
-        with containment():
-            answer = text_from(answer) if issubclass(type(answer), str) else answer
+        answer = await call_contained(partial(function, question), {})
+        with contain_errors():
+            answer = as_plain_text(answer) if issubclass(type(answer), str) else answer
             return None if interpret_answer(question, answer) is None else answer
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, the question stays open
         log_failure(_LOG, "nobody answered %s", question.question, error=error)
@@ -241,7 +241,7 @@ class Questions:
         again = StepStatus.PENDING if record.attempts < MOST_TRIES else StepStatus.FAILED
         status = StepStatus.UNVERIFIED if happened else again
         reason = SAID if happened else "somebody says that it did not happen"
-        return StepEnded(record.id, status, reason, data, tuple(beliefs.would_change(notes)))
+        return StepEnded(record.id, status, reason, data, tuple(beliefs.select_news(notes)))
 
     async def ask_for_another_try(self, about: str, reasons: Iterable[str]) -> str | None:
         """Ask what to do, with what is known; return `RETRY` or `GIVE_UP`, None while nobody has said.

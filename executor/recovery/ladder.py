@@ -51,7 +51,7 @@ async def prove_impossible(state: RunState, options: Options) -> Mapping[str, An
     domain, goal = state.beliefs.problem.domain, Goal(state.problem.goal.hard)
     problem = replace(problem, domain=domain, goal=goal, budgets={}, deadline=None)
     observed = _as_observed(problem, state)
-    return await search_in_turn(lambda: _proof(problem, observed))
+    return await search_in_turn(lambda: _search_proof(problem, observed))
 
 
 def _as_observed(problem: Problem, state: RunState) -> Problem:
@@ -63,7 +63,7 @@ def _as_observed(problem: Problem, state: RunState) -> Problem:
     return replace(problem, initial=initial, unknown=tuple(sorted(unseen, key=str)), likely={})
 
 
-def _proof(believed: Problem, observed: Problem) -> Mapping[str, Any] | None:
+def _search_proof(believed: Problem, observed: Problem) -> Mapping[str, Any] | None:
     try:
         if answer(observed, ANY_PLAN.within(Limits(PROOF_SECONDS))).status is not Status.UNSOLVABLE:
             return None
@@ -125,7 +125,7 @@ class Ladder:
         about = failed[-1].id if failed else is_asked_by or ""
         if self.state.is_undoing:
             return not meanwhile and await self.compensation.plan_undo(about)
-        await self.survey.near(failed)
+        await self.survey.look_near(failed)
         if self.reopen_doubt():
             return True
         if self._is_at_the_goal:

@@ -156,7 +156,7 @@ class Options:
     def _find_supposed(self) -> dict[Atom, bool]:
         """Return what is unknown and supposed by the steps that are left."""
         texts = [text for record in self.state.pending() for text in record.plan.supposes]
-        return {note.fact: bool(note.holds) for note in self.state.beliefs.supposing(parse_suppositions(texts))}
+        return {note.fact: bool(note.holds) for note in self.state.beliefs.list_suppositions(parse_suppositions(texts))}
 
     def _complete_problem(self, problem: Problem) -> Problem:
         wanted, now = self.state.problem, self.state.constraints
@@ -174,7 +174,7 @@ class Options:
     def find_spent(self) -> set[Step]:
         """Return the ground actions that are not to be tried any more."""
         spent = {Step(*key) for key, each in self.state.tried.items() if _is_hopeless(each)}
-        return spent | self.state.barred()
+        return spent | self.state.list_barred()
 
     def repeats(self, steps: Iterable[Step]) -> bool:
         """Return whether `steps` would lead to trying again, in a state in which it failed, what has failed."""

@@ -218,9 +218,9 @@ class Replanning:
         barred = {each for each in self.options.find_barred() if (each.action, each.arguments) not in retried}
         return await self._search(Rung.PATCH, about, forbidden=barred, not_first=set(), again=again)
 
-    async def anew(self, about: str) -> bool:
+    async def plan_again(self, about: str) -> bool:
         """Find another plan, by whatever steps, as somebody says that it is worth another try."""
-        barred = self.state.barred()
+        barred = self.state.list_barred()
         return await self._search(Rung.REPLAN, about, forbidden=barred, not_first=set())
 
     async def improve(self, about: str) -> bool:
@@ -245,7 +245,7 @@ class Replanning:
 
     async def explain_bars(self, about: str) -> None:
         """Record which irreversible actions another plan would have to repeat, if there is no plan without them."""
-        barred = self.state.irreversible.barred()
+        barred = self.state.irreversible.list_barred()
         if not barred:
             return
         forbidden = self.options.find_spent() - barred
@@ -253,7 +253,7 @@ class Replanning:
             self.options.find_remaining(), forbidden, set(), (), min(PROOF_SECONDS, self.recovery.time_limit)
         )
         found = await search_in_turn(search)
-        for bar in self.state.irreversible.bars_among(found.steps or ()):
+        for bar in self.state.irreversible.describe_bars(found.steps or ()):
             self.reasons.append(bar)
             self.emit(RungTaken(Rung.REPLAN, about, bar, found=False))
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TextIO, runtime_checkable
 from executor.events.events import Event, RunEnded, StepStatus
 from executor.events.run_state import RunState
 from executor.report.progress import AT_WORK, STEP_EVENTS, Row, View, event_line, status_text
-from executor.tools.containment import log_failure, shown
+from executor.tools.containment import log_failure, quote_value
 from planner.errors import printable
 from planner.limits import Alarm
 
@@ -201,7 +201,7 @@ class Audience:
             except BaseException as error:  # noqa: BLE001 - whatever it raises, the run goes on
                 self._listeners = [each for each in self._listeners if each is not listener]
                 told = "%s failed at %s, and is told no more about this run"
-                log_failure(_log, told, shown(listener), type(event).__name__, error=error)
+                log_failure(_log, told, quote_value(listener), type(event).__name__, error=error)
 
     @contextmanager
     def at(self, state: RunState, run: str) -> Iterator[None]:
@@ -219,7 +219,7 @@ class Audience:
         except (KeyboardInterrupt, Alarm):
             raise
         except BaseException as error:  # noqa: BLE001 - as above
-            log_failure(_log, "%s cannot follow run %s", shown(follower), run, error=error)
+            log_failure(_log, "%s cannot follow run %s", quote_value(follower), run, error=error)
         else:
             followed.callback(_leave_run, manager, follower, run)
 
@@ -230,4 +230,4 @@ def _leave_run(manager: AbstractContextManager[Listener], follower: Follower, ru
     except (KeyboardInterrupt, Alarm):
         raise
     except BaseException as error:  # noqa: BLE001 - as above
-        log_failure(_log, "%s failed at the end of run %s", shown(follower), run, error=error)
+        log_failure(_log, "%s failed at the end of run %s", quote_value(follower), run, error=error)

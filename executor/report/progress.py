@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple, Self
 from executor.events import events
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.tools.containment import text_from
-from executor.tools.json_data import text_of
+from executor.tools.containment import as_plain_text
+from executor.tools.json_data import dump_json_value
 from planner.errors import InputError
 from planner.language.documents.document_conditions import Notation
 from planner.model import Atom, Formula
@@ -26,7 +26,7 @@ CUT: Final = " characters)"
 
 def line_of(value: Any, most: int = LINE) -> str:
     """Return `value` as one line without control characters; what is cut off is said at its end."""
-    text = text_from(value) if issubclass(type(value), str) else text_of(value)
+    text = as_plain_text(value) if issubclass(type(value), str) else dump_json_value(value)
     head = text[: 4 * most]
     line = " ".join("".join(each if each.isprintable() else " " for each in head).split())
     if len(line) <= most and len(head) == len(text):
@@ -359,4 +359,4 @@ def _quoted(value: Any, most: int = QUOTE) -> str:
         if not text.endswith(CUT):
             return text
         value = text
-    return text_of(line_of(value, most))
+    return dump_json_value(line_of(value, most))

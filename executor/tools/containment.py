@@ -31,23 +31,23 @@ class Escaped(Exception):
     """What another's function raised that is no `Exception`: `SystemExit`, a cancellation that nobody asked for."""
 
     def __init__(self, error: BaseException) -> None:
-        super().__init__(said(error))
+        super().__init__(describe_error(error))
         self.error = error
 
 
-def contained(error: BaseException) -> BaseException:
+def wrap_escaped_error(error: BaseException) -> BaseException:
     """Return what to raise where another's function, called in this task, raised `error`."""
     kind = type(error)
     if issubclass(kind, Exception | KeyboardInterrupt | Alarm):
         return error
     if issubclass(kind, asyncio.CancelledError):
-        task = _current_task()
+        task = _find_current_task()
         if task is not None and task.cancelling():
             return error
     return Escaped(error)
 
 
-def _current_task() -> asyncio.Task[Any] | None:
+def _find_current_task() -> asyncio.Task[Any] | None:
     """Return the task that runs in this thread, if one does."""
     try:
         return asyncio.current_task()
@@ -56,40 +56,42 @@ def _current_task() -> asyncio.Task[Any] | None:
 
 
 @contextmanager
-def containment() -> Iterator[None]:
+def contain_errors() -> Iterator[None]:
     """Raise what the body raises, which calls others' code, as an `Exception`."""
     try:
         yield
     except Exception:
         raise
     except BaseException as error:  # noqa: BLE001 - raised again, or contained
-        raise contained(error) from None
+        raise wrap_escaped_error(error) from None
 
 
-def attempt(function: Callable[[], Returned], otherwise: Returned) -> Returned:
+def call_or_else(function: Callable[[], Returned], otherwise: Returned) -> Returned:
     """Return what `function` returns, which calls others' code; `otherwise` where it raises."""
     try:
-        with containment():
+        with contain_errors():
             return function()
     except Exception:  # noqa: BLE001 - objects may do anything when they are asked what they are
         return otherwise
 
 
-def said(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return what `error` says, with the name of its type; the name alone where it cannot be printed."""
     if type(error) is Escaped:
-        return text_from(error.args[0])
+        return as_plain_text(error.args[0])
     name = type(error).__name__
-    return attempt(lambda: text_from(f"{name}: {text_from(str(error))}".removesuffix(": ")), name)[:LONGEST]
+    return call_or_else(lambda: as_plain_text(f"{name}: {as_plain_text(str(error))}".removesuffix(": ")), name)[
+        :LONGEST
+    ]
 
 
-def shown(value: object) -> str:
+def quote_value(value: object) -> str:
     """Return `value` as code for a message, shortened; what it is, where it cannot be printed."""
-    text = attempt(lambda: text_from(repr(value)), f"<{kind_of(value)}>")
+    text = call_or_else(lambda: as_plain_text(repr(value)), f"<{kind_of(value)}>")
     return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"
 
 
-def text_from(text: str) -> str:
+def as_plain_text(text: str) -> str:
     """Return a plain `str` with the characters of `text`, which may be of a subclass with methods of its own."""
     return str.__str__(text)
 
@@ -97,29 +99,29 @@ def text_from(text: str) -> str:
 def log_failure(log: logging.Logger, message: str, *arguments: object, error: BaseException) -> None:
     """Log `message` as an error, with the traceback of `error` where it can be printed, else with its type."""
     text = printable(message % arguments)
-    trace = attempt(lambda: "".join(traceback.format_exception(error)), otherwise="")
-    log.error("%s\n%s" if trace else "%s: %s", text, printable(trace).rstrip() or printable(said(error)))
+    trace = call_or_else(lambda: "".join(traceback.format_exception(error)), otherwise="")
+    log.error("%s\n%s" if trace else "%s: %s", text, printable(trace).rstrip() or printable(describe_error(error)))
 
 
-def plain_number(value: Any) -> Any:
+def as_plain_number(value: Any) -> Any:
     """Return `value` as a plain int or float, if it is of a subclass of these."""
     if isinstance(value, bool) or type(value) in (int, float):
         return value
     return int.__int__(value) if isinstance(value, int) else float.__float__(value)
 
 
-async def awaited(answer: Awaitable[Any]) -> Any:
+async def await_contained(answer: Awaitable[Any]) -> Any:
     """Return what others' `answer` gives."""
-    with containment():
+    with contain_errors():
         return await answer
 
 
-async def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+async def call_contained(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """Return what `function` returns: an asynchronous one is awaited, a plain one runs in a thread."""
-    with containment():
+    with contain_errors():
         if is_asynchronous(function):
             return await function(**arguments)
-        returned = await asyncio.shield(in_thread(function, arguments)[0])
+        returned = await asyncio.shield(start_in_thread(function, arguments)[0])
         return await returned if is_awaitable(returned) else returned
 
 
@@ -131,14 +133,14 @@ def is_asynchronous(function: Callable[..., Any]) -> bool:
 
 def is_awaitable(value: Any) -> bool:
     """Return whether `value`, which somebody returned, can be awaited."""
-    return attempt(lambda: inspect.isawaitable(value), otherwise=False)
+    return call_or_else(lambda: inspect.isawaitable(value), otherwise=False)
 
 
 class OutOfTime(Exception):
     """There was no answer in time."""
 
 
-async def within(answer: Coroutine[Any, Any, Any], seconds: float) -> Any:
+async def await_within(answer: Coroutine[Any, Any, Any], seconds: float) -> Any:
     """Return what `answer` gives; raises `OutOfTime` after so many seconds, though it may go on if it is cancelled."""
     task = asyncio.ensure_future(answer)
     try:
@@ -153,7 +155,7 @@ async def within(answer: Coroutine[Any, Any, Any], seconds: float) -> Any:
     raise OutOfTime
 
 
-def in_thread(
+def start_in_thread(
     function: Callable[..., Any], arguments: Mapping[str, Any]
 ) -> tuple[asyncio.Future[Any], threading.Thread]:
     """Start `function` in a thread, and return the future of what it returns, and the thread.
@@ -169,7 +171,7 @@ def in_thread(
         if future.cancelled():
             return
         if isinstance(error, StopIteration):  # no future takes it
-            error = RuntimeError(said(error))
+            error = RuntimeError(describe_error(error))
         if error is None:
             future.set_result(result)
         else:

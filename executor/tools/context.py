@@ -14,8 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from executor.events.events import Purpose, StepStatus
-from executor.tools.containment import plain_number, shown, text_from
-from executor.tools.isolated_values import listed, own
+from executor.tools.containment import as_plain_number, as_plain_text, quote_value
+from executor.tools.isolated_values import copy_value, replace_iterators
 from executor.tools.results import ActionResult, Wait
 from planner.errors import InputError
 from planner.language.declare.fields import find_definition
@@ -85,13 +85,13 @@ class Memory:
         """Return the value of `key`, or `default`."""
         with self._guard:
             entry = self._entries.get(key)
-            return default if entry is None else own(entry.value)
+            return default if entry is None else copy_value(entry.value)
 
     def set(self, key: str, value: Any, *, relevance: float = 0.0) -> None:
         """Keep `value` under `key`; None takes the key out. Raises `InputError` for a key that is no text."""
         if not isinstance(key, str):
-            raise InputError(f"working memory has values by name, and {shown(key)} is no text")
-        (self._on_set or self.restore)(text_from(key), own(listed(value)), relevance)
+            raise InputError(f"working memory has values by name, and {quote_value(key)} is no text")
+        (self._on_set or self.restore)(as_plain_text(key), copy_value(replace_iterators(value)), relevance)
 
     def restore(self, key: str, value: Any, relevance: float = 0.0, *, at: float | None = None, step: str = "") -> None:
         """Keep `value` under `key`, set `at` that time by `step`, and tell nobody; None takes the key out."""
@@ -109,7 +109,7 @@ class Memory:
         with self._guard:
             entry = self._entries.get(key)
             changes = [] if entry is None else entry.changes
-            return tuple([MemoryChange(own(each.value), each.at, each.step) for each in changes])
+            return tuple([MemoryChange(copy_value(each.value), each.at, each.step) for each in changes])
 
     def merge(self, values: Mapping[str, Any]) -> None:
         """Keep all of `values`."""
@@ -119,14 +119,14 @@ class Memory:
     def to_dict(self) -> dict[str, Any]:
         """Return the values by key, the one set longest ago first."""
         with self._guard:
-            return {key: own(entry.value) for key, entry in self._entries.items()}
+            return {key: copy_value(entry.value) for key, entry in self._entries.items()}
 
     def by_relevance(self) -> list[tuple[str, Any]]:
         """Return keys and values, the most relevant first: the one that would make room for others stands last."""
         with self._guard:
             latest_first = reversed(self._entries.items())
             ranked = sorted(latest_first, key=lambda item: item[1].relevance, reverse=True)
-            return [(key, own(entry.value)) for key, entry in ranked]
+            return [(key, copy_value(entry.value)) for key, entry in ranked]
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], capacity: int = CAPACITY) -> Memory:
@@ -185,12 +185,12 @@ class Context:
     def progress(self, text: str, fraction: float | None = None) -> None:
         """Tell whoever follows the run how far the step is; raises `InputError` for a `fraction` not from 0 to 1."""
         if fraction is not None and not (isinstance(fraction, int | float) and 0 <= fraction <= 1):
-            raise InputError(f"the fraction that is done is between 0 and 1, not {shown(fraction)}")
-        self._on_progress(text_from(str(text)), None if fraction is None else plain_number(fraction))
+            raise InputError(f"the fraction that is done is between 0 and 1, not {quote_value(fraction)}")
+        self._on_progress(as_plain_text(str(text)), None if fraction is None else as_plain_number(fraction))
 
     def request_replanning(self, reason: str = "") -> None:
         """Ask for another plan for what is left, once this step is over."""
-        self._on_replanning(text_from(str(reason)))
+        self._on_replanning(as_plain_text(str(reason)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from executor.plans.created_objects import Bindings, name_of
-from executor.tools.containment import called, said, shown
+from executor.tools.containment import call_contained, describe_error, quote_value
 from planner.errors import InputError
 from planner.language.declare.marks import Entity
 
@@ -32,48 +32,52 @@ class Entities:
     """The functions that load objects, by the names of their types."""
     _signatures: dict[int, tuple[Callable[..., Any], Mapping[str, Any]]] = field(default_factory=dict)
 
-    async def of(self, function: Callable[..., Any], names: Mapping[str, str], objects: Bindings) -> dict[str, Any]:
+    async def make_arguments(
+        self, function: Callable[..., Any], names: Mapping[str, str], objects: Bindings
+    ) -> dict[str, Any]:
         """Return the arguments of `function`: for each of the `names` an object of the class that it is annotated with.
 
         What `objects` has is taken where it is of that class. Everything else is loaded, or made of its name, once a
         run. Raises `InputError` for what cannot be loaded or made.
         """
-        annotations = self._annotations(function)
+        annotations = self._find_annotations(function)
         return {
-            parameter: await self._object(objects, name, self._wanted(annotations.get(parameter)))
+            parameter: await self._find_or_make_object(
+                objects, name, self._find_wanted_classes(annotations.get(parameter))
+            )
             for parameter, name in names.items()
         }
 
-    async def _object(self, objects: Bindings, name: str, wanted: tuple[type, ...]) -> Any:
+    async def _find_or_make_object(self, objects: Bindings, name: str, wanted: tuple[type, ...]) -> Any:
         known, own_name = objects.get(name), objects.real_name(name)
         if str in wanted and _NAMES.issuperset(wanted):
             return own_name
         if known is not None and not issubclass(type(known), str) and _is_fit(known, wanted):
             return known
         kinds = objects.types_of(name)
-        cls = self._class(kinds, wanted)
-        load = self._load(kinds if cls is None else _lineage(cls))
+        cls = self._choose_class(kinds, wanted)
+        load = self._choose_load(kinds if cls is None else _list_entity_types(cls))
         if cls is None and load is None:
             return own_name if known is None else known
         key = own_name, load or cls
         if key not in objects.made:
-            objects.made[key] = await _made(own_name, cls, load, is_wanted=bool(wanted))
+            objects.made[key] = await _make_object(own_name, cls, load, is_wanted=bool(wanted))
         return objects.made[key]
 
-    def _annotations(self, function: Callable[..., Any]) -> Mapping[str, Any]:
+    def _find_annotations(self, function: Callable[..., Any]) -> Mapping[str, Any]:
         """Return the annotations of the parameters of `function`; nothing for one that Python cannot inspect."""
         found = self._signatures.get(id(function))
         if found is None:
             try:
                 parameters = inspect.signature(function).parameters.values()
-                names = getattr(_innermost(function), "__globals__", {})
+                names = getattr(_unwrap_function(function), "__globals__", {})
             except (TypeError, ValueError):
                 parameters, names = {}.values(), {}
-            annotations = {each.name: self._evaluated(each.annotation, names) for each in parameters}
+            annotations = {each.name: self._evaluate_annotation(each.annotation, names) for each in parameters}
             found = self._signatures[id(function)] = function, annotations
         return found[1]
 
-    def _evaluated(self, annotation: Any, names: Mapping[str, Any]) -> Any:
+    def _evaluate_annotation(self, annotation: Any, names: Mapping[str, Any]) -> Any:
         """Return an annotation as a value; one that is kept as text may name a class by its name or its type."""
         if not isinstance(annotation, str):
             return annotation
@@ -84,15 +88,15 @@ class Entities:
             return None
 
     @staticmethod
-    def _wanted(annotation: Any) -> tuple[type, ...]:
+    def _find_wanted_classes(annotation: Any) -> tuple[type, ...]:
         """Return the classes that an annotation names; none where anything will do."""
-        annotation = _bare(annotation)
+        annotation = _strip_annotated(annotation)
         is_union = get_origin(annotation) in (Union, types.UnionType)
-        members = [_bare(each) for each in get_args(annotation)] if is_union else [annotation]
+        members = [_strip_annotated(each) for each in get_args(annotation)] if is_union else [annotation]
         classes = tuple([each for each in members if isinstance(each, type) and each is not inspect.Parameter.empty])
         return () if len(classes) < len(members) or any(each in _ANYTHING for each in classes) else classes
 
-    def _class(self, kinds: Iterable[str], wanted: tuple[type, ...]) -> type[Entity] | None:
+    def _choose_class(self, kinds: Iterable[str], wanted: tuple[type, ...]) -> type[Entity] | None:
         """Return the class to make an object of one of the types `kinds` of: its own, if that is `wanted`."""
         own = [self.classes[each] for each in kinds if each in self.classes]
         if not wanted:
@@ -100,7 +104,7 @@ class Entities:
         fitting = [each for each in (*own, *wanted) if issubclass(each, wanted) and issubclass(each, Entity)]
         return fitting[0] if fitting else None
 
-    def _load(self, kinds: Iterable[str]) -> Load | None:
+    def _choose_load(self, kinds: Iterable[str]) -> Load | None:
         """Return the function that loads objects of the first of `kinds`, or of the nearest type above them."""
         names = list(dict.fromkeys(kinds))
         for name in names:
@@ -110,12 +114,12 @@ class Entities:
         return None
 
 
-def _bare(annotation: Any) -> Any:
+def _strip_annotated(annotation: Any) -> Any:
     """Return `annotation` without what `Annotated` adds to it."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
-def _innermost(function: Callable[..., Any]) -> Callable[..., Any]:
+def _unwrap_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function whose signature `inspect.signature` tells, without the decorators around it."""
     inner: Callable[..., Any] = inspect.unwrap(function)
     while isinstance(inner, partial):
@@ -129,11 +133,11 @@ def _is_fit(known: object, wanted: tuple[type, ...]) -> bool:
     return not wanted or issubclass(kind, wanted) or not issubclass(kind, Entity)
 
 
-def _lineage(cls: type[Entity]) -> list[str]:
+def _list_entity_types(cls: type[Entity]) -> list[str]:
     return [each.type_name for each in cls.__mro__ if issubclass(each, Entity)]
 
 
-async def _made(name: str, cls: type[Entity] | None, load: Load | None, *, is_wanted: bool) -> Any:
+async def _make_object(name: str, cls: type[Entity] | None, load: Load | None, *, is_wanted: bool) -> Any:
     """Return the object called `name`, loaded or made; its name where none can be made and none `is_wanted`."""
     what = f"the object {name!r}" if cls is None else f"{cls.__name__} {name!r}"
     if load is None and cls is not None:
@@ -143,14 +147,16 @@ async def _made(name: str, cls: type[Entity] | None, load: Load | None, *, is_wa
             if not is_wanted:
                 return name
             hint = f"say how it is loaded: world.entity({cls.__name__}, load=…)"
-            raise InputError(f"{what} cannot be made of its name: {said(error)}", hint=hint) from error
+            raise InputError(f"{what} cannot be made of its name: {describe_error(error)}", hint=hint) from error
     assert load is not None
     try:
-        found = await called(partial(load, name), {})
+        found = await call_contained(partial(load, name), {})
     except Exception as error:
-        raise InputError(f"{what} cannot be loaded: {said(error)}") from error
+        raise InputError(f"{what} cannot be loaded: {describe_error(error)}") from error
     if cls is not None and not isinstance(found, cls):
-        raise InputError(f"{what} cannot be loaded: got {shown(found)}", hint=f"return an object of {cls.__name__}")
+        raise InputError(
+            f"{what} cannot be loaded: got {quote_value(found)}", hint=f"return an object of {cls.__name__}"
+        )
     if found is None or (isinstance(found, Entity) and name_of(found) != name):
-        raise InputError(f"{what} cannot be loaded: got {shown(found)}")
+        raise InputError(f"{what} cannot be loaded: got {quote_value(found)}")
     return found

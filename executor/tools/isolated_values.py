@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from executor.tools.containment import attempt
+from executor.tools.containment import call_or_else
 from planner.errors import InputError, kind_of
 
 DEEPEST_COPY: Final = 100
@@ -22,7 +22,7 @@ _SHARED: Final = frozenset({str, int, float, bool, bytes, type(None)})
 _COPIED: Final = (dict, list, tuple, set, bytearray, deque, BaseModel)
 
 
-def own(value: Any) -> Any:
+def copy_value(value: Any) -> Any:
     """Return a copy of `value`, with copies of the containers of Python and pydantic models in it.
 
     Objects of other types are the same in both: nobody knows what a copy of them would be.
@@ -30,10 +30,10 @@ def own(value: Any) -> Any:
     kind: type[Any] = type(value)
     if kind in _SHARED or not issubclass(kind, _COPIED):
         return value
-    return _own(value, {}, DEEPEST_COPY)
+    return _copy_nested(value, {}, DEEPEST_COPY)
 
 
-def _own(value: Any, known: dict[int, Any], depth: int) -> Any:
+def _copy_nested(value: Any, known: dict[int, Any], depth: int) -> Any:
     """Return a copy of `value`; `known` are the copies of what was met, by id."""
     kind: type[Any] = type(value)
     if kind in _SHARED or not depth or not issubclass(kind, _COPIED):
@@ -43,22 +43,22 @@ def _own(value: Any, known: dict[int, Any], depth: int) -> Any:
     copy: Any
     if kind is dict:
         copy = known[id(value)] = {}
-        pairs = [(key, _own(each, known, depth - 1)) for key, each in value.items()]
-        copy = attempt(lambda: _filled(copy, pairs), value)  # keys have functions of their own
+        pairs = [(key, _copy_nested(each, known, depth - 1)) for key, each in value.items()]
+        copy = call_or_else(lambda: _fill_dict(copy, pairs), value)  # keys have functions of their own
     elif kind is list:
         copy = known[id(value)] = []
-        copy.extend([_own(each, known, depth - 1) for each in value])
+        copy.extend([_copy_nested(each, known, depth - 1) for each in value])
     elif kind is tuple:
-        copy = tuple([_own(each, known, depth - 1) for each in value])
+        copy = tuple([_copy_nested(each, known, depth - 1) for each in value])
     elif kind is set:
         copy = set(value)
     else:
-        copy = attempt(lambda: deepcopy(value), value)  # what is in it may do anything when it is copied
+        copy = call_or_else(lambda: deepcopy(value), value)  # what is in it may do anything when it is copied
     known[id(value)] = copy
     return copy
 
 
-def _filled(copy: dict[Any, Any], pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+def _fill_dict(copy: dict[Any, Any], pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     copy.update(pairs)
     return copy
 
@@ -71,21 +71,21 @@ _OWN: Final = frozenset({"builtins", "itertools"})
 _NESTS: Final = frozenset({dict, list, tuple})
 
 
-def listed(value: Any) -> Any:
+def replace_iterators(value: Any) -> Any:
     """Return `value` with a list in place of each of Python's own iterators in it; itself where there are none.
 
     Iterators of others, such as files, stay as they are: there may be more to them. So do containers of other types
     than dict, list and tuple, which have methods of their own. Raises `InputError` for one that
     does not end, and what an iterator raises.
     """
-    return value if value is None else _listed(value, {}, DEEPEST_ITERATOR)
+    return value if value is None else _replace_nested(value, {}, DEEPEST_ITERATOR)
 
 
 def _is_iterator(value: Any) -> bool:
     return type(value).__module__ in _OWN and issubclass(type(value), Iterator)
 
 
-def _listed(value: Any, known: dict[int, tuple[Any, Any]], depth: int) -> Any:
+def _replace_nested(value: Any, known: dict[int, tuple[Any, Any]], depth: int) -> Any:
     """Return what `value` becomes; `known` are those that were met, by id, each with what it has become so far."""
     if not depth or not (type(value) in _NESTS or _is_iterator(value)):
         return value
@@ -95,15 +95,15 @@ def _listed(value: Any, known: dict[int, tuple[Any, Any]], depth: int) -> Any:
     known[id(value)] = value, found
     parts: list[Any]
     if isinstance(value, dict):
-        parts = [_listed(each, known, depth - 1) for each in value.values()]
+        parts = [_replace_nested(each, known, depth - 1) for each in value.values()]
         if any(new is not old for new, old in zip(parts, value.values(), strict=True)):
             found = dict(zip(value, parts, strict=True))
     elif isinstance(value, list | tuple):
-        parts = [_listed(each, known, depth - 1) for each in value]
+        parts = [_replace_nested(each, known, depth - 1) for each in value]
         if any(new is not old for new, old in zip(parts, value, strict=True)):
             found = parts if isinstance(value, list) else tuple(parts)
     else:
-        found = [_listed(each, known, depth - 1) for each in islice(value, MOST + 1)]
+        found = [_replace_nested(each, known, depth - 1) for each in islice(value, MOST + 1)]
         if len(found) > MOST:
             hint = "return what is needed, as a list"
             raise InputError(f"{kind_of(value)} among the values gives more than {MOST:,}", hint=hint)

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from pydantic_core import to_json, to_jsonable_python
 
-from executor.tools.containment import attempt, containment, text_from
-from executor.tools.isolated_values import own
-from executor.tools.results import ActionResult, Wait, texts
+from executor.tools.containment import as_plain_text, call_or_else, contain_errors
+from executor.tools.isolated_values import copy_value
+from executor.tools.results import ActionResult, Wait, as_texts
 from planner.errors import kind_of
 
 _FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in (ActionResult, Wait)}
@@ -30,43 +30,43 @@ def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]
     if isinstance(record, ActionResult):
         for name in ("data", "values", "created"):
             if found[name] is not None:
-                found[name] = own(found[name])
+                found[name] = copy_value(found[name])
         metrics = record.metrics
         found["metrics"] = {"duration": metrics.duration + seconds, "tokens": metrics.tokens, "cost": metrics.cost}
-        found["observed"] = texts(record.observed)
+        found["observed"] = as_texts(record.observed)
     return found
 
 
-def dumped(data: Mapping[str, Any]) -> str:
+def dump_json(data: Mapping[str, Any]) -> str:
     """Return `data` as JSON text; what JSON does not know is written as it reads, bytes in base 64."""
     try:
-        with containment():
-            return to_json(data, fallback=_named, inf_nan_mode="strings", bytes_mode="base64").decode()
+        with contain_errors():
+            return to_json(data, fallback=_name_value, inf_nan_mode="strings", bytes_mode="base64").decode()
     except Exception:  # noqa: BLE001 - objects may do anything when they are looked into
-        return json.dumps(_tame(data, DEEPEST))
+        return json.dumps(_convert_or_describe(data, DEEPEST))
 
 
-def text_of(value: Any) -> str:
+def dump_json_value(value: Any) -> str:
     """Return `value` as JSON text."""
-    return dumped({"": value})[len('{"":') : -1]
+    return dump_json({"": value})[len('{"":') : -1]
 
 
-def loaded(text: str) -> Any:
-    """Return what `dumped` made `text` of, as JSON knows it."""
-    return json.loads(text, parse_int=_whole)
+def load_json(text: str) -> Any:
+    """Return what `dump_json` made `text` of, as JSON knows it."""
+    return json.loads(text, parse_int=_parse_whole_number)
 
 
-def _whole(digits: str) -> int:
+def _parse_whole_number(digits: str) -> int:
     """Return the number that `digits` are; Python reads no more than some thousands of them at once."""
     return int(digits) if len(digits) <= MOST_DIGITS else int(Decimal(digits))
 
 
-def _tame(value: Any, depth: int) -> Any:
+def _convert_or_describe(value: Any, depth: int) -> Any:
     """Return what can be written of `value`, which is circular, too deep, full of what is no text, or raises."""
-    return attempt(lambda: _tamed(value, depth), kind_of(value))
+    return call_or_else(lambda: _convert(value, depth), kind_of(value))
 
 
-def _tamed(value: Any, depth: int) -> Any:
+def _convert(value: Any, depth: int) -> Any:
     match value:
         case None | bool():
             return value
@@ -76,23 +76,26 @@ def _tamed(value: Any, depth: int) -> Any:
         case float():
             return float.__float__(value) if math.isfinite(value) else str(float.__float__(value))
         case str():
-            return text_from(value).encode("utf-8", "backslashreplace").decode()
+            return as_plain_text(value).encode("utf-8", "backslashreplace").decode()
         case _ if not depth:
             return "…"
         case Mapping():
-            return {_tame(_named(key), depth): _tame(each, depth - 1) for key, each in value.items()}
+            return {
+                _convert_or_describe(_name_value(key), depth): _convert_or_describe(each, depth - 1)
+                for key, each in value.items()
+            }
         case list() | tuple() | set() | frozenset():
-            return [_tame(each, depth - 1) for each in value]
+            return [_convert_or_describe(each, depth - 1) for each in value]
         case bytes():
             return base64.b64encode(value).decode()
         case _:
-            return _tame(_named(value), depth)
+            return _convert_or_describe(_name_value(value), depth)
 
 
-def plain(value: Any) -> Any:
+def as_json_value(value: Any) -> Any:
     """Return `value` as JSON knows it."""
-    return value if isinstance(value, _PLAIN) else to_jsonable_python(value, fallback=_named)
+    return value if isinstance(value, _PLAIN) else to_jsonable_python(value, fallback=_name_value)
 
 
-def _named(value: Any) -> str:
-    return attempt(lambda: text_from(str(getattr(value, "name", value))), kind_of(value))
+def _name_value(value: Any) -> str:
+    return call_or_else(lambda: as_plain_text(str(getattr(value, "name", value))), kind_of(value))

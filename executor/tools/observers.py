@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from executor.plans.created_objects import name_of
-from executor.tools.containment import shown
-from executor.tools.json_data import dumped
+from executor.tools.containment import quote_value
+from executor.tools.json_data import dump_json
 from planner.errors import InputError, did_you_mean
 from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.language.declare.fields import Place, find_definition
@@ -84,7 +84,7 @@ class Observer:
     def of(cls, function: Callable[..., Any], pattern: str, domain: DomainModel, **options: Any) -> Observer:
         """Return the observer that `function` is; raises `DeclarationError` where it does not fit `pattern`."""
         place = find_definition(function)
-        atom = _pattern(pattern, domain, place)
+        atom = _parse_pattern(pattern, domain, place)
         wanted = {name: each for name, each in inspect.signature(function).parameters.items() if name != "context"}
         terms = [arg.removeprefix("?") for arg in atom.args]
         for name, each in wanted.items():
@@ -127,7 +127,7 @@ class Observer:
         is_found_out = look is not None and {at for at, arg in enumerate(look.args) if arg == OPEN} <= set(self.open)
         return look if is_found_out else None
 
-    def bound(self, look: Atom) -> tuple[tuple[str, str], ...]:
+    def bind(self, look: Atom) -> tuple[tuple[str, str], ...]:
         """Return the names of the objects that the function is called with for `look`."""
         return tuple([(name, look.args[at]) for name, at in self.parameters.items()])
 
@@ -135,38 +135,40 @@ class Observer:
         """Return what `answer` says about the facts of `look`; raises `InputError` where it says nothing."""
         version = None
         if isinstance(answer, Seen):
-            answer, version = answer.value, comparable(answer.version)
+            answer, version = answer.value, as_comparable_version(answer.version)
         if answer is CANNOT_SAY:
             return NOTHING
         if isinstance(answer, Facts):
-            return Sighting({self._told(fact, holds): holds for fact, holds in answer.facts.items()}, None, version)
+            return Sighting(
+                {self._read_statement(fact, holds): holds for fact, holds in answer.facts.items()}, None, version
+            )
         if OPEN not in look.args:
             if not isinstance(answer, bool):
                 hint = "True, False or CANNOT_SAY; an argument that it finds out is written _ in the pattern"
-                raise InputError(f"the observer {self.name} of {look} returned {shown(answer)}", hint=hint)
+                raise InputError(f"the observer {self.name} of {look} returned {quote_value(answer)}", hint=hint)
             return Sighting({look: answer}, None, version)
-        rows = [tuple([name_of(value) for value in row]) for row in self._rows(answer)]
-        return Sighting({self._filled(look, row): True for row in rows}, look, version)
+        rows = [tuple([name_of(value) for value in row]) for row in self._read_rows(answer)]
+        return Sighting({self._fill_pattern(look, row): True for row in rows}, look, version)
 
-    def _told(self, fact: str | Atom, holds: Any) -> Atom:
+    def _read_statement(self, fact: str | Atom, holds: Any) -> Atom:
         """Return the fact of which an observer says that it `holds`; raises `InputError` where that means nothing."""
-        found = _atom(fact)
+        found = _parse_fact(fact)
         if not isinstance(holds, bool):
             raise InputError(
-                f"the observer {self.name} says of {found} that it is {shown(holds)}", hint="say True or False"
+                f"the observer {self.name} says of {found} that it is {quote_value(holds)}", hint="say True or False"
             )
         if self.arities.get(found.predicate) != len(found.args):
             raise InputError(f"the observer {self.name} speaks of {found}, which is no fact of the domain")
         return found
 
-    def _rows(self, answer: Any) -> list[tuple[Any, ...]]:
+    def _read_rows(self, answer: Any) -> list[tuple[Any, ...]]:
         """Return the values of the open arguments, one row for each fact."""
         size = len(self.open)
         if answer is None:
             return []
         if isinstance(answer, bool):
             raise InputError(
-                f"the observer {self.name} returned {shown(answer)}", hint="it finds out values: None is none"
+                f"the observer {self.name} returned {quote_value(answer)}", hint="it finds out values: None is none"
             )
         if isinstance(answer, str | Entity) or (isinstance(answer, tuple) and size > 1):
             answer = [answer]
@@ -175,22 +177,21 @@ class Observer:
         rows = [each if size > 1 and isinstance(each, tuple) else (each,) for each in answer]
         for row in rows:
             if len(row) != size:
-                raise InputError(
-                    f"the observer {self.name} returned {shown(row)}, but {self.pattern} has {size} open arguments"
-                )
+                problem = f"returned {quote_value(row)}, but {self.pattern} has {size} open arguments"
+                raise InputError(f"the observer {self.name} {problem}")
         return rows
 
-    def _filled(self, look: Atom, row: tuple[str, ...]) -> Atom:
+    def _fill_pattern(self, look: Atom, row: tuple[str, ...]) -> Atom:
         values = iter(row)
         return Atom(look.predicate, tuple([next(values) if arg == OPEN else arg for arg in look.args]))
 
 
-def comparable(version: Any) -> Any:
+def as_comparable_version(version: Any) -> Any:
     """Return `version` so that it is equal to itself after it was kept in a journal."""
-    return version if type(version) in _COMPARABLE else dumped({"version": version})
+    return version if type(version) in _COMPARABLE else dump_json({"version": version})
 
 
-def _pattern(pattern: str, domain: DomainModel, place: Place) -> Atom:
+def _parse_pattern(pattern: str, domain: DomainModel, place: Place) -> Atom:
     try:
         atom = parse_atom(pattern)
     except NotationError as mistake:
@@ -206,10 +207,12 @@ def _pattern(pattern: str, domain: DomainModel, place: Place) -> Atom:
     return atom
 
 
-def _atom(fact: str | Atom) -> Atom:
+def _parse_fact(fact: str | Atom) -> Atom:
     if isinstance(fact, Atom):
         return fact
     try:
         return parse_atom(fact)
     except NotationError as mistake:
-        raise InputError(f"an observer named the fact {shown(fact)}: {mistake.problem}", hint=mistake.hint) from None
+        raise InputError(
+            f"an observer named the fact {quote_value(fact)}: {mistake.problem}", hint=mistake.hint
+        ) from None

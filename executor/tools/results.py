@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from executor.tools.containment import attempt, plain_number, shown, text_from
-from executor.tools.isolated_values import listed
+from executor.tools.containment import as_plain_number, as_plain_text, call_or_else, quote_value
+from executor.tools.isolated_values import replace_iterators
 from planner.errors import InputError
 from planner.lightweight import dataclass, field
 from planner.model import Atom, Literal, Not
@@ -54,20 +54,20 @@ class ActionResult:
 
     def __post_init__(self) -> None:
         if not isinstance(self.success, bool):
-            raise InputError(f"success is True or False, not {shown(self.success)}")
+            raise InputError(f"success is True or False, not {quote_value(self.success)}")
         if self.confidence is not SURE:
-            self._set("confidence", _confidence(self.confidence))
+            self._set("confidence", _read_confidence(self.confidence))
         self._check_kinds()
-        self._set("text", text_from(self.text))
-        self._set("error", text_from(self.error))
+        self._set("text", as_plain_text(self.text))
+        self._set("error", as_plain_text(self.error))
         for name in ("observed", "next_actions"):
             value = getattr(self, name)
             if type(value) is not tuple or value:
                 items = (value,) if isinstance(value, str | Atom | Not) else value
-                self._set(name, tuple([_literal(each) for each in items]))
+                self._set(name, tuple([_read_literal(each) for each in items]))
         for name in ("data", "values", "created"):
             value = getattr(self, name)
-            if (kept := listed(value)) is not value:
+            if (kept := replace_iterators(value)) is not value:
                 self._set(name, kept)
 
     def _set(self, name: str, value: Any) -> None:
@@ -84,20 +84,20 @@ class ActionResult:
         ):
             value = getattr(self, name)
             if not isinstance(value, kind):
-                raise InputError(f"{name} of a result {what}, not {shown(value)}")
+                raise InputError(f"{name} of a result {what}, not {quote_value(value)}")
         if self.metrics is not NONE:
             taken = {name: getattr(self.metrics, name) for name in Metrics.__match_args__}
             if not _are_numbers(taken.values()):
-                raise InputError(f"metrics are numbers, not {shown(self.metrics)}")
-            self._set("metrics", Metrics(**{name: plain_number(each) for name, each in taken.items()}))
+                raise InputError(f"metrics are numbers, not {quote_value(self.metrics)}")
+            self._set("metrics", Metrics(**{name: as_plain_number(each) for name, each in taken.items()}))
         for name in ("values", "created"):
             given = getattr(self, name)
             for key in given:
                 if not isinstance(key, str):
                     where = "go into working memory by name" if name == "values" else "are objects by name"
-                    raise InputError(f"{name} of a result {where}, and {shown(key)} is no text")
+                    raise InputError(f"{name} of a result {where}, and {quote_value(key)} is no text")
             if given:
-                self._set(name, {text_from(key): given[key] for key in given})
+                self._set(name, {as_plain_text(key): given[key] for key in given})
 
     @classmethod
     def failed(cls, error: str, **others: Any) -> ActionResult:
@@ -125,41 +125,41 @@ class Wait:
     def __post_init__(self) -> None:
         for name in ("seconds", "deadline"):
             value = getattr(self, name)
-            seconds = 0.0 if value is None else attempt(partial(float, value), math.nan)
+            seconds = 0.0 if value is None else call_or_else(partial(float, value), math.nan)
             if not 0 <= seconds < math.inf:
-                raise InputError(f"a handler waits for {name} that are no number of seconds: {shown(value)}")
+                raise InputError(f"a handler waits for {name} that are no number of seconds: {quote_value(value)}")
             object.__setattr__(self, name, None if value is None else seconds)
         for name in ("text", "event"):
             value = getattr(self, name)
             if not isinstance(value, str):
-                raise InputError(f"{name} of a Wait is a text, not {shown(value)}")
-            object.__setattr__(self, name, text_from(value))
+                raise InputError(f"{name} of a Wait is a text, not {quote_value(value)}")
+            object.__setattr__(self, name, as_plain_text(value))
         choices: Any = self.choices
         if isinstance(choices, str) or not all(isinstance(each, str) for each in choices):
             hint = f"write ({choices!r},)" if isinstance(choices, str) else None
-            raise InputError(f"choices are a tuple of texts, not {shown(choices)}", hint=hint)
-        object.__setattr__(self, "choices", tuple([text_from(each) for each in choices]))
+            raise InputError(f"choices are a tuple of texts, not {quote_value(choices)}", hint=hint)
+        object.__setattr__(self, "choices", tuple([as_plain_text(each) for each in choices]))
 
 
-def _confidence(value: Any) -> float:
+def _read_confidence(value: Any) -> float:
     """Return `value` as a number; raises `InputError` for what is none from 0 to 1."""
-    found = attempt(lambda: float(value), math.nan)
+    found = call_or_else(lambda: float(value), math.nan)
     if not 0 <= found <= SURE:
-        raise InputError(f"confidence is between 0 and 1, not {shown(value)}")
+        raise InputError(f"confidence is between 0 and 1, not {quote_value(value)}")
     return found
 
 
-def _literal(item: Any) -> Any:
+def _read_literal(item: Any) -> Any:
     """Return an entry of a result that is read later: literals as they are, all else as text."""
     if isinstance(item, Atom | Not):
         return item
-    return text_from(item) if isinstance(item, str) else text_from(str(item))
+    return as_plain_text(item) if isinstance(item, str) else as_plain_text(str(item))
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:
     return all(isinstance(each, int | float) and math.isfinite(each) for each in values)
 
 
-def texts(items: Iterable[str | Literal]) -> tuple[str, ...]:
+def as_texts(items: Iterable[str | Literal]) -> tuple[str, ...]:
     """Return literals as text."""
     return tuple([item if isinstance(item, str) else str(item) for item in items])

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
-from executor.tools.containment import attempt, said, shown, text_from
+from executor.tools.containment import as_plain_text, call_or_else, describe_error, quote_value
 from executor.tools.results import ActionResult, Metrics, Wait
 from executor.tools.world import Skill
 from planner.errors import InputError
@@ -61,7 +61,7 @@ def result_of(returned: Any) -> ActionResult:
     if _is_bool(returned):
         return ActionResult(success=bool(returned), error="" if returned else "the handler returned False")
     if issubclass(kind, str):
-        return ActionResult(text=returned, data=text_from(returned))
+        return ActionResult(text=returned, data=as_plain_text(returned))
     if issubclass(kind, GeneratorType | AsyncGeneratorType):
         raise InputError("the handler returned a generator", hint="return what it yields, as a list")
     given = _fields_of(returned, kind)
@@ -76,7 +76,7 @@ def _is_bool(value: Any) -> bool:
     return kind is bool or (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"))
 
 
-def result_from(kept: Mapping[str, Any]) -> ActionResult:
+def restore_result(kept: Mapping[str, Any]) -> ActionResult:
     """Return the result that `data_of` made `kept` of."""
     return ActionResult(**{**kept, "metrics": Metrics(**kept.get("metrics", {}))})
 
@@ -95,7 +95,7 @@ def _fields_of(returned: Any, kind: type[Any]) -> Mapping[Any, Any] | None:
         return None
     for name in _ATTRIBUTES:
         if isinstance(getattr(kind, name, None), property | functools.cached_property):
-            value = attempt(lambda name=name: getattr(returned, name), None)  # type: ignore[misc]  # the name of this turn
+            value = call_or_else(lambda name=name: getattr(returned, name), None)  # type: ignore[misc]  # the name of this turn
             found |= {} if value is None else {name: value}
     return found
 
@@ -106,7 +106,7 @@ def _attributes_of(returned: Any, kind: type[Any]) -> dict[str, Any]:
         return {}
 
     def get(name: str) -> Any:
-        return attempt(lambda: getattr(returned, name, None), None)
+        return call_or_else(lambda: getattr(returned, name, None), None)
 
     found = {name: value for name in _ATTRIBUTES if type(value := get(name)) is bool}
     reasons = ("error", "message", "reason") if found else ()
@@ -116,7 +116,7 @@ def _attributes_of(returned: Any, kind: type[Any]) -> dict[str, Any]:
 def _read_result(given: Mapping[Any, Any], whole: Any) -> ActionResult:
     """Return the result that `given`, the fields of `whole`, states by `success`."""
     if not _is_bool(given["success"]):
-        raise InputError(f"success is True or False, not {shown(given['success'])}")
+        raise InputError(f"success is True or False, not {quote_value(given['success'])}")
     found = {name: value for name, value in given.items() if name in FIELDS and value is not None}
     others = {name: value for name, value in given.items() if name not in FIELDS}
     if issubclass(type(given.get("error")), Mapping):
@@ -126,16 +126,16 @@ def _read_result(given: Mapping[Any, Any], whole: Any) -> ActionResult:
         found["metrics"] = Metrics(**{name: metrics[name] for name in Metrics.__match_args__ if name in metrics})
         others |= {"metrics": metrics} if metrics.keys() - set(Metrics.__match_args__) else {}
     is_typed = not issubclass(type(whole), Mapping) and "data" not in given
-    found["data"] = whole if others and is_typed else _joined(found.get("data"), others)
-    return ActionResult(**{**found, **_verdict(given)})
+    found["data"] = whole if others and is_typed else _join_data(found.get("data"), others)
+    return ActionResult(**{**found, **_decide_verdict(given)})
 
 
 def _read_data(given: Mapping[Any, Any], whole: Any) -> ActionResult:
     """Return a result whose data are `whole`, the fields of which are `given`."""
-    return ActionResult(data=whole, **_verdict(given))
+    return ActionResult(data=whole, **_decide_verdict(given))
 
 
-def _joined(data: Any, others: Mapping[Any, Any]) -> Any:
+def _join_data(data: Any, others: Mapping[Any, Any]) -> Any:
     """Return `data` and `others`, which stood beside it: in one mapping, under "data" what cannot be part of that."""
     if not others:
         return data
@@ -146,50 +146,50 @@ def _joined(data: Any, others: Mapping[Any, Any]) -> Any:
     return {"data": data, **others}
 
 
-def _verdict(given: Mapping[Any, Any]) -> dict[str, Any]:
+def _decide_verdict(given: Mapping[Any, Any]) -> dict[str, Any]:
     """Return whether `given` is a success, and the error if it is none: one that contradicts itself is none."""
-    fault = next(_faults(given), "")
+    fault = next(_find_faults(given), "")
     if not fault:
         return {"success": True, "error": ""}
     if _is_affirmed(given):
         return {"success": False, "error": f"the result says that it succeeded, but {fault}"}
-    return {"success": False, "error": _reason(given) or f"the handler returned a result in which {fault}"}
+    return {"success": False, "error": _find_reason(given) or f"the handler returned a result in which {fault}"}
 
 
-def _faults(given: Mapping[Any, Any]) -> Iterator[str]:
+def _find_faults(given: Mapping[Any, Any]) -> Iterator[str]:
     """Yield what says in `given` that nothing was done; raises `InputError` for a verdict that is neither."""
-    for name, word, value in _short(given):
+    for name, word, value in _iterate_short_fields(given):
         if word in _VERDICTS:
             if issubclass(type(value), str):
-                raise InputError(f"{name} is True or False, not {shown(value)}")
+                raise InputError(f"{name} is True or False, not {quote_value(value)}")
             is_zero = _VERDICTS[word] and type(value) in (int, float) and not value
             is_fault = value is (not _VERDICTS[word]) or is_zero
         elif word == "error":
-            is_fault = value is True or _error_text(value) != ""
+            is_fault = value is True or _read_error_text(value) != ""
         else:
             is_fault = word == "status" and _is_failure(value) and not _is_affirmed(given)
         if is_fault:
-            yield f"{name!r} is {shown(value)}"
+            yield f"{name!r} is {quote_value(value)}"
         elif value is False and word not in _VERDICTS and _is_misspelt(word):
             raise InputError(f"the handler returned {name!r}: False", hint="did you mean 'success'?")
 
 
 @functools.lru_cache(maxsize=4096)
-def _word(name: str) -> str:
+def _fold_field_name(name: str) -> str:
     """Return the name of a field as `fold_name` writes it; most results have the same fields again and again."""
     return fold_name(name)
 
 
-def _short(given: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:
+def _iterate_short_fields(given: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:
     """Yield the fields that may be a verdict: name, name as `fold_name` writes it, and value."""
     for name, value in given.items():
         if issubclass(type(name), str) and len(name) <= _LONGEST:
-            yield name, _word(text_from(name)), bool(value) if _is_bool(value) else value
+            yield name, _fold_field_name(as_plain_text(name)), bool(value) if _is_bool(value) else value
 
 
 def _is_affirmed(given: Mapping[Any, Any]) -> bool:
     """Return whether a verdict in `given` is that something was done."""
-    return any(value is _VERDICTS[word] for _, word, value in _short(given) if word in _VERDICTS)
+    return any(value is _VERDICTS[word] for _, word, value in _iterate_short_fields(given) if word in _VERDICTS)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -200,43 +200,49 @@ def _is_misspelt(word: str) -> bool:
 def _is_failure(status: Any) -> bool:
     """Return whether the word or member of an enumeration that a field `status` has is one for failures."""
     words = (status.name, status.value) if issubclass(type(status), Enum) else (status,)
-    return any(issubclass(type(each), str) and text_from(each).strip().casefold() in _FAILURES for each in words)
+    return any(issubclass(type(each), str) and as_plain_text(each).strip().casefold() in _FAILURES for each in words)
 
 
-def _reason(given: Mapping[Any, Any]) -> str:
+def _find_reason(given: Mapping[Any, Any]) -> str:
     """Return why nothing was done, in the words of the result, if it has some."""
-    fields = {word: value for _, word, value in _short(given) if word in _REASONS}
-    texts = [(_error_text if word == "error" else _text_in)(fields[word]) for word in _REASONS if word in fields]
+    fields = {word: value for _, word, value in _iterate_short_fields(given) if word in _REASONS}
+    texts = [
+        (_read_error_text if word == "error" else _join_texts)(fields[word]) for word in _REASONS if word in fields
+    ]
     return next(filter(None, texts), "")
 
 
-def _error_text(error: Any) -> str:
+def _read_error_text(error: Any) -> str:
     """Return what `error` says; raises `InputError` where it is neither a text nor an exception nor has parts."""
     kind = type(error)
     if error is None or kind is bool or (kind is int and error == 0):
         return ""
     if issubclass(kind, BaseException):
-        return said(error)
+        return describe_error(error)
     if issubclass(kind, str):
-        return text_from(error)
+        return as_plain_text(error)
     if issubclass(kind, Mapping | list | tuple):
-        return _text_in(error) or (shown(error) if len(error) else "")
-    raise InputError(f"error of a result is a text, not {shown(error)}")
+        return _join_texts(error) or (quote_value(error) if len(error) else "")
+    raise InputError(f"error of a result is a text, not {quote_value(error)}")
 
 
-def _text_in(value: Any) -> str:
+def _join_texts(value: Any) -> str:
     """Return `value` where it is a text, or the texts of its parts: messages are mappings or objects that have one."""
     kind = type(value)
     if issubclass(kind, str):
-        return text_from(value)
+        return as_plain_text(value)
     if issubclass(kind, list | tuple):
-        return "\n".join(filter(None, map(_text_in, value)))
-    parts = [value.get(each) for each in ("message", "text")] if issubclass(kind, Mapping) else [_text_of(value)]
-    return next((text_from(each) for each in parts if issubclass(type(each), str)), "")
+        return "\n".join(filter(None, map(_join_texts, value)))
+    parts = (
+        [value.get(each) for each in ("message", "text")]
+        if issubclass(kind, Mapping)
+        else [_read_text_attribute(value)]
+    )
+    return next((as_plain_text(each) for each in parts if issubclass(type(each), str)), "")
 
 
-def _text_of(value: Any) -> Any:
-    return attempt(lambda: value.text, None)
+def _read_text_attribute(value: Any) -> Any:
+    return call_or_else(lambda: value.text, None)
 
 
 _PLAIN: Final = (bool, int, float, complex, bytes, str)
@@ -251,7 +257,7 @@ def may_have(function: Callable[..., Any], path: str) -> bool:
     first, *rest = [part for part in path.split(".") if part] or ["data"]
     if first not in FIELDS:
         return False
-    return any(_may_bring(each, first, rest) for each in _members(_returned(function)))
+    return any(_may_bring(each, first, rest) for each in _iterate_members(_find_return_type(function)))
 
 
 def may_leave(skill: Skill, name: str) -> bool:
@@ -262,46 +268,46 @@ def may_leave(skill: Skill, name: str) -> bool:
     """
     if skill.takes_context:
         return True
-    found = _returned(skill.function)
+    found = _find_return_type(skill.function)
     if found is not Any:
-        return any(_may_bring(each, "values", [name]) for each in _members(found))
-    code = getattr(_call(skill.function), "__code__", None)
-    return code is None or any(name in each.co_consts or "Wait" in each.co_names for each in _codes(code))
+        return any(_may_bring(each, "values", [name]) for each in _iterate_members(found))
+    code = getattr(_find_function(skill.function), "__code__", None)
+    return code is None or any(name in each.co_consts or "Wait" in each.co_names for each in _iterate_codes(code))
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def _iterate_codes(code: types.CodeType) -> Iterator[types.CodeType]:
     """Yield the code of a function, and of the functions in it."""
     yield code
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
-            yield from _codes(each)
+            yield from _iterate_codes(each)
 
 
-def _call(function: Callable[..., Any]) -> Any:
+def _find_function(function: Callable[..., Any]) -> Any:
     return function if hasattr(function, "__code__") else getattr(function, "__call__", function)  # noqa: B004 - its code
 
 
-def promise(function: Callable[..., Any]) -> str:
+def describe_return_type(function: Callable[..., Any]) -> str:
     """Return what `function` is annotated to return, as authors write it."""
-    found = _returned(function)
+    found = _find_return_type(function)
     return getattr(found, "__name__", "") if isinstance(found, type) and not get_args(found) else str(found)
 
 
-def _returned(function: Callable[..., Any]) -> Any:
+def _find_return_type(function: Callable[..., Any]) -> Any:
     try:
-        return get_type_hints(_call(function), include_extras=True).get("return", Any)
+        return get_type_hints(_find_function(function), include_extras=True).get("return", Any)
     except Exception:  # noqa: BLE001 - annotations may name what is not to be had here
         return Any
 
 
-def _members(kind: Any) -> Iterable[Any]:
+def _iterate_members(kind: Any) -> Iterable[Any]:
     """Yield the types that a value annotated with `kind` may have."""
     origin = get_origin(kind)
     if origin is Annotated or origin in (Awaitable, Coroutine):
-        yield from _members(get_args(kind)[-1 if origin is Coroutine else 0])
+        yield from _iterate_members(get_args(kind)[-1 if origin is Coroutine else 0])
     elif origin in (typing.Union, types.UnionType):
         for each in get_args(kind):
-            yield from _members(each)
+            yield from _iterate_members(each)
     else:
         yield type(None) if kind is None else kind
 
@@ -316,9 +322,9 @@ def _may_bring(kind: Any, first: str, rest: Sequence[str]) -> bool:
     if "success" in (names := _field_names(cls)):
         return first != "data" or _result_has(cls, names, rest)
     if issubclass(cls, Mapping) and not typing.is_typeddict(cls):
-        return first != "data" or _leads(kind, rest)
+        return first != "data" or _may_lead(kind, rest)
     if first == "data":
-        return cls not in (type(None), bool) and _leads(kind, rest)
+        return cls not in (type(None), bool) and _may_lead(kind, rest)
     return not rest or first not in ("data", "text", "values", "created")
 
 
@@ -326,7 +332,9 @@ def _field_names(cls: type) -> frozenset[str]:
     """Return the fields that `cls`, a model, a dataclass or a typed dict, declares; none for any other class."""
     if issubclass(cls, BaseModel):
         return frozenset(cls.model_fields)
-    return frozenset(_hints(cls)) if typing.is_typeddict(cls) or dataclasses.is_dataclass(cls) else frozenset()
+    return (
+        frozenset(_find_annotations(cls)) if typing.is_typeddict(cls) or dataclasses.is_dataclass(cls) else frozenset()
+    )
 
 
 def _result_has(cls: type, names: frozenset[str], path: Sequence[str]) -> bool:
@@ -337,35 +345,39 @@ def _result_has(cls: type, names: frozenset[str], path: Sequence[str]) -> bool:
     if not path:
         return True
     is_kept = path[0] not in FIELDS or path[0] == "data" or not ("data" in names or typing.is_typeddict(cls))
-    return (is_kept and _has(cls, path[0], path[1:])) or ("data" in names and _has(cls, "data", path))
+    return (is_kept and _may_have(cls, path[0], path[1:])) or ("data" in names and _may_have(cls, "data", path))
 
 
-def _leads(kind: Any, path: Sequence[str]) -> bool:
+def _may_lead(kind: Any, path: Sequence[str]) -> bool:
     """Return whether `path` may lead to something in a value of `kind`."""
-    return not path or any(_has(each, path[0], path[1:]) for each in _members(kind))
+    return not path or any(_may_have(each, path[0], path[1:]) for each in _iterate_members(kind))
 
 
-def _has(kind: Any, name: str, rest: Sequence[str]) -> bool:
+def _may_have(kind: Any, name: str, rest: Sequence[str]) -> bool:
     cls, args = get_origin(kind) or kind, get_args(kind)
     if not isinstance(cls, type) or cls is object:
         return True
     if typing.is_typeddict(cls):
-        return name in cls.__annotations__ and _leads(_hints(cls)[name], rest)
+        return name in cls.__annotations__ and _may_lead(_find_annotations(cls)[name], rest)
     if issubclass(cls, Mapping):
-        return not args or _leads(args[-1], rest)
+        return not args or _may_lead(args[-1], rest)
     if issubclass(cls, _ROWS) and not issubclass(cls, str | bytes):
-        return name.isdecimal() and (not args or _leads(args[0] if len(args) < 2 or args[1] is ... else Any, rest))
+        return name.isdecimal() and (not args or _may_lead(args[0] if len(args) < 2 or args[1] is ... else Any, rest))
     if issubclass(cls, BaseModel):
         is_open = cls.model_config.get("extra") == "allow" or hasattr(cls, name)
-        return _leads(cls.model_fields[name].annotation, rest) if name in cls.model_fields else is_open
+        return _may_lead(cls.model_fields[name].annotation, rest) if name in cls.model_fields else is_open
     if dataclasses.is_dataclass(cls):
-        return _leads(_hints(cls).get(name, Any), rest) if name in _hints(cls) else hasattr(cls, name)
+        return (
+            _may_lead(_find_annotations(cls).get(name, Any), rest)
+            if name in _find_annotations(cls)
+            else hasattr(cls, name)
+        )
     if issubclass(cls, str):
         return False
     return hasattr(cls, name) if issubclass(cls, (*_PLAIN, type(None))) else True
 
 
-def _hints(cls: type) -> Mapping[str, Any]:
+def _find_annotations(cls: type) -> Mapping[str, Any]:
     try:
         return get_type_hints(cls, include_extras=True)
     except Exception:  # noqa: BLE001 - annotations may name what is not to be had here

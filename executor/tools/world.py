@@ -74,7 +74,7 @@ class World:
     _looks: dict[str, list[Observer]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.model = actions_of(self.domain)
+        self.model = domain_model_of(self.domain)
         self.entities = Entities(self.model.types, getattr(self.domain, "classes", {}))
         for name, function in self.model.handlers.items():
             if callable(function):
@@ -88,13 +88,13 @@ class World:
         A second handler under another `name` is another skill for the same action. Raises `DeclarationError` where the
         function does not take the parameters of the action.
         """
-        found = self._action(action, "handler")
+        found = self._find_action(action, "handler")
         if policy is not None:
             self.policy(action, policy)
 
         def bind(function: Function) -> Function:
             check_handler(found, function, Types.of(self.model.types), find_definition(function))
-            for version in self._versions(found):
+            for version in self._find_versions(found):
                 others = [each for each in self.skills.get(version.name, ()) if each.name != name]
                 self.skills[version.name] = [*others, Skill.of(name, version, function)]
             return function
@@ -169,7 +169,7 @@ class World:
         pass, or False, or the reason why not as text. It has as much time as the handler: a check that takes longer is
         not passed. Raises `DeclarationError` for what takes anything else.
         """
-        found = self._action(action, "check")
+        found = self._find_action(action, "check")
 
         def bind(function: Function) -> Function:
             check_takes_some(found, function, find_definition(function))
@@ -199,15 +199,15 @@ class World:
                 f"a policy is an ExecutionPolicy, not {policy!r}", hint="such as ExecutionPolicy(timeout=30)"
             )
         policy.check(found)
-        self.policies |= {version.name: policy for version in self._versions(found)}
+        self.policies |= {version.name: policy for version in self._find_versions(found)}
 
-    def _action(self, name: object, decorator: str) -> Action:
+    def _find_action(self, name: object, decorator: str) -> Action:
         """Return the action that `name` means; raises `InputError`, also where a decorator was given no name."""
         if not isinstance(name, str):
             raise InputError(f"@world.{decorator} takes the name of an action", hint=f"@world.{decorator}('move')")
         return resolve_action(self.model, name)
 
-    def _versions(self, action: Action) -> list[Action]:
+    def _find_versions(self, action: Action) -> list[Action]:
         """Return `action` and those that a PDDL file calls by the same name, as they are versions of it."""
         others = [version for version, name in self.model.versions.items() if name == action.name]
         return [action, *(self.model.actions[version] for version in others)]
@@ -233,7 +233,7 @@ class World:
     @property
     def hierarchy(self) -> HtnDomain | None:
         """The domain with its tasks and methods; None for a classical one."""
-        found = _model(self.domain)
+        found = _declared_model_of(self.domain)
         return found if is_other_domain(found) else None  # type: ignore[return-value]  # the only other kind there is
 
     def without_handler(self) -> list[str]:
@@ -241,9 +241,9 @@ class World:
         return [name for name in self.model.actions if not self.skills.get(name)]
 
 
-def actions_of(domain: AnyDomain | Domain | Any) -> DomainModel:
+def domain_model_of(domain: AnyDomain | Domain | Any) -> DomainModel:
     """Return the actions and predicates of `domain`: what is left of a hierarchical one without its tasks."""
-    domain = _model(domain)
+    domain = _declared_model_of(domain)
     if is_other_domain(domain):
         domain = domain.classical  # type: ignore[attr-defined]  # that is what the question was
     if not isinstance(domain, DomainModel):
@@ -251,7 +251,7 @@ def actions_of(domain: AnyDomain | Domain | Any) -> DomainModel:
     return domain
 
 
-def _model(domain: Any) -> Any:
+def _declared_model_of(domain: Any) -> Any:
     """Return the immutable model of what authors declare into."""
     if isinstance(domain, Domain) or (not isinstance(domain, DomainModel) and hasattr(domain, "model")):
         return domain.model

@@ -14,7 +14,7 @@ from executor.agent.run_goals import basis_of
 from executor.journal import Journal
 from executor.language_model.protocol import Origin, Part
 from executor.plans.action_plan import ActionPlan, statement_of
-from executor.tools.json_data import dumped, loaded
+from executor.tools.json_data import dump_json, load_json
 
 MOST_TURNS: Final = 20
 """Turns of a conversation that are kept, the latest."""
@@ -112,13 +112,13 @@ class RoomRecord(_Kept):
 
     def as_text(self) -> str:
         """Return the room as `load_room` reads it: as JSON, whatever halves of characters somebody has said."""
-        return dumped(self.model_dump(mode="json"))
+        return dump_json(self.model_dump(mode="json"))
 
 
 def load_room(journal: Journal | None, name: str) -> RoomRecord:
     """Load the room of this `name` from `journal`, or return a new one; raises `JournalError`."""
     found = [each.data for each in journal.rooms() if each.name == name] if journal is not None else []
-    return RoomRecord.model_validate(loaded(found[-1])) if found else RoomRecord()
+    return RoomRecord.model_validate(load_json(found[-1])) if found else RoomRecord()
 
 
 YES: Final = frozenset({"yes", "y", "ok", "okay", "sure", "do it", "go ahead", "right", "yes please", "that is right"})

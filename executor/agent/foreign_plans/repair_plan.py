@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, Final
 
 from executor.agent.foreign_plans.parse_steps import ForeignStep, read_calls, resolve_calls
-from executor.tools.world import actions_of
+from executor.tools.world import domain_model_of
 from planner.compilations.object_creation import for_steps
 from planner.compilations.soft_goals import value_plan
 from planner.errors import InputError, kind_of
@@ -159,7 +159,7 @@ def repair(
     nothing in `domain`, and `PlanError` for what is no plan at all.
     """
     facts = _check_facts(state)
-    declared = domain if isinstance(domain, Domain) else Domain.of(actions_of(domain))
+    declared = domain if isinstance(domain, Domain) else Domain.of(domain_model_of(domain))
     named = objects if objects is not None else _infer_objects(declared, facts)
     try:
         problem = declared.problem(objects=named, initial=facts, goal=goal)

@@ -18,4 +18,4 @@ async def take(ladder: Ladder, about: str) -> bool:
     if await ladder.questions.ask_for_another_try(about, ladder.reasons) != RETRY:
         return False
     ladder.emit(RungTaken(Rung.ASK, about, "somebody says that it is worth another try"))
-    return await ladder.replanning.anew(about)
+    return await ladder.replanning.plan_again(about)

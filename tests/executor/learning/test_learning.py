@@ -140,9 +140,9 @@ def test_a_handler_that_was_not_called_says_nothing_of_itself(journal):
 
 def _with_error(entry):
     from executor.loop.attempt import KEPT
-    from executor.tools.json_data import loaded
+    from executor.tools.json_data import load_json
 
-    data = loaded(entry.data)
+    data = load_json(entry.data)
     if data.get("result"):
         data["result"]["error"] = KEPT
     return data

@@ -354,7 +354,7 @@ def test_a_killed_run_remembers_what_must_not_be_repeated(tmp_path):
     outcome = run_virtual(again.resume("r", answers={question.question: "try again"}))
     assert outcome.succeeded
     assert shop.calls.count("pay") == 1
-    assert again.state_of("r").irreversible.barred() != set()
+    assert again.state_of("r").irreversible.list_barred() != set()
 
 
 @pytest.mark.parametrize("model", MODELS)

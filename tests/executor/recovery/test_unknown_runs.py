@@ -193,11 +193,11 @@ def test_what_is_left_of_an_item_is_where_nothing_else_is() -> None:
     beliefs = Beliefs(domain.problem(objects=rooms, goal=["had"], unknown=["in(_)"]))
     hall, lab, loft = (parse_atom(f"in({room})") for room in rooms)
     assert beliefs.unknown == [hall, lab, loft]
-    beliefs.take([Note(hall, False, Provenance.OBSERVED)])
+    beliefs.adopt([Note(hall, False, Provenance.OBSERVED)])
     assert beliefs.unknown == [lab, loft]
     other = beliefs.after([Note(lab, True, Provenance.OBSERVED)])
     assert (other.unknown, other.holds(loft), other.note(loft).source) == ([], False, "something else is so")
-    beliefs.take([Note(lab, False, Provenance.OBSERVED)])
+    beliefs.adopt([Note(lab, False, Provenance.OBSERVED)])
     assert (beliefs.unknown, beliefs.holds(loft), beliefs.note(loft).source) == ([], True, "nothing else is left")
 
 
@@ -206,9 +206,9 @@ def test_what_is_only_supposed_says_nothing_of_the_rest_of_an_item() -> None:
     domain.action("take", {"room": "room"}, requires=["in(room)"], provides=["had"], modifies=["in(_)"])
     beliefs = Beliefs(domain.problem(objects={"lab": "room", "loft": "room"}, goal=["had"], unknown=["in(_)"]))
     lab, loft = (parse_atom(f"in({room})") for room in ("lab", "loft"))
-    beliefs.take(beliefs.supposing({lab: True}))
+    beliefs.adopt(beliefs.list_suppositions({lab: True}))
     assert (beliefs.holds(lab), beliefs.holds(loft), beliefs.unknown) == (True, None, [loft])
-    beliefs.take(beliefs.refute({lab: True}))
+    beliefs.adopt(beliefs.refute({lab: True}))
     assert (beliefs.holds(lab), beliefs.holds(loft)) == (False, True)
 
 

@@ -88,7 +88,7 @@ async def look(simulated: SimulatedWorld, fact: str) -> Any:
     """Return what the first observer says of `fact`."""
     atom = Atom(fact.split("(", maxsplit=1)[0], tuple(fact[:-1].split("(")[1].split(", ")))
     observer, about = simulated.world.observers_of(atom)[0]
-    return observer.read(about, await observer.function(**dict(observer.bound(about)))).about(atom)
+    return observer.read(about, await observer.function(**dict(observer.bind(about)))).about(atom)
 
 
 MOVE = ("move", "r1", "hall", "lab")
@@ -292,9 +292,9 @@ def test_what_is_changed_in_place_has_a_version() -> None:
 
     async def main() -> list[Seen]:
         observer, about = simulated.world.observers_of(Atom("door", ("d1",)))[0]
-        found = [await observer.function(**dict(observer.bound(about)))]
+        found = [await observer.function(**dict(observer.bind(about)))]
         await call(simulated, "paint", "d1")
-        return [*found, await observer.function(**dict(observer.bound(about)))]
+        return [*found, await observer.function(**dict(observer.bind(about)))]
 
     before, after = run_virtual(main())
     assert (before.value, after.value) == (True, True)
@@ -329,7 +329,7 @@ def test_faults_of_observers() -> None:
             await look(simulated, HALL)
         assert await look(simulated, HALL) is True
         observer, about = silent.world.observers_of(Atom("at", ("r1", "hall")))[0]
-        assert await observer.function(**dict(observer.bound(about))) is CANNOT_SAY
+        assert await observer.function(**dict(observer.bind(about))) is CANNOT_SAY
         before = virtual_time.now()
         assert await look(late, HALL) is True
         assert virtual_time.now() - before == pytest.approx(5)
@@ -345,8 +345,8 @@ def test_a_wrong_observer_of_values_is_wrong(seed: int) -> None:
 
     async def main() -> None:
         observer, about = simulated.world.observers_of(Atom("at", ("r1", "hall")))[0]
-        assert (await observer.function(**dict(observer.bound(about)))) != ["hall"]
-        assert (await observer.function(**dict(observer.bound(about)))) == ["hall"]
+        assert (await observer.function(**dict(observer.bind(about)))) != ["hall"]
+        assert (await observer.function(**dict(observer.bind(about)))) == ["hall"]
 
     run_virtual(main())
 

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel
 
 from executor import ActionResult, ExecutionPolicy, Executor, Metrics, RunStatus, Wait, World, summary
 from executor.loop.parameters import Fillings
-from executor.tools.containment import said, shown
+from executor.tools.containment import describe_error, quote_value
 from executor.tools.observers import Facts, Seen
 from planner import Domain, InputError
 from planner.cli.interrupt import interruptible
@@ -415,7 +415,7 @@ def test_the_alarm_of_a_time_limit_still_ends_a_run(is_async):
 
 
 def test_messages_about_values_are_short_and_never_raise():
-    assert shown(hostile("__repr__")) == "<a Hostile>"
-    assert len(shown("x" * 10_000)) == 200
-    assert said(unprintable()()) == "Unprintable"
-    assert len(said(ValueError("x" * 100_000))) == 10_000
+    assert quote_value(hostile("__repr__")) == "<a Hostile>"
+    assert len(quote_value("x" * 10_000)) == 200
+    assert describe_error(unprintable()()) == "Unprintable"
+    assert len(describe_error(ValueError("x" * 100_000))) == 10_000

@@ -11,7 +11,7 @@ from executor.errors import JournalError, RunError
 from executor.plans.action_plan import PlanStep
 from executor.testing import run_virtual
 from executor.tools.context import Memory
-from executor.tools.isolated_values import listed
+from executor.tools.isolated_values import replace_iterators
 from planner import Domain, InputError
 
 
@@ -29,12 +29,12 @@ def numbers():
     ],
 )
 def test_iterators_become_lists(make, kept):
-    assert listed(make()) == kept
+    assert replace_iterators(make()) == kept
 
 
 def test_an_iterator_that_stands_twice_is_the_same_list_twice():
     each = numbers()
-    assert listed({"a": each, "b": [each]}) == {"a": [0, 1, 2], "b": [[0, 1, 2]]}
+    assert replace_iterators({"a": each, "b": [each]}) == {"a": [0, 1, 2], "b": [[0, 1, 2]]}
 
 
 def test_what_has_no_iterators_stays_the_same_object():
@@ -44,13 +44,13 @@ def test_what_has_no_iterators_stays_the_same_object():
     for _ in range(100_000):
         deep = [deep]
     for value in (round_about, deep, "text", range(3)):
-        assert listed(value) is value
+        assert replace_iterators(value) is value
 
 
 def test_an_iterator_without_end_is_refused(monkeypatch):
     monkeypatch.setattr("executor.tools.isolated_values.MOST", 10)
     with pytest.raises(InputError, match="gives more than 10"):
-        listed({"a": itertools.count()})
+        replace_iterators({"a": itertools.count()})
 
 
 def one(handler):
