@@ -19,22 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from executor.arguments import is_listener
 from executor.errors import RunError
+from executor.events import events as run_events
 from executor.events.answers import DOUBT, HAPPENED, as_journal_data, is_approval, is_clear, read_told_result
-from executor.events.events import (
-    Answered,
-    Asked,
-    Event,
-    FactsSeen,
-    GoalChanged,
-    MemorySet,
-    Note,
-    Provenance,
-    RunEnded,
-    RungTaken,
-    RunStatus,
-    StepStatus,
-    event_to_data,
-)
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.learning.experience import Pricing
@@ -82,7 +68,7 @@ class RunOutcome:
     """How a run ended: `steps` are all that ever were in its plan, `questions` those that wait for an answer."""
 
     run: str
-    status: RunStatus
+    status: run_events.RunStatus
     reason: str
     steps: tuple[StepRecord, ...] = field(repr=False)
     metrics: Mapping[str, Any]
@@ -94,7 +80,7 @@ class RunOutcome:
         return cls(run, state.status, state.reason, tuple(state.steps.values()), state.metrics, state)
 
     @property
-    def questions(self) -> tuple[Asked, ...]:
+    def questions(self) -> tuple[run_events.Asked, ...]:
         """The open questions; `resume(run, answers={question.question: answer})` answers them."""
         return tuple(self.state.open_questions.values())
 
@@ -107,14 +93,14 @@ class RunOutcome:
         return self.state.missing
 
     @property
-    def recovery(self) -> tuple[RungTaken, ...]:
+    def recovery(self) -> tuple[run_events.RungTaken, ...]:
         """What was done about failures, rung by rung, and what was tried in vain."""
         return tuple(self.state.rungs)
 
     @property
     def succeeded(self) -> bool:
         """Whether the goal was observed."""
-        return self.status is RunStatus.SUCCEEDED
+        return self.status is run_events.RunStatus.SUCCEEDED
 
 
 class ModelAccess(Protocol):
@@ -152,7 +138,7 @@ class Run:
         self._home = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._interrupted = False
-        self.told: list[tuple[Event, float]] = []
+        self.told: list[tuple[run_events.Event, float]] = []
         """What has happened, and when, where no journal keeps it."""
         self._lost: BaseException | None = None
         """Why something that happened could not be kept."""
@@ -184,7 +170,9 @@ class Run:
             rng,
             None if self._client is None else self._client.for_run(state.spent.asked),
         )
-        state.memory.listen(lambda key, value, relevance, step="": self.emit(MemorySet(key, value, relevance, step)))
+        state.memory.listen(
+            lambda key, value, relevance, step="": self.emit(run_events.MemorySet(key, value, relevance, step))
+        )
         lacking = frozenset(executor.world.without_handler())
         ladder = Ladder(
             state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit), self.pricing
@@ -202,7 +190,7 @@ class Run:
             raise RunError(f"the run {self.id!r} has no plan yet", hint="await it, or follow its events")
         return self._state
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: run_events.Event) -> None:
         """Note that something happened: in the journal, in the state, and to those who listen.
 
         After an event that could not be kept, nothing more happens: whatever is to be noted next raises the same error.
@@ -219,9 +207,9 @@ class Run:
         elif journal is None:
             self.told.append((event, now))
         else:
-            status = event.status.name if isinstance(event, RunEnded) else STATUS_BY_EVENT.get(kind)
+            status = event.status.name if isinstance(event, run_events.RunEnded) else STATUS_BY_EVENT.get(kind)
             try:
-                journal.append(self.id, kind, dump_json(event_to_data(event)), status=status, at=now)
+                journal.append(self.id, kind, dump_json(run_events.event_to_data(event)), status=status, at=now)
             except BaseException as error:
                 self._lost = error
                 raise
@@ -271,13 +259,16 @@ class Run:
 
     def learn(self, facts: Mapping[Atom, bool], aim: Mapping[str, Any] | None) -> None:
         """Take in what has changed while nobody drove the run: `facts`, and what is wanted."""
-        told = [Note(fact, holds, Provenance.REPORTED, MEANWHILE_SOURCE) for fact, holds in facts.items()]
+        told = [
+            run_events.Note(fact, holds, run_events.Provenance.REPORTED, MEANWHILE_SOURCE)
+            for fact, holds in facts.items()
+        ]
         beliefs = self.state.beliefs
         notes = beliefs.select_news([each for each in told if beliefs.holds(each.fact) is not each.holds])
         if notes:
-            self.emit(FactsSeen(tuple(notes), MEANWHILE_SOURCE))
+            self.emit(run_events.FactsSeen(tuple(notes), MEANWHILE_SOURCE))
         if aim is not None:
-            self.emit(GoalChanged(aim))
+            self.emit(run_events.GoalChanged(aim))
 
     def check_goal(self, problem: Problem) -> None:
         """Raise as `change_goal` does."""
@@ -291,7 +282,7 @@ class Run:
             raise RunError(f"the run {self.id!r} keeps its goal: {why}", hint="interrupt it, and start another one")
 
     def _change_goal(self, problem: Problem, reason: str, basis: Basis | None) -> None:
-        self.emit(GoalChanged(aim_of(problem, basis), reason))
+        self.emit(run_events.GoalChanged(aim_of(problem, basis), reason))
         self._loop.wake()
 
     def _stop_beginning(self) -> None:
@@ -308,8 +299,8 @@ class Run:
     def read_result_for(self, step: str, result: Any) -> ActionResult:
         """Return the result that a waiting step would get; raises as `complete`."""
         record = self.state.steps.get(step)
-        if record is None or record.status is not StepStatus.WAITING or "question" in (record.wait or {}):
-            waiting = [each.id for each in self.state.with_status(StepStatus.WAITING)]
+        if record is None or record.status is not run_events.StepStatus.WAITING or "question" in (record.wait or {}):
+            waiting = [each.id for each in self.state.with_status(run_events.StepStatus.WAITING)]
             raise RunError(f"the step {step!r} waits for no result; those that wait: {', '.join(waiting) or 'none'}")
         found, choices = _read_result(result), (record.wait or {}).get("choices")
         if choices and found.success and found.text not in choices:
@@ -347,10 +338,10 @@ class Run:
 
     def _answer(self, question: str, answer: Any) -> None:
         self.check_answer(question, answer)
-        self.emit(Answered(question, as_journal_data(answer)))
+        self.emit(run_events.Answered(question, as_journal_data(answer)))
         self._loop.wake()
 
-    def listen(self, listener: Callable[[Event], None]) -> None:
+    def listen(self, listener: Callable[[run_events.Event], None]) -> None:
         """Have every event told to `listener`, a plain function; raises `InputError` for anything else."""
         if not is_listener(listener):
             raise InputError(f"a listener is a plain function, not {quote_value(listener)}", hint=_LISTENING)
@@ -364,9 +355,9 @@ class Run:
         assert self._task is not None, "a run is made by Executor.start"
         return self._task.__await__()
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncIterator[run_events.Event]:
         """Yield what happens from now on, until the run ends."""
-        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        queue: asyncio.Queue[run_events.Event | None] = asyncio.Queue()
         self.listen(queue.put_nowait)
         assert self._task is not None, "a run is made by Executor.start"
         self._task.add_done_callback(lambda _: queue.put_nowait(None))
@@ -396,7 +387,7 @@ class Run:
                     raise RunError(f"the event loop of the run {self.id!r} has ended") from None
 
 
-def _describe_answers(asked: Asked) -> str:
+def _describe_answers(asked: run_events.Asked) -> str:
     """Return what may be said to a question."""
     if asked.creates:
         names = ", ".join(f'"{each}": …' for each in asked.creates)

@@ -10,38 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from executor.events import events
 from executor.events.answers import RETRY, interpret_answer
-from executor.events.events import (
-    TROUBLE,
-    TRUSTED,
-    Answered,
-    Asked,
-    Disagreement,
-    Event,
-    FactsSeen,
-    GoalChanged,
-    GoalDropped,
-    MemorySet,
-    ModelAsked,
-    Note,
-    ParametersChanged,
-    ParametersFilled,
-    PlanChanged,
-    ProvedImpossible,
-    Provenance,
-    Purpose,
-    RunEnded,
-    RungTaken,
-    RunResumed,
-    RunStarted,
-    RunStatus,
-    StepEnded,
-    StepProgress,
-    StepReturned,
-    StepStarted,
-    StepStatus,
-    StepWaiting,
-)
 from executor.events.failures import Failures, Irreversible, Key, Spent, find_repetitions
 from executor.events.steps import Results, StepRecord, Steps
 from executor.events.tasks import TASKS, Hierarchy
@@ -63,8 +33,8 @@ if TYPE_CHECKING:
     from htn.model import HtnDomain
     from planner.policies.markov_decision_process import Kept
 
-_RAN: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.PARTIAL})
-_FAILED: Final = frozenset({StepStatus.FAILED, StepStatus.PARTIAL})
+_RAN: Final = frozenset({events.StepStatus.SUCCEEDED, events.StepStatus.UNVERIFIED, events.StepStatus.PARTIAL})
+_FAILED: Final = frozenset({events.StepStatus.FAILED, events.StepStatus.PARTIAL})
 
 
 class RunState:
@@ -74,7 +44,7 @@ class RunState:
     """Whether an agent has made plans of requests for the run."""
     given: frozenset[str] = frozenset()
     """The entries of memory that whoever began the run has given, and that no step has set since."""
-    strangers: Mapping[Atom, Note] = {}
+    strangers: Mapping[Atom, events.Note] = {}
     """What is known of objects that the problem does not have."""
     missing: Mapping[str, Any] | None = None
     """Why no plan reaches the goal, where what was observed proves that."""
@@ -111,7 +81,7 @@ class RunState:
         self.watches = ConstraintMonitors(self.beliefs.simulation) if problem.constraints else None
         """What has happened of the constraints on the way, if there are any."""
         self._follow(plan.policy, self.problem)
-        self.run, self.model, self.status, self.reason = "", plan.model, RunStatus.PROPOSED, ""
+        self.run, self.model, self.status, self.reason = "", plan.model, events.RunStatus.PROPOSED, ""
         self.metrics: Mapping[str, Any] = {}
         self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent(plan.basis)
         self.surprises = 0
@@ -128,8 +98,8 @@ class RunState:
         """How often new steps, and those that follow them, became the plan while the same facts were believed."""
         self.settled = 0
         """How often it was found out what became of a step in doubt, or one was put back that had begun."""
-        self.rungs: list[RungTaken] = []
-        self.redirected: list[GoalChanged] = []
+        self.rungs: list[events.RungTaken] = []
+        self.redirected: list[events.GoalChanged] = []
         self.dropped: list[str] = []
         """Soft goals that were given up."""
         self.providers: dict[Atom, str] = {}
@@ -138,91 +108,91 @@ class RunState:
         self.irreversible = Irreversible()
         self.failed_skills: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """How often each skill of an action has failed."""
-        self.questions: dict[str, Asked] = {}
+        self.questions: dict[str, events.Asked] = {}
         """Questions without an answer."""
-        self.answered: dict[str, Asked] = {}
+        self.answered: dict[str, events.Asked] = {}
         """Questions that were answered, as they were asked."""
         self.answers: dict[str, Any] = {}
-        self.disagreements: list[Disagreement] = []
+        self.disagreements: list[events.Disagreement] = []
         self._suppose(plan.steps, plan.supposes or ())
         self.steps.change(plan.steps, domain)
 
-    def apply(self, event: Event, at: float | None = None) -> None:  # noqa: PLR0915 - a case for each kind of event
+    def apply(self, event: events.Event, at: float | None = None) -> None:  # noqa: PLR0915 - a case for each kind of event
         """Take in what happened `at` some time, in seconds since 1970; None where nobody knows when."""
         self.at = at
         match event:
-            case RunStarted(run, _, model, memory):
-                self.run, self.model, self.status = run, model, RunStatus.ACTIVE
+            case events.RunStarted(run, _, model, memory):
+                self.run, self.model, self.status = run, model, events.RunStatus.ACTIVE
                 self._remember(memory)
                 self.given = frozenset(memory)
-            case RunResumed():
-                self.status, self.reason = RunStatus.ACTIVE, ""
-            case StepStarted(id_, attempt, skill, _, parameters, sources):
+            case events.RunResumed():
+                self.status, self.reason = events.RunStatus.ACTIVE, ""
+            case events.StepStarted(id_, attempt, skill, _, parameters, sources):
                 record = self.steps[id_]
                 self.tried.note_begun()
                 self.spent.note_attempt(id_)
                 self._note_failed_attempt(record)
-                self.steps.move(record, StepStatus.RUNNING)
+                self.steps.move(record, events.StepStatus.RUNNING)
                 record.begin(attempt, skill, parameters, sources)
                 record.started, record.ended = record.started or at, None
                 self._begin_irreversible(record)
-            case ParametersChanged(id_, values, by):
+            case events.ParametersChanged(id_, values, by):
                 record = self.steps[id_]
                 record.parameters = {**record.parameters, **values}
                 record.sources = {**record.sources, **dict.fromkeys(values, by)}
-            case ModelAsked(id_, metrics):
+            case events.ModelAsked(id_, metrics):
                 self.spent.note_model_call(id_, metrics)
-            case ParametersFilled(id_, values, thought, marked, metrics):
+            case events.ParametersFilled(id_, values, thought, marked, metrics):
                 record = self.steps[id_]
                 record.filled, record.thought = {**record.filled, **values}, thought
                 record.marked = record.marked or marked
                 self.spent.add(metrics)
-            case StepReturned(id_, result, doubt, raised):
+            case events.StepReturned(id_, result, doubt, raised):
                 self.spent.note_result(id_, result)
                 record = self.steps[id_]
-                if record.status is StepStatus.WAITING:
-                    self.steps.move(record, StepStatus.RUNNING)
+                if record.status is events.StepStatus.WAITING:
+                    self.steps.move(record, events.StepStatus.RUNNING)
                 record.result, record.doubt, record.raised = result, doubt, raised
                 self._bind(record)
-            case StepWaiting(id_, wait, since):
+            case events.StepWaiting(id_, wait, since):
                 record = self.steps[id_]
-                self.steps.move(record, StepStatus.WAITING)
+                self.steps.move(record, events.StepStatus.WAITING)
                 record.wait, record.since = wait, since
-            case StepEnded():
+            case events.StepEnded():
                 self._end_step(event)
-            case FactsSeen(facts):
+            case events.FactsSeen(facts):
                 self.surprises += 1
                 self.beliefs.adopt(facts)
                 self.irreversible.see(facts)
                 if self.tried.is_fresh:
                     self.tried.note_seen(self.beliefs.simulation.facts)
                 self._watch()
-            case Disagreement(_, _, strangers):
+            case events.Disagreement(_, _, strangers):
                 self.disagreements.append(event)
                 self.strangers = {**self.strangers, **{note.fact: note for note in strangers}}
-            case PlanChanged():
+            case events.PlanChanged():
                 self._change_plan(event)
-            case RungTaken():
+            case events.RungTaken():
                 self.rungs.append(event)
-            case GoalDropped(condition):
+            case events.GoalDropped(condition):
                 self.dropped.append(condition)
                 self.hierarchy = None if condition == TASKS else self.hierarchy
-            case GoalChanged(aim):
+            case events.GoalChanged(aim):
                 self.redirected.append(event)
                 self._adopt_aim(aim)
-            case Asked(question):
+            case events.Asked(question):
                 self.questions[question] = event
                 self.answers.pop(question, None)
-            case Answered(question, answer):
+            case events.Answered(question, answer):
                 self._answer(question, answer)
-            case ProvedImpossible(missing):
+            case events.ProvedImpossible(missing):
                 self.missing = missing
-            case MemorySet(key, value, relevance, step):
+            case events.MemorySet(key, value, relevance, step):
                 self.memory.restore(key, value, relevance, at=at, step=step)
                 self.given -= {key}
-            case RunEnded(status, reason):
+            case events.RunEnded(status, reason):
                 self.status, self.reason, self.metrics = status, reason, event.metrics
-            case StepProgress():
+            case events.StepProgress():
                 pass
 
     @property
@@ -266,13 +236,13 @@ class RunState:
         self.supposes = goal
         self.is_supposing = any(each.supposes for each in steps)
 
-    def _change_plan(self, event: PlanChanged) -> None:
+    def _change_plan(self, event: events.PlanChanged) -> None:
         self.changes += 1
         self.wants_plan = False
         if event.undoes and not self.is_undoing:
-            failed = [each for each in self.with_status(*TROUBLE) if each.id not in self.mended]
+            failed = [each for each in self.with_status(*events.TROUBLE) if each.id not in self.mended]
             self.given_up = tuple(self.describe_causes(failed))
-        self.mended.update(self.steps.with_status_ever(StepStatus.FAILED, StepStatus.PARTIAL))
+        self.mended.update(self.steps.with_status_ever(events.StepStatus.FAILED, events.StepStatus.PARTIAL))
         self.is_undoing, self.left = event.undoes, event.left
         if event.policy is not None:
             now = tuple(self.beliefs.simulation.facts)
@@ -300,14 +270,14 @@ class RunState:
         watches = self.watches or ConstraintMonitors(self.beliefs.simulation)
         self.watches = watches.switch_to(wanted.constraints, self.beliefs.simulation) if wanted.constraints else None
 
-    def _end_step(self, event: StepEnded) -> None:
+    def _end_step(self, event: events.StepEnded) -> None:
         record = self.steps[event.step]
         if not event.status.is_done:
             self._note_failed_attempt(record)
-        self.settled += record.status is StepStatus.IN_DOUBT or event.status is StepStatus.PENDING
+        self.settled += record.status is events.StepStatus.IN_DOUBT or event.status is events.StepStatus.PENDING
         self.steps.move(record, event.status)
         record.reason, record.wait = event.reason, None
-        record.ended = None if event.status is StepStatus.PENDING else self.at
+        record.ended = None if event.status is events.StepStatus.PENDING else self.at
         record.awaited, record.facts = event.awaited, event.facts or record.facts
         self.spent.note_end(event.step, event.result)
         if event.result is not None:
@@ -316,19 +286,19 @@ class RunState:
         self.beliefs.adopt(event.facts)
         self.irreversible.end(event.step, event.status, repeatable=event.repeatable, denied=event.denied)
         self.irreversible.see(event.facts, event.step if event.status in _RAN else "")
-        if event.status is StepStatus.FAILED and record.attempts and record.plan.supposes:
+        if event.status is events.StepStatus.FAILED and record.attempts and record.plan.supposes:
             self.beliefs.adopt(self.beliefs.refute(parse_suppositions(record.plan.supposes)))
         if event.status.is_done and event.result is not None:
             self._remember(event.result.get("values") or {}, event.step)
         if event.status in _RAN:
             self.beliefs.record_action(record.step)
             self.kept = self.kept.after(before, record.step) if self.kept is not None else None
-        self._watch(record.step if event.status in _RAN else None, in_part=event.status is StepStatus.PARTIAL)
+        self._watch(record.step if event.status in _RAN else None, in_part=event.status is events.StepStatus.PARTIAL)
         self._bind(record)
         self.surprises += not event.status.is_done or any(map(_is_news, event.facts))
         items = self._find_items_in_place(record.step)
         self.providers.update({note.fact: event.step for note in event.facts if note.holds and note.fact not in items})
-        if event.status is StepStatus.PENDING:
+        if event.status is events.StepStatus.PENDING:
             return
         changed = {note.fact for note in event.facts if note.holds is not None} - items
         self.steps.end(event.step, changed if event.status in _RAN else ())
@@ -355,7 +325,9 @@ class RunState:
 
     def _note_failed_attempt(self, record: StepRecord) -> None:
         """Note that the attempt at a step has failed which is under way, if one is: it counts for its skill."""
-        called = record.status is StepStatus.RUNNING or (record.wait is not None and "question" not in record.wait)
+        called = record.status is events.StepStatus.RUNNING or (
+            record.wait is not None and "question" not in record.wait
+        )
         if called and record.skill:
             record.failed = (*record.failed, record.skill)
             self.failed_skills[record.step.action][record.skill] += 1
@@ -396,7 +368,7 @@ class RunState:
         """Return whether the action of a step is tagged `irreversible`."""
         return "irreversible" in self.domain.actions[record.step.action].tags
 
-    def purpose_of(self, record: StepRecord) -> Purpose:
+    def purpose_of(self, record: StepRecord) -> events.Purpose:
         """Return what a step that is left to do is for."""
         if self.is_undoing:
             return "undo"
@@ -438,7 +410,7 @@ class RunState:
         return find_repetitions(self.problem.domain, universe, self.irreversible.find_doubtful_facts())
 
     @property
-    def open_questions(self) -> dict[str, Asked]:
+    def open_questions(self) -> dict[str, events.Asked]:
         """The questions without an answer whose answer still matters: not those about steps that are over."""
         return {name: asked for name, asked in self.questions.items() if self._matters(asked)}
 
@@ -446,11 +418,11 @@ class RunState:
         """Return whether a question is open that is not about the step of `record`."""
         return bool(self.questions) and any(each.step != record.id for each in self.open_questions.values())
 
-    def _matters(self, asked: Asked) -> bool:
+    def _matters(self, asked: events.Asked) -> bool:
         record = self.steps.get(asked.step)
         if record is None or not record.status.is_over:
             return True
-        return record.status in TROUBLE and record.id not in self.mended
+        return record.status in events.TROUBLE and record.id not in self.mended
 
     def describe_causes(self, failed: Iterable[StepRecord]) -> list[str]:
         """Return what happened in the steps that `failed`, in words.
@@ -463,7 +435,7 @@ class RunState:
     def _find_attempts_at(self, record: StepRecord) -> Iterator[StepRecord]:
         """Yield the steps in trouble that did the same as `record` and were begun, as they ended."""
         found = (self.steps[id_] for id_ in self.finished)
-        return (each for each in found if each.step == record.step and each.attempts and each.status in TROUBLE)
+        return (each for each in found if each.step == record.step and each.attempts and each.status in events.TROUBLE)
 
     def describe_lacking(self) -> str:
         """Return which parts of the goal do not hold, and who saw that."""
@@ -472,7 +444,7 @@ class RunState:
             return "the goal does not hold"
         facts = self.beliefs.facts_of(parts[0], {})
         saw = next(
-            (note.source for note in map(self.beliefs.note, facts) if note.provenance is Provenance.OBSERVED), ""
+            (note.source for note in map(self.beliefs.note, facts) if note.provenance is events.Provenance.OBSERVED), ""
         )
         listed = ", ".join(map(str, parts))
         return f"the goal does not hold: {listed} is missing{f', as {saw} saw' if saw else ''}"
@@ -496,9 +468,9 @@ class RunState:
 
     def pending(self) -> list[StepRecord]:
         """Return the steps that have not begun, in the order of the plan."""
-        return self.with_status(StepStatus.PENDING)
+        return self.with_status(events.StepStatus.PENDING)
 
-    def with_status(self, *wanted: StepStatus) -> list[StepRecord]:
+    def with_status(self, *wanted: events.StepStatus) -> list[StepRecord]:
         """Return the steps of the present plan with one of the statuses `wanted`, in the order of the plan."""
         return self.steps.with_status(*wanted)
 
@@ -513,9 +485,9 @@ class RunState:
         return self.steps.finished
 
 
-def _is_news(note: Note) -> bool:
+def _is_news(note: events.Note) -> bool:
     """Return whether a step that was done tells what it does not declare, or has left in doubt what it does."""
-    return note.holds is None or (note.provenance is Provenance.REPORTED and note.source != TRUSTED)
+    return note.holds is None or (note.provenance is events.Provenance.REPORTED and note.source != events.TRUSTED)
 
 
 def _attribute(step: str, reason: str) -> str:

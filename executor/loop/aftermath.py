@@ -20,16 +20,9 @@ from executor.events.remaining_budget import can_try_again
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.attempt import Attempt, call_of, find_given_up
+from executor.observe import step_verdict as verdict
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import read_report
-from executor.observe.step_verdict import (
-    Expected,
-    Judgement,
-    expect_alternatives,
-    judge,
-    judge_outcomes,
-    label_outcomes,
-)
 from executor.plans.created_objects import name_of
 from executor.tools.containment import as_plain_text, contain_errors, log_failure, quote_value
 from executor.tools.json_data import data_of
@@ -109,7 +102,7 @@ def is_harmless(action: Action) -> bool:
 
 
 def select_next_skills(
-    skills: Sequence[Skill], record: StepRecord, policy: ExecutionPolicy, got: Attempt, found: Judgement
+    skills: Sequence[Skill], record: StepRecord, policy: ExecutionPolicy, got: Attempt, found: verdict.Judgement
 ) -> list[Skill]:
     """Return those of `skills` that may be called after the latest attempt at a step, which nobody is at work on.
 
@@ -213,7 +206,12 @@ class Aftermath:
     aborted: asyncio.Event
 
     async def end_attempt(
-        self, record: StepRecord, got: Attempt, wanted: Expected, policy: ExecutionPolicy, skills: Sequence[Skill] = ()
+        self,
+        record: StepRecord,
+        got: Attempt,
+        wanted: verdict.Expected,
+        policy: ExecutionPolicy,
+        skills: Sequence[Skill] = (),
     ) -> NextAttempt | None:
         """Look at what an attempt has done and say so; return whether one of `skills` is to be called instead."""
         action = self.state.domain.actions[record.step.action]
@@ -221,7 +219,7 @@ class Aftermath:
         result = data_of(got.result, got.seconds)
         if action.creates:
             self._keep_result(record, got, result)
-        ways = [wanted, *(expect_alternatives(self.state.beliefs, record.step) if action.outcomes else ())]
+        ways = [wanted, *(verdict.expect_alternatives(self.state.beliefs, record.step) if action.outcomes else ())]
         visible = [fact for way in ways for fact in way.all if self.lookout.can_see(fact)]
         if visible:
             self._keep_result(record, got, result)
@@ -229,11 +227,13 @@ class Aftermath:
         got, told = self._read_report(record, got)
         found = self._judge(action, got, looked, told, wanted)
         if len(ways) > 1:
-            judge, said = partial(self._judge, action, got, looked, told), got.result.observed
-            found = judge_outcomes(ways, judge, looked, self.state.beliefs, observed=said, doubt=got.in_doubt)
+            judge_way, said = partial(self._judge, action, got, looked, told), got.result.observed
+            found = verdict.judge_outcomes(
+                ways, judge_way, looked, self.state.beliefs, observed=said, doubt=got.in_doubt
+            )
         found = self._settle_judgement(record, action, _dispute_judgement(action, found, looked, ways))
         if found.status.is_done:
-            outcome = "" if found.way is None else label_outcomes(action)[found.way]
+            outcome = "" if found.way is None else verdict.label_outcomes(action)[found.way]
             self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, outcome=outcome))
             return None
         others: Sequence[Skill] = ()
@@ -267,9 +267,9 @@ class Aftermath:
         return find_given_up(call_of(self.state, record, self.world)) is not None
 
     def _judge(
-        self, action: Action, got: Attempt, looked: LookResult, told: Mapping[Atom, bool], wanted: Expected
-    ) -> Judgement:
-        return judge(action, got.result, wanted, looked, self.state.beliefs, told=told, doubt=got.in_doubt)
+        self, action: Action, got: Attempt, looked: LookResult, told: Mapping[Atom, bool], wanted: verdict.Expected
+    ) -> verdict.Judgement:
+        return verdict.judge(action, got.result, wanted, looked, self.state.beliefs, told=told, doubt=got.in_doubt)
 
     def _read_report(self, record: StepRecord, got: Attempt) -> tuple[Attempt, Mapping[Atom, bool]]:
         """Return the facts that a handler reports, and `got`, which has failed where one of them is none."""
@@ -282,7 +282,7 @@ class Aftermath:
             self.emit(Disagreement((fact,), reason, (Note(fact, holds, Provenance.REPORTED),)))
         return got, found.facts
 
-    async def _look(self, visible: list[Atom], ways: Sequence[Expected]) -> LookResult:
+    async def _look(self, visible: list[Atom], ways: Sequence[verdict.Expected]) -> LookResult:
         """Look until the first of `ways` is seen, or it is time to give up; believe what else is seen."""
         beliefs, wanted = self.state.beliefs, ways[0]
         self.lookout.note_act(visible)
@@ -295,19 +295,21 @@ class Aftermath:
         adopt_look(looked, beliefs, self.emit, "observed", leaving=leaving)
         return looked
 
-    def _settle_judgement(self, record: StepRecord, action: Action, found: Judgement) -> Judgement:
+    def _settle_judgement(self, record: StepRecord, action: Action, found: verdict.Judgement) -> verdict.Judgement:
         """Return what is to be said in the end about a step that may still be at work, or may be done twice."""
         if found.status.is_done:
             return found
         if self._is_at_work(record):
             reason = f"{found.reason}, and its handler is still at work"
-            return Judgement(StepStatus.IN_DOUBT, reason, found.notes)
+            return verdict.Judgement(StepStatus.IN_DOUBT, reason, found.notes)
         if found.status is StepStatus.IN_DOUBT and is_harmless(action):
             return replace(found, status=StepStatus.FAILED)
         return found
 
 
-def _dispute_judgement(action: Action, found: Judgement, looked: LookResult, ways: Sequence[Expected]) -> Judgement:
+def _dispute_judgement(
+    action: Action, found: verdict.Judgement, looked: LookResult, ways: Sequence[verdict.Expected]
+) -> verdict.Judgement:
     """Return that an irreversible step is in doubt where observers contradict each other about its effects."""
     if "irreversible" not in action.tags:
         return found
@@ -316,7 +318,7 @@ def _dispute_judgement(action: Action, found: Judgement, looked: LookResult, way
     return replace(found, status=StepStatus.IN_DOUBT, reason=reasons[0]) if reasons else found
 
 
-def _list_awaited(wanted: Expected) -> tuple[Note, ...]:
+def _list_awaited(wanted: verdict.Expected) -> tuple[Note, ...]:
     """Return what holds if a step happened of which nobody knows."""
     facts = {**wanted.facts, **dict.fromkeys(wanted.stale, False)}
     return tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in facts.items()])

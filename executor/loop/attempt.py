@@ -20,18 +20,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.locks_and_rates import GRACE, RATED, HeldBack, Slots, Turns, wait_for_handler, wait_unless_cancelled
 from executor.observe.reports import check_result
-from executor.tools.containment import (
-    Escaped,
-    as_plain_text,
-    await_contained,
-    call_contained,
-    call_or_else,
-    contain_errors,
-    describe_error,
-    is_awaitable,
-    quote_value,
-    start_in_thread,
-)
+from executor.tools import containment
 from executor.tools.context import Context, HandlerCall, Hook
 from executor.tools.isolated_values import copy_value
 from executor.tools.json_data import dump_json
@@ -103,7 +92,7 @@ class HookedCall:
 
         given = {name: copy_value(each) for name, each in arguments.items()}
         try:
-            with contain_errors():
+            with containment.contain_errors():
                 returned = await hook(HandlerCall(self.skill.action, self.skill.name, given, self.context), proceed)
         finally:
             is_over = True
@@ -139,14 +128,14 @@ class HookedCall:
 def _read_answer(returned: Any) -> ActionResult | Wait:
     if issubclass(type(returned), Wait):
         return returned  # type: ignore[no-any-return]  # it is one
-    with contain_errors():
+    with containment.contain_errors():
         return check_result(returned)
 
 
 def describe_hook(hook: Hook) -> str:
     """Return what a hook is called."""
     name = getattr(hook, "__qualname__", None)
-    return f"the hook {name}" if isinstance(name, str) else f"the hook {quote_value(hook)}"
+    return f"the hook {name}" if isinstance(name, str) else f"the hook {containment.quote_value(hook)}"
 
 
 def describe_veto(reason: str) -> str:
@@ -359,8 +348,8 @@ async def _perform_call(
         reason = f"no answer within {timeout} s"
         got = Attempt(ActionResult.failed(reason), in_doubt=reason)
     except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
-        raised = error.error if isinstance(error, Escaped) else error
-        got = Attempt(ActionResult.failed(describe_error(error)), raised=raised)
+        raised = error.error if isinstance(error, containment.Escaped) else error
+        got = Attempt(ActionResult.failed(containment.describe_error(error)), raised=raised)
     finally:
         if hooked is not None and hooked.works():
             give_up(call, hooked.works)
@@ -372,7 +361,7 @@ async def _perform_call(
 def _attempt_of(returned: Any) -> Attempt:
     if issubclass(type(returned), Wait):
         return Attempt(ActionResult(), returned)
-    with contain_errors():
+    with containment.contain_errors():
         return Attempt(check_result(returned))
 
 
@@ -384,20 +373,20 @@ def _mark_as_vetoed(got: Attempt) -> Attempt:
 
 async def _call_handler(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
     if skill.is_async and timeout is None:
-        with contain_errors():
+        with containment.contain_errors():
             return await skill.function(**given)
     if skill.is_async:
         return await _await_in_task(skill.function(**given), call, timeout)
     began = time.perf_counter()
     returned = await _call_in_thread(skill, call, given, timeout)
-    if not is_awaitable(returned):
+    if not containment.is_awaitable(returned):
         return returned
     left = None if timeout is None else max(timeout - (time.perf_counter() - began), 0)
     return await _await_in_task(returned, call, left)
 
 
 async def _await_in_task(answer: Awaitable[Any], call: Call, timeout: float | None) -> Any:
-    task = asyncio.ensure_future(await_contained(answer))
+    task = asyncio.ensure_future(containment.await_contained(answer))
 
     def works() -> bool:
         return not (task.done() or task.get_loop().is_closed())
@@ -419,7 +408,7 @@ async def _await_in_task(answer: Awaitable[Any], call: Call, timeout: float | No
 
 
 async def _call_in_thread(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
-    future, thread = start_in_thread(skill.function, given)
+    future, thread = containment.start_in_thread(skill.function, given)
     try:
         done, _ = await asyncio.wait([future], timeout=timeout)
     except asyncio.CancelledError:
@@ -433,14 +422,16 @@ async def _call_in_thread(skill: Skill, call: Call, given: Mapping[str, Any], ti
 
 def _make_cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what calls are alike by; one with a value that cannot be printed is like no other."""
-    pairs = [(name, call_or_else(partial(repr, each), "")) for name, each in given.items() if name != "context"]
+    pairs = [
+        (name, containment.call_or_else(partial(repr, each), "")) for name, each in given.items() if name != "context"
+    ]
     unlike = () if all(text for _, text in pairs) else (object(),)
     return step.action, step.arguments, *sorted(pairs), *unlike
 
 
 def _name_lock_value(value: Any) -> str:
     """Return what a lock on `value` is known by."""
-    return call_or_else(lambda: str.__str__(str(value)), quote_value(value))
+    return containment.call_or_else(lambda: str.__str__(str(value)), containment.quote_value(value))
 
 
 async def run_check(
@@ -454,15 +445,15 @@ async def run_check(
         if "context" in taken:
             given["context"] = context
         async with asyncio.timeout(timeout) as patience:
-            answer = await call_contained(check, given)
+            answer = await containment.call_contained(check, given)
         if answer is None or answer is True:
             return ""
-        reason = as_plain_text(answer) if issubclass(type(answer), str) else ""
-        return reason or f"the check returned {quote_value(answer)}"
+        reason = containment.as_plain_text(answer) if issubclass(type(answer), str) else ""
+        return reason or f"the check returned {containment.quote_value(answer)}"
     except TimeoutError as error:
         if not patience.expired():
-            return f"the check raised {describe_error(error)}"
+            return f"the check raised {containment.describe_error(error)}"
         context.aborted.set()
         return f"the check did not answer within {timeout:g} s"
     except Exception as error:  # noqa: BLE001 - a check that fails does not pass
-        return f"the check raised {describe_error(error)}"
+        return f"the check raised {containment.describe_error(error)}"

@@ -15,38 +15,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from executor.events.events import (
-    Asked,
-    Event,
-    ModelAsked,
-    ParametersChanged,
-    ParametersFilled,
-    Rung,
-    RungTaken,
-    StepEnded,
-    StepProgress,
-    StepStarted,
-    StepStatus,
-    StepWaiting,
-)
+from executor.events import events
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.loop import parameters as filling
 from executor.loop.aftermath import Aftermath, NextAttempt, choose_skill, compute_pause
 from executor.loop.attempt import HELD_BACK, Attempt, Performer, call_of, run_check
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
-from executor.loop.parameters import (
-    Fill,
-    Fillings,
-    FillRequest,
-    Missing,
-    check_fillings,
-    convert_value,
-    fill_parameters,
-    find_open_parameters,
-    needs_no_approval,
-    question_of,
-    read_filling_answer,
-)
 from executor.loop.preconditions import StepConditions
 from executor.observe.observe import Lookout
 from executor.observe.step_verdict import Expected
@@ -82,10 +57,10 @@ class Asker(Protocol):
 
     permit: Any
     """Asked about each step, if it is not None."""
-    fill: Fill | None
+    fill: filling.Fill | None
     """Asked for the open parameters of each step, if it is not None."""
 
-    async def answer(self, question: Asked) -> Any:
+    async def answer(self, question: events.Asked) -> Any:
         """Return the answer to `question`, None while there is none."""
 
     async def ask_for_approval(
@@ -100,7 +75,7 @@ class Stepper:
 
     world: World
     state: RunState
-    emit: Callable[[Event], None]
+    emit: Callable[[events.Event], None]
     lookout: Lookout
     performer: Performer
     asker: Asker
@@ -162,8 +137,8 @@ class Stepper:
         if self._is_overtaken(another, plan):
             return
         try:
-            values, sources = ({}, {}) if reason else fill_parameters(self.state, record, action)
-        except Missing as error:
+            values, sources = ({}, {}) if reason else filling.fill_parameters(self.state, record, action)
+        except filling.Missing as error:
             reason = str(error)
         if reason:
             self._end_as_failed(record, reason, another)
@@ -179,21 +154,21 @@ class Stepper:
         if another is None and self.state.is_irreversible(record) and self.state.is_asking_beside(record):
             # an approval that was given stays given: it is asked for once, with these values
             question = (record.wait or {}).get("question") or f"approve:{record.id}"
-            self.emit(StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
+            self.emit(events.StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
             return
         await self._try_step(record, action, (values, sources), another, plan)
 
-    async def _fill_open_parameters(self, record: StepRecord, action: Action, fill: Fill) -> str | None:
+    async def _fill_open_parameters(self, record: StepRecord, action: Action, fill: filling.Fill) -> str | None:
         """Have the open parameters filled; return why they cannot be, None where somebody has yet to say."""
-        parameters = find_open_parameters(self.state, record, action)
+        parameters = filling.find_open_parameters(self.state, record, action)
         if not parameters:
             return ""
         names = {each.name for each in parameters}
         try:
             rest = replace(action, data=tuple([each for each in action.data if each.name not in names]))
-            values, _ = fill_parameters(self.state, record, rest)
+            values, _ = filling.fill_parameters(self.state, record, rest)
             asked = asyncio.ensure_future(
-                self._ask_for_fillings(FillRequest(record, action, parameters, values, self.state), fill)
+                self._ask_for_fillings(filling.FillRequest(record, action, parameters, values, self.state), fill)
             )
             got = asked.result() if await wait_unless_cancelled(asked, self.aborted) else None
             if got is None:
@@ -202,31 +177,31 @@ class Stepper:
                 values = {name: copy_value(value) for name, value in got.values.items() if name in names}
         except Exception as error:  # noqa: BLE001 - whoever fills parameters may raise anything
             return f"the open parameters of {record.step} were not filled: {describe_error(error)}"
-        self.emit(ParametersFilled(record.id, values, got.thought, got.marked, got.spent))
+        self.emit(events.ParametersFilled(record.id, values, got.thought, got.marked, got.spent))
         return ""
 
-    async def _ask_for_fillings(self, request: FillRequest, fill: Fill) -> Fillings | None:
+    async def _ask_for_fillings(self, request: filling.FillRequest, fill: filling.Fill) -> filling.Fillings | None:
         """Return what `fill` or, where it asks, somebody else fills in; None while nobody has answered."""
-        question = question_of(request)
+        question = filling.question_of(request)
         answer = self.state.answers.get(question)
         if answer is None:
             with contain_errors():
-                got = check_fillings(await fill(request))
+                got = filling.check_fillings(await fill(request))
             if not got.question:
                 return got
             if any(got.spent.values()):
-                self.emit(ParametersFilled(request.record.id, {}, got.thought, marked=False, metrics=got.spent))
+                self.emit(events.ParametersFilled(request.record.id, {}, got.thought, marked=False, metrics=got.spent))
             asked = asyncio.ensure_future(
-                self.asker.answer(Asked(question, request.record.id, got.question, (), got.known))
+                self.asker.answer(events.Asked(question, request.record.id, got.question, (), got.known))
             )
             if not await wait_unless_cancelled(asked, self.paused):
                 return None
             answer = asked.result()
         if answer is None:
-            if request.record.status is not StepStatus.SKIPPED:
-                self.emit(StepWaiting(request.record.id, {"question": question}, 0.0))
+            if request.record.status is not events.StepStatus.SKIPPED:
+                self.emit(events.StepWaiting(request.record.id, {"question": question}, 0.0))
             return None
-        return read_filling_answer(request, answer)
+        return filling.read_filling_answer(request, answer)
 
     def _is_overtaken(self, another: NextAttempt | None, plan: int) -> bool:
         """Return whether the plan has changed since it had changed so many times, and no attempt was made yet."""
@@ -257,7 +232,7 @@ class Stepper:
             reason = str(error)
         except HeldBack:
             if another is not None and not self.aborted.is_set():
-                self.emit(replace(another.otherwise, status=StepStatus.PENDING))
+                self.emit(replace(another.otherwise, status=events.StepStatus.PENDING))
                 return
         if reason:
             self._end_as_failed(record, reason, another)
@@ -285,7 +260,7 @@ class Stepper:
     ) -> None:
         """Say that a step has failed before an attempt; `another` says what came of the one before, if any."""
         if another is None:
-            self.emit(StepEnded(record.id, StepStatus.FAILED, reason, repeatable=repeatable))
+            self.emit(events.StepEnded(record.id, events.StepStatus.FAILED, reason, repeatable=repeatable))
         else:
             self.emit(replace(another.otherwise, reason=f"{another.otherwise.reason}; {reason}"))
 
@@ -293,7 +268,7 @@ class Stepper:
         self, record: StepRecord, action: Action, filled_in: Filled, stopped: asyncio.Event
     ) -> str | None:
         """Return why the step is not allowed; None where nobody has said yet, or the run was `stopped` meanwhile."""
-        if self.asker.permit is None and needs_no_approval(self.state, record, action, *filled_in):
+        if self.asker.permit is None and filling.needs_no_approval(self.state, record, action, *filled_in):
             return ""
         asked = asyncio.ensure_future(self.asker.ask_for_approval(record, action, *filled_in))
         return asked.result() if await wait_unless_cancelled(asked, stopped) else None
@@ -348,7 +323,7 @@ class Stepper:
                 self._is_held_back(record, another, plan) or self.conditions.find_objection(record)
             ):
                 raise HeldBack
-            self.emit(StepStarted(record.id, number, skill.name, self.state.key_of(record), *filled_in))
+            self.emit(events.StepStarted(record.id, number, skill.name, self.state.key_of(record), *filled_in))
 
         self._check_held_back(record, another, plan)
         if not is_irreversible:
@@ -375,12 +350,16 @@ class Stepper:
         except HeldBack:
             if record.attempts < number:
                 raise
-            self.emit(StepEnded(record.id, StepStatus.PENDING, HELD_BACK, data_of(ActionResult.failed(HELD_BACK))))
+            self.emit(
+                events.StepEnded(
+                    record.id, events.StepStatus.PENDING, HELD_BACK, data_of(ActionResult.failed(HELD_BACK))
+                )
+            )
             return None
         finally:
             self._contexts.pop(record.id, None)
         if got.wait is not None:
-            self.emit(StepWaiting(record.id, data_of(got.wait), time.time()))
+            self.emit(events.StepWaiting(record.id, data_of(got.wait), time.time()))
             return None
         skills = self.world.skills.get(record.step.action, ())
         return await self.aftermath.end_attempt(record, got, wanted, policy, skills)
@@ -389,8 +368,10 @@ class Stepper:
         self, record: StepRecord, action: Action, changes: Mapping[str, Any], by: str
     ) -> Mapping[str, Any]:
         """Note other values that a hook gives for data parameters; raises `Missing` for those that do not fit."""
-        values = {each.name: convert_value(each, changes[each.name]) for each in action.data if each.name in changes}
-        self.emit(ParametersChanged(record.id, values, by))
+        values = {
+            each.name: filling.convert_value(each, changes[each.name]) for each in action.data if each.name in changes
+        }
+        self.emit(events.ParametersChanged(record.id, values, by))
         return values
 
     async def _prepare_next_attempt(
@@ -398,9 +379,9 @@ class Stepper:
     ) -> Skill:
         """Return which of `skills` is called next, after a pause if it is the same again."""
         skill = self._choose_skill(record, skills, policy)
-        rung = Rung.RETRY if skill.name == record.skill else Rung.SKILL
-        seconds = compute_pause(policy, record.attempts, self.rng) if rung is Rung.RETRY else 0.0
-        self.emit(RungTaken(rung, record.id, f"attempt {record.attempts} failed", seconds=seconds))
+        rung = events.Rung.RETRY if skill.name == record.skill else events.Rung.SKILL
+        seconds = compute_pause(policy, record.attempts, self.rng) if rung is events.Rung.RETRY else 0.0
+        self.emit(events.RungTaken(rung, record.id, f"attempt {record.attempts} failed", seconds=seconds))
         if seconds:
             await wait_unless_cancelled(asyncio.sleep(seconds), self.aborted)
         return skill
@@ -410,7 +391,7 @@ class Stepper:
         if len(skills) == 1:
             return skills[0]
         here, ever = record.failed, self.state.failed_skills[record.step.action]
-        if record.status is StepStatus.RUNNING:
+        if record.status is events.StepStatus.RUNNING:
             here, ever = (*here, record.skill), ever + Counter([record.skill])
         try:
             with contain_errors():
@@ -432,11 +413,11 @@ class Stepper:
             raise InputError(f"objects of {record.step} were not loaded within {policy.timeout} s") from None
 
     def _note_model_call(self, step: str, metrics: Mapping[str, Any]) -> None:
-        self.emit(ModelAsked(step, metrics))
+        self.emit(events.ModelAsked(step, metrics))
 
     def _make_context(self, record: StepRecord, attempt: int) -> Context:
         def progress(text: str, fraction: float | None = None) -> None:
-            self.emit(StepProgress(record.id, text, fraction))
+            self.emit(events.StepProgress(record.id, text, fraction))
 
         context = self._contexts[record.id] = Context(
             plan=self.state.plan.id,

@@ -13,31 +13,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Final, Literal
 
-from executor.events.answers import (
-    DOUBT,
-    GIVE_UP,
-    HAPPENED,
-    NO,
-    NOTHING,
-    RETRY,
-    YES,
-    as_journal_data,
-    describe_refusal,
-    interpret_answer,
-    read_told_result,
-)
-from executor.events.events import (
-    ANSWER,
-    Answered,
-    Asked,
-    Event,
-    Note,
-    Provenance,
-    Purpose,
-    StepEnded,
-    StepStatus,
-    StepWaiting,
-)
+from executor.events import answers, events
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.aftermath import check_created_objects
@@ -71,7 +47,7 @@ class Request:
     arguments: dict[str, str]
     parameters: Mapping[str, Any]
     returned: tuple[str, ...] = ()
-    purpose: Purpose = "plan"
+    purpose: events.Purpose = "plan"
     undoes: tuple[str, ...] = ()
 
 
@@ -85,13 +61,13 @@ class Asking:
     """
 
     state: RunState
-    emit: Callable[[Event], None]
+    emit: Callable[[events.Event], None]
     ask: Callback | Literal["later"] = None
     permit: Callback = None
     approve: Callback = None
     fill: Fill | None = None
 
-    async def answer(self, question: Asked) -> Any:
+    async def answer(self, question: events.Asked) -> Any:
         """Return the answer to `question`, None while there is none."""
         state = self.state
         if question.question in state.answers:
@@ -101,7 +77,7 @@ class Asking:
         answer = await _ask_for_answer(self.ask, question) if callable(self.ask) else None
         if answer is None:
             return None
-        self.emit(Answered(question.question, as_journal_data(answer)))
+        self.emit(events.Answered(question.question, answers.as_journal_data(answer)))
         return answer
 
     async def ask_for_approval(
@@ -119,22 +95,22 @@ class Asking:
         arguments = dict(record.plan.arguments)
         request = Request(self.state.run, record.id, action.name, arguments, values, told, purpose, undoes)
         if self.permit is not None:
-            refused = describe_refusal(await _ask_for_decision(self.permit, request), "permission")
+            refused = answers.describe_refusal(await _ask_for_decision(self.permit, request), "permission")
             if refused:
                 return refused
         if not needed:
             return ""
         question = self._make_approval_question(record, action, request)
         given = await self._get_approval(record, request, question)
-        if given is None and record.status is StepStatus.SKIPPED:
+        if given is None and record.status is events.StepStatus.SKIPPED:
             return None
         if given is None:
             wait = {"question": question.question, "parameters": values, RETURNED_PARAMETERS: told}
-            self.emit(StepWaiting(record.id, wait, 0.0))
+            self.emit(events.StepWaiting(record.id, wait, 0.0))
             return None
-        return describe_refusal(given, "approval")
+        return answers.describe_refusal(given, "approval")
 
-    def _make_approval_question(self, record: StepRecord, action: Action, request: Request) -> Asked:
+    def _make_approval_question(self, record: StepRecord, action: Action, request: Request) -> events.Asked:
         """Return the question whether the step may be done; it says what the step is for and all that it is about."""
         names = ", ".join(request.parameters)
         filled = f", its {names} as follows" if names else ""
@@ -144,7 +120,7 @@ class Asking:
             for name, value in request.parameters.items()
         ]
         shown = (*filter(None, [action.description]), *known)
-        return Asked(f"approve:{record.id}", record.id, text, (YES, NO), shown, request.purpose)
+        return events.Asked(f"approve:{record.id}", record.id, text, (answers.YES, answers.NO), shown, request.purpose)
 
     def _describe_purpose(self, record: StepRecord, request: Request) -> str:
         """Return what the step is for, in words, if it was not in the plan from the beginning."""
@@ -153,7 +129,7 @@ class Asking:
             return f" to undo {', '.join(undone) or 'what was done'}"
         return f" ({record.because})" if request.purpose == "patch" else ""
 
-    async def _get_approval(self, record: StepRecord, request: Request, question: Asked) -> Any:
+    async def _get_approval(self, record: StepRecord, request: Request, question: events.Asked) -> Any:
         """Return what somebody says to a step, None where nobody says anything.
 
         An answer from before counts only where the step is still to be done with what was shown then.
@@ -169,7 +145,7 @@ class Asking:
         given = None if self.approve is None else await _ask_for_decision(self.approve, request)
         if given is None:
             return await self.answer(question)
-        self.emit(Answered(name, given))
+        self.emit(events.Answered(name, given))
         return given
 
 
@@ -185,16 +161,16 @@ def read_decision(given: Any) -> bool | str | None:
     """Return what a callback has `given` as a decision: what is neither a bool, a text nor None refuses."""
     if given is None or type(given) is bool:
         return given
-    return as_plain_text(given) if issubclass(type(given), str) else NO
+    return as_plain_text(given) if issubclass(type(given), str) else answers.NO
 
 
-async def _ask_for_answer(function: Callable[..., Any], question: Asked) -> Any:
+async def _ask_for_answer(function: Callable[..., Any], question: events.Asked) -> Any:
     """Return the answer of `function`; one that raises, or says what means nothing, has none."""
     try:
         answer = await call_contained(partial(function, question), {})
         with contain_errors():
             answer = as_plain_text(answer) if issubclass(type(answer), str) else answer
-            return None if interpret_answer(question, answer) is None else answer
+            return None if answers.interpret_answer(question, answer) is None else answer
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, the question stays open
         log_failure(_LOG, "nobody answered %s", question.question, error=error)
         return None
@@ -208,40 +184,48 @@ class Questions:
     """Asks on behalf of one run that is in trouble."""
 
     state: RunState
-    emit: Callable[[Event], None]
+    emit: Callable[[events.Event], None]
     asking: Asking
 
     async def settle(self, record: StepRecord) -> bool:
         """Ask whether a step in doubt happened; return whether anybody knows."""
         creates = tuple(name for name, each in record.plan.created.items() if self.state.objects.is_open(each))
         text = f"Nobody can say whether {record.step} happened: {record.reason}. Did it?{_ask_for_created(creates)}"
-        name = f"{DOUBT}{record.id}" + (f":{record.attempts}" if record.attempts > 1 else "")
-        question = Asked(name, record.id, text, (HAPPENED, NOTHING), self._list_known(record), creates=creates)
+        name = f"{answers.DOUBT}{record.id}" + (f":{record.attempts}" if record.attempts > 1 else "")
+        question = events.Asked(
+            name, record.id, text, (answers.HAPPENED, answers.NOTHING), self._list_known(record), creates=creates
+        )
         answer = await self.asking.answer(question)
         if answer is None:
             return False
         self.emit(
             self._make_settlement(
-                record, read_told_result(answer), happened=interpret_answer(question, answer) == HAPPENED
+                record,
+                answers.read_told_result(answer),
+                happened=answers.interpret_answer(question, answer) == answers.HAPPENED,
             )
         )
         return True
 
-    def _make_settlement(self, record: StepRecord, result: ActionResult | None, *, happened: bool) -> StepEnded:
+    def _make_settlement(self, record: StepRecord, result: ActionResult | None, *, happened: bool) -> events.StepEnded:
         """Return what is said of a step in doubt: whether it happened, and with what `result`, if somebody told one."""
         wrong = object_to_result(self.state, record, result) if happened and result is not None else ""
         if wrong:
-            return StepEnded(record.id, StepStatus.FAILED, f"{SAID}, but {wrong}", None, (), repeatable=False)
+            return events.StepEnded(
+                record.id, events.StepStatus.FAILED, f"{SAID}, but {wrong}", None, (), repeatable=False
+            )
         data = data_of(result) if happened and result is not None else None
         beliefs = self.state.beliefs
         notes = [
-            Note(each.fact, each.holds if happened else not each.holds, Provenance.REPORTED, ANSWER)
+            events.Note(
+                each.fact, each.holds if happened else not each.holds, events.Provenance.REPORTED, events.ANSWER
+            )
             for each in record.awaited
         ]
-        again = StepStatus.PENDING if record.attempts < MOST_TRIES else StepStatus.FAILED
-        status = StepStatus.UNVERIFIED if happened else again
+        again = events.StepStatus.PENDING if record.attempts < MOST_TRIES else events.StepStatus.FAILED
+        status = events.StepStatus.UNVERIFIED if happened else again
         reason = SAID if happened else "somebody says that it did not happen"
-        return StepEnded(record.id, status, reason, data, tuple(beliefs.select_news(notes)))
+        return events.StepEnded(record.id, status, reason, data, tuple(beliefs.select_news(notes)))
 
     async def ask_for_another_try(self, about: str, reasons: Iterable[str]) -> str | None:
         """Ask what to do, with what is known; return `RETRY` or `GIVE_UP`, None while nobody has said.
@@ -252,14 +236,14 @@ class Questions:
             question = f"stuck:{about or 'goal'}:{number}"
             if question not in self.state.answers:
                 break
-            if interpret_answer(self.state.answered[question], self.state.answers[question]) == GIVE_UP:
-                return GIVE_UP
+            if answers.interpret_answer(self.state.answered[question], self.state.answers[question]) == answers.GIVE_UP:
+                return answers.GIVE_UP
         text = f"The run cannot go on: {'; '.join(reasons) or 'the plan does not work'}. What now?"
         record = self.state.steps.get(about)
         known = self._list_known(record) if record else ()
-        asked = Asked(question, about, text, (RETRY, GIVE_UP), known)
+        asked = events.Asked(question, about, text, (answers.RETRY, answers.GIVE_UP), known)
         answer = await self.asking.answer(asked)
-        return None if answer is None else interpret_answer(asked, answer)
+        return None if answer is None else answers.interpret_answer(asked, answer)
 
     def _list_known(self, record: StepRecord) -> tuple[str, ...]:
         """Return what is known about a step, in words."""
@@ -278,6 +262,3 @@ def _ask_for_created(creates: tuple[str, ...]) -> str:
         return ""
     names = ", ".join(f'"{each}": …' for each in creates)
     return f' If so, say what it created: {{"created": {{{names}}}}}'
-
-
-__all__ = ["GIVE_UP", "HAPPENED", "LATER", "NO", "NOTHING", "RETRY", "YES", "Asking", "Callback", "Request"]

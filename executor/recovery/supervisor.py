@@ -10,16 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from executor.events import events
 from executor.events.answers import NO, YES, interpret_answer
-from executor.events.events import (
-    TROUBLE,
-    Asked,
-    GoalDropped,
-    RunEnded,
-    RunStatus,
-    StepEnded,
-    StepStatus,
-)
 from executor.events.failures import NOT_REPEATED
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -51,11 +43,11 @@ class Limits:
         allowed = self.state.plan.metadata.constraints
         self._is_limited = any(each is not None for each in (allowed.cost, allowed.duration, allowed.tokens))
 
-    def find_passed_questions(self) -> list[Asked]:
+    def find_passed_questions(self) -> list[events.Asked]:
         """Return what is to be asked about limits that are passed, and that nobody has lifted."""
         return list(self._find_passed()) if self._is_limited and not self.state.is_undoing else []
 
-    def _find_passed(self) -> Iterator[Asked]:
+    def _find_passed(self) -> Iterator[events.Asked]:
         allowed, spent = self.state.plan.metadata.constraints, self.state.spent
         for name, value, most, unit in (
             ("cost", spent.cost, allowed.cost, ""),
@@ -65,7 +57,7 @@ class Limits:
             if most is not None and value > most:
                 does = "cost" if name == "cost" else "taken"
                 text = f"the run has {does} {value:,g}{unit}, and no more than {most:,g}{unit} is allowed"
-                asked = Asked(f"limit:{name}", "", f"{text}. May it go on?", (YES, NO), (text,))
+                asked = events.Asked(f"limit:{name}", "", f"{text}. May it go on?", (YES, NO), (text,))
                 if interpret_answer(asked, self.state.answers.get(asked.question)) != YES:
                     yield asked
 
@@ -146,8 +138,8 @@ class Supervisor:
         """Return the steps in trouble that nobody has attended to; one in doubt is attended to when it is settled."""
         return [
             record
-            for record in self.state.with_status(*TROUBLE)
-            if record.status is StepStatus.IN_DOUBT or record.id not in self._seen
+            for record in self.state.with_status(*events.TROUBLE)
+            if record.status is events.StepStatus.IN_DOUBT or record.id not in self._seen
         ]
 
     def _find_new(self) -> list[StepRecord]:
@@ -162,7 +154,7 @@ class Supervisor:
         policies = {self.stepper.policy_of(record).on_error for record in fresh}
         if not fresh or "abort" in policies:
             return False
-        failed = [record for record in fresh if record.status is not StepStatus.IN_DOUBT]
+        failed = [record for record in fresh if record.status is not events.StepStatus.IN_DOUBT]
         if failed == fresh and policies == {"continue"}:
             self._pass_over(fresh)
             return True
@@ -174,7 +166,7 @@ class Supervisor:
         self._postponed |= {record.id for record in fresh}
         return False
 
-    async def recover(self) -> RunEnded | None:
+    async def recover(self) -> events.RunEnded | None:
         """Settle what is in doubt, and climb the ladder; return the end of the run where nothing helps."""
         trouble = self._find_unattended()
         self._asked = list(dict.fromkeys([*self.stepper.replanning_requests, *self._find_belied()]))
@@ -183,19 +175,19 @@ class Supervisor:
         self.stepper.replanning_requests.clear()
         self._seen |= {record.id for record in trouble}
         for record in trouble:
-            if record.status is StepStatus.IN_DOUBT and not await self.ladder.questions.settle(record):
+            if record.status is events.StepStatus.IN_DOUBT and not await self.ladder.questions.settle(record):
                 self._seen.discard(record.id)
-                return end_run(self.state, RunStatus.IN_DOUBT, f"{record.step}: {record.reason}")
-        again = {record.id for record in trouble if record.status is StepStatus.PENDING}
+                return end_run(self.state, events.RunStatus.IN_DOUBT, f"{record.step}: {record.reason}")
+        again = {record.id for record in trouble if record.status is events.StepStatus.PENDING}
         self._seen -= again
         self._postponed -= again
         left = [record for record in trouble if record.id not in again]
         return None if trouble and not left else await self._climb(left, asker)
 
-    async def _climb(self, trouble: Sequence[StepRecord], asker: str | None) -> RunEnded | None:
+    async def _climb(self, trouble: Sequence[StepRecord], asker: str | None) -> events.RunEnded | None:
         policies = [self.stepper.policy_of(record).on_error for record in trouble]
         if "abort" in policies:
-            return end_run(self.state, RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
+            return end_run(self.state, events.RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
         if trouble and all(each == "continue" for each in policies):
             self._pass_over(trouble)
             return None
@@ -213,21 +205,21 @@ class Supervisor:
 
         Another plan may leave them out, or have them begin later. What was answered stays answered.
         """
-        for record in self.state.with_status(StepStatus.WAITING):
+        for record in self.state.with_status(events.StepStatus.WAITING):
             if "question" in (record.wait or {}):
-                self.stepper.emit(StepEnded(record.id, StepStatus.PENDING, repeatable=False))
+                self.stepper.emit(events.StepEnded(record.id, events.StepStatus.PENDING, repeatable=False))
 
     def _pass_over(self, failed: Sequence[StepRecord]) -> None:
         """Go on without steps that failed."""
         self._passed |= {record.id for record in failed}
         self._seen |= self._passed
 
-    async def recover_at_end(self) -> RunEnded | None:
+    async def recover_at_end(self) -> events.RunEnded | None:
         """Recover from the end of a plan that did not reach the goal; return the end of the run where that fails.
 
         After a failure that its policy passes over, nothing new is planned: lost soft goals are given up.
         """
-        failed = self.state.with_status(*TROUBLE)
+        failed = self.state.with_status(*events.TROUBLE)
         goes_on = any(self.stepper.policy_of(each).on_error == "continue" for each in failed)
         if goes_on and self._drop_lost_wishes():
             return None
@@ -242,32 +234,34 @@ class Supervisor:
             return False
         lost = [wish for wish in self.state.soft if not holds(wish.condition)]
         for wish in lost:
-            self.ladder.emit(GoalDropped(str(wish.condition), float(wish.utility)))
+            self.ladder.emit(events.GoalDropped(str(wish.condition), float(wish.utility)))
         return bool(lost)
 
-    async def ask_about_limits(self) -> RunEnded | None:
+    async def ask_about_limits(self) -> events.RunEnded | None:
         """Ask whether the run may go on that has passed its limits; return its end where it may not, or nobody says."""
         for question in self.limits.find_passed_questions():
             asking = self.ladder.asking
             answer = None if asking.ask is None else await asking.answer(question)
             if answer is None or interpret_answer(question, answer) != YES:
                 is_open = question.question in self.state.questions
-                return end_run(self.state, RunStatus.WAITING if is_open else RunStatus.FAILED, question.known[0])
+                return end_run(
+                    self.state, events.RunStatus.WAITING if is_open else events.RunStatus.FAILED, question.known[0]
+                )
         return None
 
-    async def _give_up(self, trouble: Sequence[StepRecord]) -> RunEnded:
+    async def _give_up(self, trouble: Sequence[StepRecord]) -> events.RunEnded:
         if self.state.is_undoing:
             return await self.end_undoing(trouble)
         state = self.state
         bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
         causes = [*bars, *(state.describe_causes(trouble) or self._asked or [state.describe_lacking()])]
         if state.open_questions:
-            return end_run(state, RunStatus.WAITING, _compose_reason(causes, self.ladder.reasons))
+            return end_run(state, events.RunStatus.WAITING, _compose_reason(causes, self.ladder.reasons))
         await self.ladder.prove_impossible()
-        status = RunStatus.FAILED if state.missing is None else RunStatus.IMPOSSIBLE
+        status = events.RunStatus.FAILED if state.missing is None else events.RunStatus.IMPOSSIBLE
         return end_run(state, status, _compose_reason(causes, self.ladder.reasons))
 
-    async def end_undoing(self, trouble: Sequence[StepRecord] = ()) -> RunEnded:
+    async def end_undoing(self, trouble: Sequence[StepRecord] = ()) -> events.RunEnded:
         """Return the end of a run that was given up: what it did is undone, as far as that was seen."""
         state, left = self.state, await self.ladder.compensation.finish_undo()
         tried = [each.reason for each in state.rungs if not each.found and each.reason]
@@ -275,9 +269,9 @@ class Supervisor:
         causes = [*bars, *(state.given_up or [state.describe_lacking()])]
         reason = _compose_reason(causes, [*tried, *state.describe_causes(trouble), *left])
         if left and state.open_questions:
-            return end_run(state, RunStatus.WAITING, reason)
-        done = RunStatus.FAILED if left else RunStatus.COMPENSATED
-        return end_run(state, done if state.missing is None else RunStatus.IMPOSSIBLE, reason)
+            return end_run(state, events.RunStatus.WAITING, reason)
+        done = events.RunStatus.FAILED if left else events.RunStatus.COMPENSATED
+        return end_run(state, done if state.missing is None else events.RunStatus.IMPOSSIBLE, reason)
 
 
 def _compose_reason(causes: Sequence[str], tried: Sequence[str]) -> str:

@@ -8,16 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from executor.testing import simulated_observers
 from executor.testing.faults import SECOND, Fault, Faults, Source
 from executor.testing.simulated_handlers import Call, handler, sample, wanted_of
-from executor.testing.simulated_observers import (
-    ALL,
-    Observe,
-    Sighting,
-    in_place_predicates,
-    look_at,
-    observation_patterns,
-)
 from executor.testing.true_state import Act, Truth
 from executor.tools.world import MAIN, World
 from planner.language.declare.atom_syntax import parse_literal
@@ -44,7 +37,7 @@ class SimulatedWorld:
         *,
         seed: int = 0,
         faults: Iterable[Fault] = (),
-        observe: Observe = ALL,
+        observe: simulated_observers.Observe = simulated_observers.ALL,
         seconds: float | None = None,
         plain: float = 0.0,
         skills: int = 1,
@@ -56,12 +49,12 @@ class SimulatedWorld:
         self.seed = seed
         self.truth = Truth(self.problem, seed, ledger)
         self.faults = Faults(faults, seed, self.truth.struck)
-        self.in_place = in_place_predicates(self.problem.domain)
+        self.in_place = simulated_observers.in_place_predicates(self.problem.domain)
         self.wanted = wanted_of(self.problem.domain)
         self.lies: list[Atom] = []
         self.disputed: list[Atom] = []
         """What the second of two observers said wrongly."""
-        self.sightings: list[Sighting] = []
+        self.sightings: list[simulated_observers.Sighting] = []
         """What observers answered, in order."""
         self.calls: list[Call] = []
         """The calls of handlers, in order."""
@@ -83,8 +76,8 @@ class SimulatedWorld:
                 skill = MAIN if number == 1 else f"skill-{number}"
                 self.world.handler(name, name=skill)(handler(self, action, skill, is_plain=is_plain))
 
-    def _add_observers(self, observe: Observe) -> None:
-        looks = observation_patterns(self.problem.domain)
+    def _add_observers(self, observe: simulated_observers.Observe) -> None:
+        looks = simulated_observers.observation_patterns(self.problem.domain)
         for name in observe.chosen(self.problem.domain, self.seed):
             for skill in (MAIN, SECOND) if observe.twice else (MAIN,):
                 self.world.observer(
@@ -92,7 +85,7 @@ class SimulatedWorld:
                     conclusive=observe.conclusive,
                     settle_within=observe.settle_within,
                     timeout=observe.timeout,
-                )(look_at(self, looks[name], observe.lag, skill))
+                )(simulated_observers.look_at(self, looks[name], observe.lag, skill))
 
     @property
     def applied(self) -> dict[str, int]:
