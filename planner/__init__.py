@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from planner.errors import (
         DeclarationError,
         DocumentError,
+        EngineError,
         ForethoughtError,
         InputError,
         NoPlan,
@@ -82,24 +83,25 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "FIXED", "OPEN", "TRUE", "Action", "And", "Atom", "Candidates", "Case", "Constraint", "ConstraintKind",
-    "DataParameter", "Decision", "DeclarationError", "DocumentError", "Domain", "DomainModel", "Done", "Entity",
-    "Equals", "Execution", "Exists", "Finding", "Forall", "ForethoughtError", "Formula", "From", "Goal", "InputError",
-    "Kept", "Limits", "Metric", "NoPlan", "Not", "Object", "Objective", "Or", "Outcome", "Patch", "PddlError", "Plan",
-    "PlanError", "Policy", "Problem", "Progress", "Ranking", "Result", "SoftGoal", "Statistics", "Status", "Step",
-    "StoppedBy", "Undo", "UnsupportedError", "Variable", "Verdict", "When", "Written", "always", "at_most", "before",
-    "candidates", "causal_links", "check_domain", "check_problem", "compile_object_creation", "created_by", "decide",
-    "declared_arguments", "diverse", "done", "evaluate", "executions", "expected_costs", "explain_plan",
-    "explain_unsolvable", "for_steps", "forbidden", "improve", "json_schema", "k_best", "load", "load_domain",
-    "makespan", "mandatory", "mend", "never", "never_after", "partial_order", "patch", "rank", "read_documents",
-    "resolve_action", "resources", "schedule", "solve", "sometime", "starts", "undo", "validate", "write_json",
-    "write_yaml",
+    "DataParameter", "Decision", "DeclarationError", "DocumentError", "Domain", "DomainModel", "Done",
+    "EngineError", "Entity", "Equals", "Execution", "Exists", "Finding", "Forall", "ForethoughtError", "Formula",
+    "From", "Goal", "InputError", "Kept", "Limits", "Metric", "NoPlan", "Not", "Object", "Objective", "Or",
+    "Outcome", "Patch", "PddlError", "Plan", "PlanError", "Policy", "Problem", "Progress", "Ranking", "Result",
+    "SoftGoal", "Statistics", "Status", "Step", "StoppedBy", "Undo", "UnsupportedError", "Variable", "Verdict",
+    "When", "Written", "always", "at_most", "before", "candidates", "causal_links", "check_domain", "check_problem",
+    "compile_object_creation", "created_by", "decide", "declared_arguments", "diverse", "done", "evaluate",
+    "executions", "expected_costs", "explain_plan", "explain_unsolvable", "for_steps", "forbidden", "improve",
+    "json_schema", "k_best", "load", "load_domain", "makespan", "mandatory", "mend", "never", "never_after",
+    "partial_order", "patch", "rank", "read_documents", "resolve_action", "resources", "schedule", "solve",
+    "sometime", "starts", "undo", "validate", "write_json", "write_yaml",
 ]
 # fmt: on
 
 _MODULES = {
     "compilations.determinization": "expected_costs",
     "compilations.object_creation": "compile_object_creation created_by declared_arguments for_steps",
-    "errors": "DeclarationError DocumentError ForethoughtError InputError NoPlan PddlError PlanError UnsupportedError",
+    "errors": "DeclarationError DocumentError EngineError ForethoughtError InputError NoPlan PddlError PlanError "
+    "UnsupportedError",
     "explain.plan_explanation": "explain_plan",
     "explain.unsolvability": "explain_unsolvable",
     "language.declare": "FIXED Domain Entity From Outcome When always at_most before done forbidden mandatory never "
