@@ -1,1 +1,1 @@
-"""Agents: a domain, its world and a language model together; what the model says is checked by the planner."""
+"""Agents: a domain, its world and a language model; the planner checks each answer of the model."""

@@ -1,4 +1,4 @@
-"""`Agent`: turn requests (goals or sentences) into checked plans, have them confirmed, and carry them out."""
+"""`Agent`: turns requests (goals or sentences) into checked plans, has them confirmed, and carries them out."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ File = str | Path
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
-    """The `cache` of plans, the `templates`, and the `readings` that somebody has confirmed."""
+    """The `cache` of plans, the `templates`, and the confirmed `readings`."""
 
     cache: PlanCache | None = None
     templates: Sequence[Template] = ()
@@ -62,9 +62,9 @@ class Reuse:
         readings: Readings | File | None,
         domain: DomainModel,
     ) -> Reuse:
-        """Return the given objects, or the content of the named files; a file of plans has the readings, too.
+        """Return the given objects, or the contents of the named files; a file of plans has the readings, too.
 
-        Raises `InputError` for files that are something else.
+        Raises `InputError` for files with other contents.
         """
         if readings is None and isinstance(cache, File):
             readings = cache
@@ -75,7 +75,7 @@ class Reuse:
         )
 
     def to_dict(self) -> dict[str, float]:
-        """Count the plans and readings that were reused, and what that saved: seconds, calls and tokens."""
+        """Count the reused plans and readings, and the saved seconds, calls and tokens."""
         found: dict[str, float] = {}
         if self.cache is not None:
             found |= self.cache.savings.to_dict()
@@ -92,7 +92,8 @@ def lift_run(outcome: RunOutcome, name: str = "") -> Template:
     """Generalise the steps that a run has done, in their order, to a template.
 
     The template leaves out values of data parameters, which belong to that run. Raises `InputError` where the declared
-    effects of the steps do not lead from the start of the run to its goal: then something else changed the world, too.
+    effects of the steps do not lead from the start of the run to its goal, because something else changed the world,
+    too.
     """
     state = outcome.state
     latest = dict.fromkeys(reversed(state.finished))
@@ -112,15 +113,16 @@ TIME_LIMIT: Final = 10.0
 class Agent:
     """Plans for requests and carries the plans out in `world`.
 
-    `problem` is how things stand: its objects and its initial facts; its goal does not count. Without a `model`,
-    requests are goals; with one, they may be sentences, and the open parameters of steps are filled from them.
-    `confirm` is asked whether a goal is meant that a sentence led to, unless its plan only reads; `waived` goals are
-    not asked about. What no fact expresses, and what tools returned may have led to, somebody always has to confirm.
-    `open_types` are those of which sentences may name new objects. `allowance` is what each request may spend on the
-    model. Plans come by the first of the `templates` that fits, from the `cache`, or by search (`mode` and
-    `time_limit`); what somebody has confirmed a sentence to mean is kept in `readings`. Each of these three may be a
-    file; with one for `cache`, that has the readings, too. The working memory of each run
-    begins with `memory`, and data may come from what steps of earlier runs returned. All else is for the executor.
+    `problem` gives the present state: its objects and its initial facts; its goal does not count. Without a `model`,
+    requests are goals; with one, they may be sentences, and the model fills open parameters of steps. `confirm` is
+    asked to confirm the goals of sentences, except `waived` ones and those whose plan only reads. Goals that no fact
+    expresses, or that results of tools may have influenced, always need confirmation. Sentences may name new objects of
+    `open_types`. `allowance` limits the use of the model for each request.
+
+    A plan comes from the first of the `templates` that fits, from the `cache`, or from a search (with `mode` and
+    `time_limit`). `readings` keeps the confirmed readings of sentences. Each of these three may be a file; a file for
+    `cache` has the readings, too. The working memory of each run begins with `memory`, and data parameters may take
+    values from results of earlier runs. All other options are those of `Executor`.
     """
 
     def __init__(
@@ -162,7 +164,7 @@ class Agent:
 
     @property
     def problem(self) -> Problem:
-        """How things stand, as far as that is known: its objects and its initial facts."""
+        """The present state as far as known: objects and initial facts."""
         return self.runs.problem
 
     @problem.setter
@@ -171,41 +173,41 @@ class Agent:
 
     @property
     def savings(self) -> dict[str, float]:
-        """How often plans, templates and readings were there already, and what that saved; see `Kept.to_dict`."""
+        """How often plans, templates and readings were reused, and what that saved; see `Reuse.to_dict`."""
         return {**self._kept.to_dict(), "templates": self.proposer.planner.used}
 
     def room(self, name: str = "") -> Room:
-        """Return the conversation of this `name`, of a place or a person; the journal keeps it, if there is one."""
+        """Return the conversation with this `name`, of a place or a person; the journal, if any, keeps it."""
         check_given(name=name)
         if name not in self._rooms:
             self._rooms[name] = Room(self, name, load_room(self.executor.journal, name))
         return self._rooms[name]
 
     async def plan(self, request: Any, *, context: Collection[Part] = ()) -> Proposal:
-        """Make a proposal of `request`, with a plan where there is one; nothing is carried out.
+        """Make a proposal for `request`, with a plan if there is one; carry out nothing.
 
         A request is a sentence, a goal (conditions in a list, or `{"hard": …, "soft": …}`) or a `Problem`. Raises
-        `InputError` for a goal that means nothing here, and for a sentence without a model.
+        `InputError` for an invalid goal, and for a sentence without a model.
         """
         check_given(context=context)
         return await self.propose(request, self.problem, context)
 
     async def candidates(self, request: Any, k: int = 3, **options: Any) -> tuple[Proposal, ...]:
-        """Make a proposal of `request` with each of its `k` cheapest plans, the cheapest first; nothing is carried out.
+        """Make a proposal for each of the `k` cheapest plans of `request`, the cheapest first; carry out nothing.
 
-        `options` are those of `planner.k_best`. Where there is no plan, or candidates of such problems cannot be had
-        (where actions create objects), there is one proposal, and it says why. Each
-        may be carried out, with the others as its `alternatives`. Raises as `plan` does.
+        `options` are those of `planner.k_best`. Without a plan, or for a problem whose candidates cannot be enumerated
+        (because actions create objects), there is one proposal with the reason. Each proposal can be carried out with
+        the others as `alternatives`. Raises as `plan` does.
         """
         proposal = await self.plan(request)
         return await self.proposer.propose_variants(proposal, k, **options) or (proposal,)
 
     async def repair(self, steps: Any, goal: Any) -> Proposal:
-        """Repair `steps`, a plan from elsewhere, for a goal, and make a proposal of it; nothing is carried out.
+        """Repair `steps`, a plan from elsewhere, for a goal, and make a proposal of it; carry out nothing.
 
-        The forms of `steps` are those of `executor.repair`; `goal` is as for `plan`, no sentence, or what `plan` made
-        of one. Somebody has to confirm the steps, unless they only read. Raises `InputError` for a goal that means
-        nothing, and `PlanError` for what is no plan at all.
+        The forms of `steps` are those of `executor.repair`; `goal` is a goal as for `plan`, or a proposal of `plan`.
+        The steps need confirmation, unless they only read. Raises `InputError` for an invalid goal, and `PlanError`
+        where `steps` cannot be read.
         """
         if not isinstance(goal, Proposal):
             problem = self._goal(goal, self.problem)
@@ -215,9 +217,9 @@ class Agent:
         return await self.proposer.propose_steps(goal, steps)
 
     async def choose(self, proposal: Proposal, number: int) -> Proposal:
-        """Make a proposal of the reading of `proposal` with this `number`.
+        """Make a proposal for one reading of `proposal`; readings are numbered from 0.
 
-        They count from 0. Raises `InputError` where there is none with that number.
+        Raises `InputError` for an unknown number.
         """
         check_given(proposal=proposal)
         if number not in range(len(proposal.readings)):
@@ -235,7 +237,7 @@ class Agent:
         context: Collection[Part] = (),
         tell: Tell = ignore_event,
     ) -> Achieved:
-        """Plan for `request`, have it confirmed where that is needed, and carry it out; `tell` is told what happens."""
+        """Plan for `request`, have the plan confirmed if needed, and carry it out; `tell` gets the events."""
         check_named(memory=memory)
         check_given(context=context, tell=tell)
         tell(Heard(str(request)))
@@ -248,9 +250,9 @@ class Agent:
         return achieved
 
     def stream(self, request: Any, **options: Any) -> AsyncGenerator[AgentEvent]:
-        """Yield what happens while `request` is achieved, with the options of `achieve`; `Finished` comes last.
+        """Yield the events while `request` is achieved, with the options of `achieve`; `Finished` comes last.
 
-        Who stops listening interrupts the run: the steps at work end, and it can be taken up again.
+        Closing the generator interrupts the run: the running steps end, and the run can be resumed.
         """
         return stream_events(lambda tell: self.achieve(request, tell=tell, **options), self.runs.interrupt)
 
@@ -262,10 +264,10 @@ class Agent:
         alternatives: Iterable[Proposal] = (),
         tell: Tell = ignore_event,
     ) -> Achieved:
-        """Carry out the plan of `proposal`, which somebody has confirmed; raises `InputError` where it has none.
+        """Carry out the plan of `proposal`, which counts as confirmed; raises `InputError` if it has none.
 
-        Steps for what no fact expresses count as approved as they stand there; where values are filled in later, they
-        need approval then. Where the plan fails, the end of one of the `alternatives` is taken that fits.
+        Steps for parts that no fact expresses count as approved exactly as shown; values that are filled in later need
+        approval then. If the plan fails, the run goes on with the end of one of the `alternatives` that fits.
         """
         run = self.start(proposal, memory=memory, alternatives=alternatives)
         return Achieved(proposal, await self.runs.follow(run, tell))
@@ -273,7 +275,7 @@ class Agent:
     def start(
         self, proposal: Proposal, *, memory: Mapping[str, Any] | None = None, alternatives: Iterable[Proposal] = ()
     ) -> Run:
-        """Begin to carry out the plan of `proposal`, and return the run."""
+        """Start a run of the plan of `proposal`, and return the run."""
         check_named(memory=memory)
         check_given(proposal=proposal)
         if proposal.standing in CONFIRMS:
@@ -281,20 +283,20 @@ class Agent:
         return self.runs.start(proposal, memory or {}, alternatives)
 
     async def resume(self, run: str, *, tell: Tell = ignore_event, **given: Any) -> RunOutcome:
-        """Take up a run, and return how it ends; `given` is as for `Executor.take_up`."""
+        """Resume a run, and return its outcome; `given` is as for `Executor.take_up`."""
         return await self.runs.follow(self.runs.take_up(run, **given), tell)
 
     def why(self, run: str, step: str | None = None) -> Why:
-        """Return who chose what in a run, or for one `step` of it, and why: see `executor.agent.why`.
+        """Explain a run, or one `step` of it: who chose what, and why; see `executor.agent.why`.
 
-        Raises `RunError` for a run that is neither at work here nor kept, and `InputError` for a step it never had.
+        Raises `RunError` for an unknown run, and `InputError` for an unknown step.
         """
         return why(self.runs.state_of(run), step)
 
     def interrupt(self, run: str) -> None:
-        """Have a run begin nothing more: it ends when its steps at work do, and `resume` takes it up.
+        """Let a run start no further steps: it ends when its running steps end, and `resume` takes it up.
 
-        Raises `RunError` for one that is not at work here.
+        Raises `RunError` for a run that is not active.
         """
         self.runs.active_run(run).run.interrupt()
 
@@ -306,10 +308,10 @@ class Agent:
         context: Collection[Part] = (),
         tell: Tell = ignore_event,
     ) -> Proposal:
-        """Have a run at work go on to what `request` asks for, once that is confirmed: its plan is patched.
+        """Change the goal of an active run to `request`, once that is confirmed; its plan is patched.
 
-        Returns what the request came to. Where it leads to no plan, or nobody confirms it, the run keeps its goal.
-        Raises `RunError` for a run that is not at work here, or that cannot change its goal, and as `plan` does.
+        Returns the proposal for the request. Without a plan or a confirmation, the run keeps its goal. Raises
+        `RunError` for a run that is not active or cannot change its goal, and otherwise as `plan` does.
         """
         check_given(context=context, tell=tell)
         self.runs.active_run(run)
@@ -322,13 +324,13 @@ class Agent:
     async def propose(
         self, request: Any, now: Problem, context: Collection[Part] = (), doing: Problem | None = None
     ) -> Proposal:
-        """Make a proposal of `request` in the state of `now`, perhaps beside the goal of `doing`; raises as `plan`."""
+        """Make a proposal for `request` in the state of `now`, perhaps beside the goal of `doing`; raises as `plan`."""
         if isinstance(request, str):
             return await self.proposer.propose_sentence(request, now, Meter(self.allowance), tuple(context), doing)
         return await self.proposer.propose_goal(self._goal(request, now))
 
     def _goal(self, request: Any, now: Problem) -> Problem:
-        """Return `request` if it is a problem, else the problem `now` with it as the goal."""
+        """Return `request` if it is a problem, else the problem `now` with the goal `request`."""
         if isinstance(request, Problem):
             return request
         if is_other_problem(request):
@@ -341,7 +343,7 @@ class Agent:
         return replace(now, goal=stated.goal)
 
     async def settle(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:
-        """Have `proposal` confirmed if it needs that; return it, and whether it may be carried out."""
+        """Have `proposal` confirmed if needed; return it, and whether it may be carried out."""
         for event in events_of(proposal):
             tell(event)
         if not proposal.is_for_somebody:
@@ -356,9 +358,9 @@ class Agent:
         return (proposal if said else proposal.stopped(Standing.DECLINED)), said
 
     def remember(self, proposal: Proposal, *, meant: bool) -> None:
-        """Keep how the sentence of `proposal` was read, as somebody has said that it is meant, or forget it.
+        """Keep the reading of the sentence of `proposal` if it is `meant`, else forget it.
 
-        `achieve`, `carry_out` and `start` do this themselves.
+        `achieve`, `carry_out` and `start` call this themselves.
         """
         self.proposer.remember_decision(proposal, meant=meant)
 

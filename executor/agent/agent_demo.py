@@ -37,7 +37,7 @@ Show = Callable[[str], None]
 
 
 def show_sentence(heading: Show, good: Show, give: Show) -> bool:
-    """Have a sentence carried out, and show what becomes of it; return whether the scripted model's goal was seen."""
+    """Carry out a sentence, and show what happens; return whether the run for the scripted model succeeded."""
     heading("7. Asked in words: what a language model says is checked before it counts")
     give(f'"{SENTENCE}"\nA scripted model speaks, wrongly at first:')
     succeeded = _achieve_sentence(ScriptedModel(ANSWERS), good, give)
@@ -75,7 +75,7 @@ def _achieve_sentence(model: LanguageModel, good: Show, give: Show) -> bool:
 
 
 def _describe_steps(achieved: Achieved) -> str:
-    """Return the steps, each with what was filled in."""
+    """Describe the steps with the values that were filled in."""
     assert achieved.outcome is not None
     lines = []
     for each in achieved.outcome.steps:
@@ -85,13 +85,13 @@ def _describe_steps(achieved: Achieved) -> str:
 
 
 class _ShownModel:
-    """Passes on what a model is asked for a goal and says to that, objections too."""
+    """A model that shows questions for a goal, objections and answers, and passes them on."""
 
     def __init__(self, model: LanguageModel, give: Show) -> None:
         self._model, self._give = model, give
 
     async def answer(self, request: Request) -> Reply:
-        """Return what the model says."""
+        """Show and pass on a request and its answer."""
         if request.purpose is Purpose.GOAL and request.parts[-1].origin is Origin.OBJECTION:
             self._give(
                 "\n".join(f"  objection: {line.removeprefix('- ')}" for line in request.parts[-1].text.splitlines())

@@ -1,4 +1,4 @@
-"""Events of an agent at work: one typed union of its own events and those of its runs."""
+"""Events of an agent: one typed union of its own events and those of its runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What a request was taken to mean: `words` for each reading; `thought` is what the model said to that.
+    """The readings of a request: `words` for each; `thought` is the model's reason.
 
-    `unmodelled` are parts of it that no fact expresses.
+    `unmodelled` are parts of the request that no fact expresses.
     """
 
     words: tuple[str, ...]
@@ -33,7 +33,7 @@ class Understood:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """There is a plan: its steps as texts, and their cost; `unverified` are those that nothing confirms."""
+    """There is a plan: its steps as texts, and their cost; `unverified` are steps whose success nothing can confirm."""
 
     steps: tuple[str, ...]
     cost: str
@@ -42,7 +42,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Questioned:
-    """Somebody has to say something before anything is done."""
+    """A person has to answer before anything is done."""
 
     question: str
     standing: Standing
@@ -50,7 +50,7 @@ class Questioned:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """Somebody was asked whether this is meant, and has said yes, or no; None where nobody has said anything."""
+    """The answer to a confirmation: yes, no, or None where nobody answered."""
 
     answer: bool | None
 
@@ -73,14 +73,14 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """This is what became of the request."""
+    """The end of the request."""
 
     achieved: Achieved
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A run at work in a room goes on to what is asked for now: `also` to what it is for, or instead of that."""
+    """An active run in a room got the goal of the request: `also`, in addition to its own, or instead of it."""
 
     run: str
     also: bool
@@ -88,14 +88,14 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Preempted:
-    """A run stops at the end of a step, as something more urgent was asked for in its room: it goes on after that."""
+    """A run stops at the end of a step for a more urgent request in its room, and goes on afterwards."""
 
     run: str
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What was asked for cannot be had together with another request, in `words`, of which one gives way."""
+    """No plan fulfils a request and another one, in `words`; one of them gives way."""
 
     words: str
     gives_way: str
@@ -119,17 +119,17 @@ AgentEvent = (
 
 Tell = Callable[[AgentEvent], None]
 Work = Callable[[Tell], Coroutine[Any, Any, Any]]
-"""Does something, and tells of it."""
+"""Does something, and reports events."""
 Interrupt = Callable[[str], bool]
-"""Interrupts a run, and returns whether it is at work."""
+"""Interrupts a run, and returns whether it is active."""
 
 
 def ignore_event(_: AgentEvent) -> None:
-    """Listen to nothing."""
+    """Ignore an event."""
 
 
 def events_of(proposal: Proposal) -> Iterator[AgentEvent]:
-    """Yield what there is to be told of `proposal`."""
+    """Yield the events that describe `proposal`."""
     if proposal.readings or proposal.words:
         words = tuple([each.words for each in proposal.readings]) or (proposal.words,)
         unmodelled = tuple([part for each in proposal.readings for part in each.unmodelled])
@@ -145,10 +145,9 @@ def events_of(proposal: Proposal) -> Iterator[AgentEvent]:
 
 
 async def stream_events(work: Work, interrupt: Interrupt) -> AsyncGenerator[AgentEvent]:
-    """Yield what `work` tells; raise what it raises.
+    """Yield the events of `work`; raise what it raises.
 
-    Where somebody stops listening, its runs are interrupted, and their end is waited for; without any, it is broken
-    off.
+    When the generator is closed, interrupt the runs and wait for their end; without any run, cancel the work.
     """
     queue: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
     runs: list[str] = []

@@ -1,4 +1,4 @@
-"""Check the options of agents and rooms where they are given."""
+"""Checks of the options of agents and rooms."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ _KINDS: Final[Kinds] = {
 
 
 def check_given(**given: Any) -> None:
-    """Raise `InputError` for an option that an agent cannot work with."""
+    """Raise `InputError` for an invalid option."""
     check_kinds(_KINDS, given)

@@ -1,4 +1,4 @@
-"""Ask people to confirm goals that were read from sentences, and approve steps that they have seen in a proposal."""
+"""Ask people to confirm the goals of sentences, and approve the steps that they have seen in a proposal."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ async def ask_to_confirm(confirm: Confirm, proposal: Proposal) -> bool | None:
 
 @dataclass(slots=True, eq=False)
 class ApproveShown:
-    """Approves steps that somebody has seen in a proposal, exactly as they stood there; all else `other` decides.
+    """Approves steps exactly as a proposal showed them; `other` decides about all others.
 
-    An action that needs approval by its declaration is for `other`, too.
+    `other` also decides about actions that are declared to need approval.
     """
 
     actions: Mapping[str, Action]
@@ -53,14 +53,14 @@ class ApproveShown:
     shown: list[PlanStep] = field(default_factory=list)
 
     async def __call__(self, request: Request) -> Any:
-        """Return True for a step that was shown, else what `other` says, and None where there is nobody."""
+        """Return True for a step that was shown, else the answer of `other`; None where there is none."""
         if "needs_approval" not in self.actions[request.action].tags and any(map(partial(_shows, request), self.shown)):
             return True
         return None if self.other is None else await call_contained(partial(self.other, request), {})
 
 
 def _shows(request: Request, step: PlanStep) -> bool:
-    """Return whether `request` is about what `step` shows, with no other values."""
+    """Return whether `request` is for `step` with exactly the shown values."""
     try:
         values = to_jsonable_python(dict(request.parameters))
     except PydanticSerializationError:

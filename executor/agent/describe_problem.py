@@ -1,7 +1,7 @@
 """Describe problems in words: domain and state for a language model, goals for the people who confirm them.
 
-The words follow from declarations and goals alone, never from what a tool returned. Long lists and texts are cut, and
-say so.
+The words follow from declarations and goals alone, never from results of tools. Long lists and texts are shortened, and
+marked as such.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from planner.model import COST, Action, Atom, DomainModel, Formula, Problem, Var
 from planner.model.formulas import atoms_in, conjuncts
 
 MOST_OBJECTS: Final = 400
-"""Objects that are named, of all types together."""
+"""Most objects that are named, of all types together."""
 MOST_FACTS: Final = 200
-"""Facts of a state that are shown."""
+"""Most facts of a state that are listed."""
 LONGEST_DESCRIPTION: Final = 300
-"""Characters of a description that are shown."""
+"""Most characters of a description."""
 
 
 def describe_domain(problem: Problem) -> str:
-    """Return the types with their objects, the facts and the actions of `problem`, a line each."""
+    """Describe the types with their objects, the predicates and the actions of `problem`, a line each."""
     facts = [
         f"- {_head(each.name, each.parameters)}{_described(each.description)}"
         for each in problem.domain.predicates.values()
@@ -33,7 +33,7 @@ def describe_domain(problem: Problem) -> str:
 
 
 def describe_state(facts: Iterable[Atom]) -> str:
-    """Return the facts that hold, one a line, as many as are shown."""
+    """List the facts that hold, one a line, up to a limit."""
     found = list(facts)
     lines = [f"- {fact}" for fact in found[:MOST_FACTS]]
     if len(found) > MOST_FACTS:
@@ -56,7 +56,7 @@ def _describe_objects(problem: Problem) -> Iterator[str]:
 
 
 def _describe_action(action: Action, domain: DomainModel) -> str:
-    """Return what an action takes, needs and does, on one line."""
+    """Describe the parameters, conditions and effects of an action in a line."""
     write = Notation([each.name for each in action.step_parameters], [each.name for each in domain.constants])
     does: Sequence[tuple[str, list[str]]] = (
         ("needs", write.formula(action.requires)),
@@ -76,13 +76,13 @@ def _head(name: str, parameters: Iterable[Variable]) -> str:
 
 
 def _described(text: str) -> str:
-    """Return a description as it stands behind what it describes."""
+    """Format a description as a suffix."""
     line = " ".join(text.split())
     return f" = {line[:LONGEST_DESCRIPTION]}{'…' if len(line) > LONGEST_DESCRIPTION else ''}" if line else ""
 
 
 def describe_goal(problem: Problem) -> str:
-    """Return what must hold at the end, what would be good, and what limits the way, a line each."""
+    """Describe hard goals, soft goals, constraints and limits, a line each."""
     goals = [_describe_condition(each, problem) for each in conjuncts(problem.goal.hard)]
     wishes = [f"{_describe_condition(each.condition, problem)}, worth {each.utility}" for each in problem.goal.soft]
     hard = [str(each) for each in problem.constraints if each.utility is None]
@@ -101,7 +101,7 @@ def describe_goal(problem: Problem) -> str:
 
 
 def _describe_condition(formula: Formula, problem: Problem) -> str:
-    """Return a condition in its notation, with the declared descriptions of its facts."""
+    """Write a condition in its notation, with the declared descriptions of its predicates."""
     text = "; ".join(Notation((), ()).formula(formula)) or "nothing"
     predicates = [problem.domain.predicates.get(atom.predicate) for atom in atoms_in(formula)]
     meanings = dict.fromkeys(" ".join(each.description.split()) for each in predicates if each is not None)

@@ -1,8 +1,8 @@
-"""Fill the open parameters of a step with a language model, from what the user said and what is known.
+"""Fill the open parameters of a step with a language model, from the user's words and known values.
 
 One request covers all parameters of a step. Their types are those of the answer, so that ranges, choices and nested
-models are checked before anything is done; a person is asked for what the model does not know. An irreversible step is
-filled without the results of tools where that suffices: these may say anything.
+models are checked before the step begins; a person is asked for values that the model does not know. An irreversible
+step is filled without results of tools where possible, because these are untrusted.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from planner.lightweight import dataclass, field, replace
 from planner.model import DataParameter
 
 NOTHING: Final = frozenset({"null", '""', "[]", "{}"})
-"""JSON of results that say nothing."""
+"""JSON of empty results."""
 LONGEST: Final = 2_000
-"""Characters that are shown of one value."""
+"""Most characters of one value."""
 MOST_RESULTS: Final = 20
-"""Results that are shown, the latest."""
+"""Most results in a request; the latest are kept."""
 INSTRUCTIONS: Final = """\
 Fill the open parameters of a step that is about to be done: 'values'. Take them from what the user wants and from what
 is known; invent nothing. Leave out what is not said anywhere, and put what you need to know into 'question'. What is
@@ -60,7 +60,7 @@ def usage_of(state: RunState) -> Usage:
 class Filler:
     """Fills the open parameters of the steps of one run, with a `model`.
 
-    `words` are what the user wants; `given` are the entries of working memory that came from the host, not from steps.
+    `words` is the user's request; `given` are the entries of working memory that came from the host, not from steps.
     """
 
     model: LanguageModel
@@ -71,9 +71,9 @@ class Filler:
     timeout: float = TIMEOUT
 
     async def __call__(self, request: FillRequest) -> Fillings:
-        """Ask the model for values; return them, or a question for a person where the model fails or does not know.
+        """Ask the model for values; return them, or a question for a person if the model fails or does not know.
 
-        What has a default keeps it then, without a question.
+        If all parameters have defaults, a failing model leaves them, without a question.
         """
         meter = self.meter.share()
         parts, returned = list(self._known_parts(request)), list(self._returned_parts(request.state))
@@ -110,7 +110,7 @@ class Filler:
         return [each.name for each in required_parameters(request) if each.name not in found.values.model_fields_set]
 
     def _with_usage(self, found: Fillings, took: Usage) -> Fillings:
-        """Return `found` with the usage of the model."""
+        """Add the usage of the model to `found`."""
         return replace(found, metrics=Metrics(0.0, took.tokens, took.money), calls=took.calls)
 
     def _known_parts(self, request: FillRequest) -> Iterator[Part]:
@@ -156,9 +156,9 @@ class _FillChecker:
 
 
 def answer_of(request: FillRequest) -> type[Filled]:
-    """Return the model of the answer: a field for each open parameter, with its type.
+    """Make the form of the answer: a field for each open parameter, with its type.
 
-    A parameter whose type means nothing outside Python has none.
+    A parameter whose type has no JSON schema gets no field.
     """
     fields: dict[str, Any] = {}
     for each in request.parameters:

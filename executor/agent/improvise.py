@@ -76,9 +76,9 @@ and say what is lacking. Somebody looks at what you propose before anything is d
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A step that serves `part` of a request: some step of the plan is one that `pattern` covers.
+    """A step that serves `part` of a request: the plan must have a step that `pattern` covers.
 
-    `values` are those of its data parameters.
+    `values` are values of its data parameters.
     """
 
     part: str
@@ -106,7 +106,7 @@ def read_landmarks(problem: Problem, parts: Iterable[Serving]) -> tuple[list[Lan
 
 
 def demand_landmarks(problem: Problem, found: Sequence[Landmark]) -> Problem:
-    """Return `problem` for plans that go through all landmarks, those for one part in their order."""
+    """Constrain `problem` to plans through all landmarks, those for one part in their order."""
     demands = [Constraint(ConstraintKind.SOMETIME, Done(each.pattern)) for each in found]
     demands += [
         Constraint(ConstraintKind.BEFORE, Done(one.pattern), Done(other.pattern))
@@ -127,7 +127,7 @@ def condition_before(problem: Problem, landmark: Landmark) -> Formula:
 
 
 def place_landmarks(found: Iterable[Landmark], steps: Sequence[Step]) -> Iterator[tuple[Landmark, int]]:
-    """Yield each landmark with the place of a step that it covers, a place of its own."""
+    """Yield each landmark with the position of a covered step, a different one for each landmark."""
     taken: set[int] = set()
     for each in found:
         fitting = [place for place, step in enumerate(steps) if covers(Done(each.pattern), step)]
@@ -153,7 +153,7 @@ def _read_landmark(problem: Problem, universe: Universe, part: str, step: Propos
 
 
 def _find_object(universe: Universe, action: Action, parameter: Variable, name: str) -> str:
-    """Return the object that `name` means, up to case and punctuation; raises `InputError`."""
+    """Find the object called `name`, up to case and punctuation; raises `InputError`."""
     if name == ANY:
         return OPEN
     found = name if name in universe else next((each for each in universe if fold_name(each) == fold_name(name)), None)
@@ -167,7 +167,7 @@ def _find_object(universe: Universe, action: Action, parameter: Variable, name: 
 
 
 def _check_values(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `values` by data parameter; raises `InputError` where one does not fit its type."""
+    """Return `values` by data parameter; raises `InputError` for a value of the wrong type."""
     data = {fold_name(each.name): each for each in action.data if not each.fixed}
     found: dict[str, Any] = {}
     for name, value in values.items():
@@ -184,14 +184,14 @@ def _check_values(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 SECONDS = 5.0
-"""Time limit of the explanation why a step cannot be done, in seconds."""
+"""Time limit of the explanation why a step is impossible, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Improvised:
     """A plan through steps for parts of a request that no fact expresses; `problem` demands these steps.
 
-    `left` are the parts that nothing serves, `missing` is what they lack, and `reason` says more, if there is more.
+    `left` are the parts that no step serves, `missing` are the missing capabilities, and `reason` explains more.
     """
 
     problem: Problem
@@ -202,11 +202,11 @@ class Improvised:
     thought: str = ""
     reason: str = ""
     serving: tuple[Serving, ...] = ()
-    """What was proposed for each part."""
+    """The steps that were proposed for each part."""
 
     @property
     def values(self) -> dict[int, Mapping[str, Any]]:
-        """The values of data parameters that come with the steps, by place in the plan."""
+        """Values of data parameters from the landmarks, by position in the plan."""
         return {place: landmark.values for landmark, place in self._placed if landmark.values}
 
     @property
@@ -229,7 +229,7 @@ class Improvised:
 
 @dataclass(slots=True, eq=False)
 class Improviser:
-    """Asks a `model` for steps towards what no fact expresses, and plans through them; `time_limit` is for a search."""
+    """Asks a `model` for steps that serve parts of a request, and plans through them; `time_limit` is for a search."""
 
     model: LanguageModel
     time_limit: float | None = 10.0
@@ -245,7 +245,7 @@ class Improviser:
         meter: Meter | None = None,
         context: Sequence[Part] = (),
     ) -> Improvised:
-        """Return a plan for `problem` through steps that serve `parts` of `sentence`, as far as such steps are had."""
+        """Plan for `problem` through steps that serve `parts` of `sentence`, as far as the model finds such steps."""
         judge = _ProposalChecker(problem, tuple(parts), self.time_limit)
         request = _make_request(problem, parts, sentence, context)
         thought, reason, serving = "", "", list[Serving]()
@@ -265,7 +265,7 @@ class Improviser:
 async def improvise_again(
     problem: Problem, parts: Sequence[str], said: Proposed, time_limit: float | None
 ) -> Improvised:
-    """Return a plan for `problem` through the steps that were `said` once to serve `parts`, without any model."""
+    """Plan for `problem` through the steps that were `said` earlier to serve `parts`, without a model."""
     judge = _ProposalChecker(problem, tuple(parts), time_limit)
     wrong = await judge(said)
     result = judge.result if judge.found else None
@@ -300,7 +300,7 @@ def _make_request(problem: Problem, parts: Sequence[str], sentence: str, context
 
 @dataclass(slots=True, eq=False)
 class _ProposalChecker:
-    """Says what is wrong with proposed steps; keeps the plan through them, or what they lack."""
+    """Finds mistakes in proposed steps; keeps the plan through them, or the missing capabilities."""
 
     problem: Problem
     parts: tuple[str, ...]
@@ -310,7 +310,7 @@ class _ProposalChecker:
     missing: tuple[Missing, ...] = ()
 
     async def __call__(self, answer: Proposed) -> list[str]:
-        """Return mistakes, or else why no plan goes through the steps."""
+        """Return mistakes, or else the reasons why no plan goes through the steps."""
         self.found, self.result, self.missing = [], None, ()
         wrong = [*self._find_mistakes(answer)]
         found, mistakes = read_landmarks(self.problem, answer.parts)
@@ -333,7 +333,7 @@ class _ProposalChecker:
         return wrong + [f"{part!r}: neither steps, nor what is lacking" for part in empty]
 
     def _explain_failure(self, found: Sequence[Landmark], result: Result) -> list[str]:
-        """Return why no plan goes through all of `found`, and note what is missing."""
+        """Return the reasons why no plan goes through all of `found`, and note missing capabilities."""
         said: list[str] = []
         for each in found:
             goal = replace(self.problem, goal=Goal(condition_before(self.problem, each)), constraints=(), budgets={})

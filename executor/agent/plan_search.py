@@ -23,16 +23,16 @@ from planner.solve import solve
 from planner.topk.top_k import CandidateSet, k_best
 
 WORDS = "no fact expresses it"
-"""The cause where something is said in words alone."""
+"""The cause of a missing capability that is only described in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A `fact` that nothing can provide, or words that no fact expresses; who needs it, nearest first.
+    """A `fact` that no action can provide, or words that no fact expresses, and the needs for it, nearest first.
 
-    `pattern` is the fact with types in place of objects: what an action would have to provide. `provided_by` are the
-    actions that are declared to provide such facts, and cannot: for want of a handler, of objects, or of what they need
-    in turn. `cause` says why there is nothing else.
+    `pattern` is the fact with types in place of objects: the effect that an action would have to have. `provided_by`
+    are the actions that declare such effects but cannot be used, for want of a handler, of objects, or of their own
+    requirements. `cause` says why there is no other action.
     """
 
     fact: str
@@ -60,7 +60,7 @@ class Missing:
 def missing_for(
     parts: Iterable[Unreachable], domain: DomainModel, needed_by: tuple[str, ...] = ()
 ) -> Iterator[Missing]:
-    """Yield what is missing for `parts` of a goal, each once; `needed_by` is who needs that goal."""
+    """Yield the missing capabilities for `parts` of a goal, each once; `needed_by` names what needs that goal."""
     found = dict.fromkeys(each for part in parts for each in part.missing)
     for each in found:
         is_negative, name = each.fact.startswith("not "), each.fact.removeprefix("not ").partition("(")[0]
@@ -85,22 +85,22 @@ def _pattern(domain: DomainModel, name: str) -> str:
 
 
 TEMPLATE: Final = "template"
-"""What the statistics of a result name as its search, where a template gave the plan."""
+"""The name of the search in the statistics of a plan from a template."""
 SECONDS: Final = 5.0
 """Time limit of the explanation why there is no plan, in seconds."""
 
 
 async def solve_in_thread(problem: Problem, **options: Any) -> Result:
-    """Call `planner.solve` in a thread; where the caller is cancelled, the search ends, too."""
+    """Call `planner.solve` in a thread; cancelling the caller ends the search, too."""
     return await search_until_cancelled(lambda called_off: solve(problem, cancel=called_off, **options))
 
 
 @dataclass(slots=True, eq=False)
 class Planner:
-    """Finds plans: by the first of the `templates` that fits, by what the `cache` has, or by search.
+    """Finds plans: by the first of the `templates` that fits, from the `cache`, or by search.
 
-    `mode` and `time_limit` are those of `planner.solve`. Templates are for what has to be; what is
-    wished for besides is seen to after their steps.
+    `mode` and `time_limit` are those of `planner.solve`. Templates achieve hard goals only; steps for soft goals are
+    searched for afterwards.
     """
 
     cache: PlanCache | None = None
@@ -108,10 +108,10 @@ class Planner:
     mode: str = "anytime"
     time_limit: float | None = 10.0
     used: int = 0
-    """How often a template has given a plan."""
+    """The number of plans from templates."""
 
     async def plan(self, problem: Problem) -> Recalled:
-        """Find a plan; where the caller is cancelled, the search ends, too."""
+        """Find a plan; cancelling the caller ends the search, too."""
         return await search_until_cancelled(lambda called_off: self._found(problem, called_off))
 
     def _found(self, problem: Problem, called_off: threading.Event) -> Recalled:
@@ -128,10 +128,10 @@ class Planner:
 
 
 def append_wishes(plan: Plan, problem: Problem, **options: Any) -> Plan:
-    """Return `plan` with the steps after it that are worth more by the wishes of `problem` than they cost.
+    """Append steps to `plan` for soft goals that are worth more than the steps cost.
 
-    They are searched for from where the plan leads to; the `options` are those of `planner.solve`. Where there are
-    limits, constraints on the way or unknown facts, and where actions create objects, the plan stays as it is.
+    The steps come from a search from the final state of the plan; the `options` are those of `planner.solve`. With
+    limits, constraints, unknown facts, or actions that create objects, the plan stays as it is.
     """
     if not plan.forgone or problem.constraints or problem.is_limited:
         return plan
@@ -148,7 +148,7 @@ def append_wishes(plan: Plan, problem: Problem, **options: Any) -> Plan:
 
 
 async def search_candidates(problem: Problem, world: World, k: int, **options: Any) -> CandidateSet:
-    """Return what `planner.topk.top_k.k_best` gives with the actions that `world` has handlers for."""
+    """Call `planner.topk.top_k.k_best` with the actions that `world` has handlers for."""
     found = await search_until_cancelled(
         lambda called_off: k_best(restrict_to_handlers(problem, world), k, cancel=called_off, **options)
     )
@@ -156,7 +156,7 @@ async def search_candidates(problem: Problem, world: World, k: int, **options: A
 
 
 def restrict_to_handlers(problem: Problem, world: World) -> Problem:
-    """Return `problem` with those actions alone that `world` has handlers for; with all, where it has none at all."""
+    """Keep only the actions that `world` has handlers for; keep all if it has no handlers at all."""
     lacking = frozenset(world.without_handler() if any(world.skills.values()) else ())
     if not lacking:
         return problem
@@ -172,11 +172,11 @@ def restrict_to_handlers(problem: Problem, world: World) -> Problem:
 
 
 def with_problem(result: Result, problem: Problem) -> Result:
-    """Return `result`, whose plan was found for a part of `problem`, as one for all of it."""
+    """Replace the problem of the plan of `result`, which was found for a part of it."""
     return result if result.plan is None else replace(result, plan=replace(result.plan, problem=problem))
 
 
 async def find_missing(problem: Problem, world: World) -> tuple[Missing, ...]:
-    """Find the capabilities that are missing for the goal of `problem`, within the time limit."""
+    """Find the missing capabilities for the goal of `problem`, within the time limit."""
     parts = await search_in_turn(lambda: find_unreachable_parts(restrict_to_handlers(problem, world), Limits(SECONDS)))
     return tuple(missing_for(parts, problem.domain))

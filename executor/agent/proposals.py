@@ -1,4 +1,4 @@
-"""`Proposal`: what an agent makes of a request before anything is done: a goal in words, and a plan or an obstacle."""
+"""`Proposal`: the agent's proposal for a request: a goal in words, and a plan or an obstacle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planner.reuse.templates import Values
 
 
 class Standing(Enum):
-    """How a request stands; compare with `is`."""
+    """The state of a proposal; compare with `is`."""
 
     PLANNED = "there is a plan, and nothing in its way"
     UNCONFIRMED = "there is a plan; somebody has to say that its goal is meant"
@@ -36,7 +36,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What was saved by plans and readings that were there already: seconds of search, calls and tokens of a model."""
+    """The savings by reused plans and readings: seconds of search, calls and tokens of a model."""
 
     seconds: float = 0.0
     calls: int = 0
@@ -49,14 +49,13 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a request comes to. Nothing was done yet.
+    """The agent's proposal for a request, before anything is done.
 
-    `problem` has the goal, and `words` say it for people; `result` is what planning gave. `readings` are all that a
-    sentence may mean, `thought` is what the model said to that, and `usage` what it took. `improvised` has steps for
-    what no fact expresses. `question` is what somebody has to answer, and `reason` says what is in the way, if anything
-    is; `missing` are the capabilities that are. `saved` is what was there already, and `understood` how it was read;
-    `values` are those of data parameters that came with the plan, by the place of the step. `repaired` says what became
-    of a plan that somebody else drew up.
+    `problem` has the goal, in `words` for people; `result` is the result of planning. `readings` are all readings of a
+    sentence, `thought` is the model's reason, and `usage` its use. `improvised` has steps for parts that no fact
+    expresses. `question` is for a person to answer, and `reason` names the obstacle, if there is one; `missing` are
+    missing capabilities. `saved` is what reuse saved, and `understood` the result of reading. `values` are values of
+    data parameters from the plan, by step position. `repaired` is the repair of a plan from elsewhere.
     """
 
     standing: Standing
@@ -78,32 +77,32 @@ class Proposal:
 
     @property
     def is_ready(self) -> bool:
-        """Whether nothing is in the way of its plan."""
+        """Whether its plan may be carried out at once."""
         return self.standing is Standing.PLANNED
 
     @property
     def is_for_somebody(self) -> bool:
-        """Whether there is a plan that somebody has to confirm."""
+        """Whether it has a plan that needs confirmation."""
         return self.standing in {Standing.UNCONFIRMED, Standing.UNVERIFIED}
 
     @property
     def is_from_tools(self) -> bool:
-        """Whether what tools returned may have led to its goal."""
+        """Whether results of tools may have influenced its goal."""
         return self.understood is not None and self.understood.from_tools
 
     @property
     def open_doubts(self) -> tuple[str, ...]:
-        """The doubts that no person has answered: whoever confirmed this reading before was shown them."""
+        """The doubts that no person has decided; a remembered reading was confirmed with its doubts."""
         return () if self.understood is not None and self.understood.is_remembered else self.doubts
 
     @property
     def is_doubted(self) -> bool:
-        """Whether there is a doubt that no person has answered."""
+        """Whether there are open doubts."""
         return bool(self.open_doubts)
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What may be wrong with what the request was taken to mean."""
+        """Reasons why the reading of the request may be wrong."""
         return tuple([doubt for each in self.readings for doubt in each.doubts])
 
     @property
@@ -113,12 +112,12 @@ class Proposal:
 
     @property
     def relation(self) -> str:
-        """Whether it is asked for by itself (alone), besides what is being done (also), or in its place (instead)."""
+        """Its relation to the active request: independent (alone), additional (also), or a replacement (instead)."""
         found = {each.meaning.relation for each in self.readings if each.meaning is not None}
         return found.pop() if len(found) == 1 else "alone"
 
     def stopped(self, standing: Standing, reason: str = "") -> Proposal:
-        """Return what is not carried out, for a `reason`."""
+        """Return the proposal as one that is not carried out, for a `reason`."""
         return replace(self, standing=standing, question="", reason=reason or self.reason)
 
     def to_dict(self) -> dict[str, Any]:

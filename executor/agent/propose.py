@@ -73,7 +73,7 @@ def _ask_about_steps(plan: Plan, proposal: Proposal) -> str:
 
 
 def join_problems(problem: Problem, other: Problem) -> Problem:
-    """Return `problem` with what `other` asks for, too: all goals and wishes, all constraints, the tighter limits."""
+    """Add the goals, soft goals and constraints of `other` to `problem`; the tighter limits count."""
     objects = {each.name: each for each in (*other.objects, *problem.objects)}
     hard = dict.fromkeys([*conjuncts(other.goal.hard), *conjuncts(problem.goal.hard)])
     soft = dict.fromkeys([*other.goal.soft, *problem.goal.soft])
@@ -93,10 +93,10 @@ def join_problems(problem: Problem, other: Problem) -> Problem:
 
 @dataclass(slots=True, eq=False)
 class Proposer:
-    """Makes proposals of requests; nothing is done.
+    """Makes proposals for requests; carries out nothing.
 
-    New objects of `open_types` are made where sentences name them; `waived` goals need nobody to confirm them, unless
-    the model has seen what tools returned. What somebody has confirmed is `remembered`.
+    Sentences may name new objects of `open_types`. `waived` goals need no confirmation, unless the model has seen
+    results of tools or there are doubts. Confirmed readings are `remembered`.
     """
 
     world: World
@@ -125,7 +125,7 @@ class Proposer:
     ) -> Proposal:
         """Read `sentence` in the state of `problem`, and plan for it.
 
-        It may ask for something besides what is being done: `doing`. Raises `InputError` where there is no model.
+        The sentence may add to the active goal, `doing`. Raises `InputError` where there is no model.
         """
         if self.model is None:
             raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
@@ -161,10 +161,10 @@ class Proposer:
         open_types: Collection[str] = (),
         served: Proposed | None = None,
     ) -> Proposal:
-        """Plan for `sentence` as it was read before, with new objects of `open_types`, too.
+        """Plan for `sentence` with its earlier readings, with new objects of `open_types`, too.
 
-        What no fact expresses is `served` as it was once, if that is given, without asking the model. Raises
-        `InputError` where that means nothing any more, and where there is no model.
+        `served` are earlier proposals for parts that no fact expresses; with them, the model is not asked again. Raises
+        `InputError` where the readings are no longer valid, and where there is no model.
         """
         if self.model is None:
             raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
@@ -174,7 +174,7 @@ class Proposer:
         return await self.propose_readings(found, meter, served=served)
 
     async def renew(self, proposal: Proposal, now: Problem) -> Proposal:
-        """Return `proposal` with a plan from how things stand `now`; it may need to be confirmed again."""
+        """Plan again from the state `now`; the new plan may need confirmation."""
         problem = proposal.problem
         if problem is None or frozenset(problem.initial) == frozenset(now.initial):
             return proposal
@@ -192,7 +192,7 @@ class Proposer:
         return found if is_same else replace(found, standing=Standing.UNPLANNED, question=_ask_about_plan(found))
 
     def remember_decision(self, proposal: Proposal, *, meant: bool) -> None:
-        """Remember what `proposal` was taken to mean, or forget it, now that somebody has said whether it is meant."""
+        """Remember the reading of `proposal` if it is `meant`, else forget it."""
         found = proposal.understood
         if self.remembered is None or found is None or not found.key or found.meanings is None:
             return
@@ -234,16 +234,16 @@ class Proposer:
         return replace(proposal, question=_ask_about_plan(proposal))
 
     def _is_for_somebody(self, proposal: Proposal, plan: Plan) -> bool:
-        """Return whether somebody has to confirm the goal of a sentence that leads to `plan`.
+        """Return whether the goal of a sentence that leads to `plan` needs confirmation.
 
-        Where that is waived, a doubt about what the sentence means is not, until a person has answered it.
+        A waiver does not cover a doubt about the meaning until a person has decided it.
         """
         return proposal.is_from_tools or proposal.is_doubted or not (self.waived or only_reads(plan))
 
     async def propose_variants(self, proposal: Proposal, k: int, **options: Any) -> tuple[Proposal, ...]:
-        """Return `proposal` with each of the `k` cheapest plans for its problem, the cheapest first.
+        """Make a proposal for each of the `k` cheapest plans for the problem, the cheapest first.
 
-        Where candidates cannot be had for such problems, it is the only one, and says why.
+        If the candidates cannot be enumerated, there is one proposal, with the reason.
         """
         if proposal.plan is None or proposal.problem is None:
             return ()
@@ -306,7 +306,7 @@ class Proposer:
 
 
 def _join_ongoing(reading: Reading, doing: Problem) -> Reading:
-    """Return `reading` with what is being done, if it asks for something besides that."""
+    """Add the active goal to `reading` if the sentence asks for something additional."""
     if reading.meaning is None or reading.meaning.relation != "also":
         return reading
     problem = join_problems(reading.problem, doing)
@@ -314,7 +314,7 @@ def _join_ongoing(reading: Reading, doing: Problem) -> Reading:
 
 
 def _ask_about_plan(proposal: Proposal) -> str:
-    """Return what somebody has to say to a plan."""
+    """Word the question about a plan."""
     if proposal.standing is not Standing.UNVERIFIED or proposal.improvised is None:
         return "\n".join(["Is this what you want?", proposal.words, *_doubt_lines(proposal.open_doubts)])
     steps = [f"- for {part!r}: {', '.join(each)}" for part, each in proposal.improvised.unverified.items()]
@@ -323,17 +323,17 @@ def _ask_about_plan(proposal: Proposal) -> str:
 
 
 def _doubt_lines(doubts: Iterable[str]) -> list[str]:
-    """Return doubts as lines of a question."""
+    """Format doubts as lines of a question."""
     return [f"Doubtful: {each}" for each in doubts]
 
 
 def _join_doubts(proposal: Proposal) -> str:
-    """Return why somebody has to say that a goal is meant, where that is otherwise waived."""
+    """Return the doubts that make confirmation necessary although it is waived."""
     return "; ".join(proposal.open_doubts)
 
 
 def _find_obstacle(proposal: Proposal, reading: Reading) -> Proposal | None:
-    """Return the obstacle to planning for a reading, if there is one."""
+    """Return the proposal with its obstacle if a reading cannot be planned for."""
     if reading.unknown:
         named = ", ".join(f"{name} ({kind})" for name, kind in reading.unknown.items())
         question = f"Who or what is meant by {named}?"

@@ -1,4 +1,4 @@
-"""The runs of an agent: who approves and fills their steps, and the state of the world after them."""
+"""The runs of an agent: approval and filling of their steps, and the state of the world after them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from planner.model import Atom, DataParameter, DomainModel, Problem
 from planner.model.unknown_facts import restrict_unknown_facts
 
 PERSON: Final = "somebody"
-"""Who has confirmed what a sentence was taken to mean."""
+"""The value of `Basis.confirmed` for a goal that a person has confirmed."""
 STATED: Final = "stated as a goal"
 READS: Final = "waived, or its plan only reads"
 CONFIRMS: Final = frozenset({Standing.UNCONFIRMED, Standing.UNVERIFIED, Standing.UNMODELLED})
-"""How proposals stand that are carried out only because somebody says so."""
+"""Standings of proposals that are carried out only if a person confirms them."""
 
 
 def plan_to_run(proposal: Proposal) -> Planned:
-    """Return the plan of `proposal`; raises `InputError` where it has none."""
+    """Convert the plan of `proposal` to data with its values; raises `InputError` if it has none."""
     if proposal.plan is None or proposal.problem is None:
         raise InputError(f"there is no plan to carry out: {proposal.standing.value}", hint=proposal.reason or None)
     made = ActionPlan.of(proposal.plan, basis=basis_of(proposal))
@@ -48,7 +48,7 @@ def plan_to_run(proposal: Proposal) -> Planned:
 
 
 def basis_of(proposal: Proposal) -> Basis:
-    """Return why there is the plan of `proposal`."""
+    """Return the origin of the plan of `proposal`."""
     found = proposal.improvised
     unconfirmed = READS if proposal.request else STATED
     return Basis(
@@ -68,7 +68,7 @@ def basis_of(proposal: Proposal) -> Basis:
 
 
 def _describe_origin(proposal: Proposal) -> str:
-    """Return who drew the plan up, where it was not searched for."""
+    """Say where the plan comes from, if not from a search."""
     if proposal.repaired is not None:
         return f"somebody else drew it up; {proposal.repaired.status.value}"
     if proposal.result is not None and proposal.result.statistics.search == TEMPLATE:
@@ -81,7 +81,7 @@ MOST_ENDED: Final = 20
 
 @dataclass(slots=True, eq=False)
 class ActiveRun:
-    """A run at work, with who approves its steps and fills their parameters; `before` held when it began."""
+    """An active run, with its approval and filling of parameters; the facts `before` held when it began."""
 
     run: Run
     approved: ApproveShown
@@ -91,22 +91,22 @@ class ActiveRun:
 
 @dataclass(slots=True, eq=False)
 class Runs:
-    """Carries out proposals; `problem` is how things stand, as far as that is known."""
+    """Carries out proposals; `problem` is the present state as far as known."""
 
     executor: Executor
     problem: Problem
     model: LanguageModel | None
     allowance: Allowance
     memory: Mapping[str, Any] = field(default_factory=dict)
-    """What is in the working memory of each run when it begins, if nothing else is said."""
+    """The default working memory of each run at its start."""
     results: dict[Atom, Any] = field(init=False, default_factory=dict)
-    """What steps returned that have provided facts which still hold, where data may come from there."""
+    """Results of steps that provided facts which still hold, as sources of data parameters."""
     active: dict[str, ActiveRun] = field(init=False, default_factory=dict)
     ended: dict[str, RunState] = field(init=False, default_factory=dict)
-    """The latest runs that no journal has, as they ended."""
+    """The last states of the latest runs that are in no journal."""
 
     def start(self, proposal: Proposal, memory: Mapping[str, Any], alternatives: Iterable[Proposal] = ()) -> Run:
-        """Begin to carry out the plan of `proposal`; raises `InputError` where it has none."""
+        """Start a run of the plan of `proposal`; raises `InputError` if it has none."""
         made, memory = self._with_results(plan_to_run(proposal)), {**self.memory, **memory}
         others = [each.plan for each in alternatives if each.plan is not None]
         meter = Meter(self.allowance, proposal.usage)
@@ -119,7 +119,7 @@ class Runs:
         return run
 
     def take_up(self, run: str, **given: Any) -> Run:
-        """Begin to take up a run; see `Executor.take_up`."""
+        """Resume a run; see `Executor.take_up`."""
         state = self.executor.state_of(run, given.get("entities"))
         meter = Meter(self.allowance, usage_of(state))
         filler, client = self._filler(state.plan.basis.request, self.memory, meter), self._client(meter)
@@ -150,7 +150,7 @@ class Runs:
         return outcome
 
     def _note_results(self, state: RunState) -> None:
-        """Keep results of steps that provided facts which are sources of data parameters."""
+        """Keep the results of steps that provided facts which are sources of data parameters."""
         sources = {each.source.fact.predicate for each in _data_parameters(state.domain) if each.source is not None}
         facts = frozenset(self.problem.initial)
         for fact, id_ in state.providers.items():
@@ -160,19 +160,19 @@ class Runs:
         self.results = {fact: each for fact, each in self.results.items() if fact in facts}
 
     def _with_results(self, made: Planned) -> Planned:
-        """Return a plan with what earlier runs returned."""
+        """Add results of earlier runs to a plan."""
         results = {str(fact): each for fact, each in self.results.items()}
         return replace(made, plan=made.plan.model_copy(update={"results": results})) if results else made
 
     def problem_after(self, state: RunState) -> Problem:
-        """Return the problem in the state that a run believes; observed facts are not unknown any more."""
+        """Return the problem in the state that a run believes; observed facts are no longer unknown."""
         open_facts = state.beliefs.unsettled
         facts = tuple(sorted(state.beliefs.simulation.facts - open_facts, key=str))
         unknown, likely = restrict_unknown_facts(self.problem, open_facts)
         return replace(self.problem, objects=state.source.objects, initial=facts, unknown=unknown, likely=likely)
 
     def current_problem(self, run: str = "") -> Problem:
-        """Return the problem in the present state: as `run` believes, if it is active."""
+        """Return the problem in the present state, or as `run` believes if it is active."""
         return self.problem_after(self.active[run].run.state) if run in self.active else self.problem
 
     def active_run(self, run: str) -> ActiveRun:
@@ -182,15 +182,15 @@ class Runs:
         return self.active[run]
 
     def interrupt(self, run: str) -> bool:
-        """Interrupt a run if it is at work, and return whether it is."""
+        """Interrupt a run if it is active, and return whether it is."""
         if run in self.active:
             self.active[run].run.interrupt()
         return run in self.active
 
     def redirect(self, run: str, proposal: Proposal, *, also: bool = False) -> Run:
-        """Have a run at work go on to the goal of `proposal`, and return it; raises as `Run.change_goal` does.
+        """Change the goal of an active run to that of `proposal`; raises as `Run.change_goal` does.
 
-        With `also`, that is what it was for before, too: what of that nothing confirms stays so.
+        With `also`, the run keeps its former goal in addition, with the former unverified parts.
         """
         doing, made = self.active_run(run), plan_to_run(proposal)
         basis = _join_bases(doing.run.state.plan.basis, made.plan.basis) if also else made.plan.basis
@@ -201,29 +201,29 @@ class Runs:
         return doing.run
 
     def state_of(self, run: str) -> RunState:
-        """Return the state of a run; raises `RunError` where nothing is known of it."""
+        """Return the state of a run; raises `RunError` for an unknown run."""
         return self.ended[run] if run in self.ended else self.executor.state_of(run)
 
     def is_known(self, run: str) -> bool:
-        """Return whether a run has begun, as far as that was kept."""
+        """Return whether a run is known to have begun."""
         try:
             return bool(self.state_of(run).run)
         except RunError:
             return False
 
     def questions(self, run: str) -> list[Asked]:
-        """Return the open questions of a run; none where nothing is known of it."""
+        """Return the open questions of a run; none for an unknown run."""
         try:
             return list(self.executor.state_of(run).questions.values())
         except RunError:
             return []
 
     def _filler(self, words: str, memory: Mapping[str, Any], meter: Meter) -> Filler | None:
-        """Return what fills open parameters from `words`, with what `meter` has left to spend."""
+        """Make the filler of open parameters from `words`, within the rest of `meter`."""
         return None if self.model is None else Filler(self.model, words, memory, meter)
 
     def _client(self, meter: Meter) -> ModelClient | None:
-        """Return what handlers ask the language model with, with what `meter` has left to spend."""
+        """Make the language model of handlers, within the rest of `meter`."""
         return None if self.model is None else ModelClient(self.model, self.allowance, meter)
 
 
@@ -232,7 +232,7 @@ def _data_parameters(domain: DomainModel) -> Iterator[DataParameter]:
 
 
 def _join_bases(one: Basis, other: Basis) -> Basis:
-    """Return why there is a plan for two requests."""
+    """Join the origins of plans for two requests."""
     unverified = {**one.unverified, **other.unverified}
     requests = "\n".join(filter(None, [one.request, other.request]))
     left = tuple(dict.fromkeys([*one.left, *other.left]))

@@ -21,11 +21,11 @@ from planner.partial_order.causal_links import causal_links
 from planner.plan import Plan
 
 SHOWN: Final = 200
-"""Characters of a value that are shown."""
+"""Most characters of a value."""
 
 
 class By(Enum):
-    """Who chose; compare with `is`."""
+    """Who made a choice; compare with `is`."""
 
     PERSON = "a person"
     MODEL = "a language model"
@@ -37,7 +37,7 @@ class By(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`what` was chosen, by whom, and why: `because` is what follows from the record, `thought` are a model's words."""
+    """`what` was chosen, by whom, and why: `because` follows from the record, `thought` is a model's reason."""
 
     what: str
     by: By
@@ -56,7 +56,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The choices that led to a run or to a step, in their order."""
+    """The choices that led to a run or to a step, in order."""
 
     about: str
     choices: tuple[Choice, ...]
@@ -70,9 +70,9 @@ class Why:
 
 
 def why(state: RunState, step: str | None = None) -> Why:
-    """Return why a run came to be as it is or, with the id of a `step`, why that step was done as it was.
+    """Explain a run or, with the id of a `step`, that step.
 
-    Raises `InputError` for a step that the run has never had.
+    Raises `InputError` for an unknown step.
     """
     if step is None:
         about = f"run {state.run}: {state.status.name}{f', {state.reason}' if state.reason else ''}"
@@ -162,7 +162,7 @@ def _explain_value(state: RunState, record: StepRecord, name: str, value: Any) -
 
 
 def _find_purposes(state: RunState, record: StepRecord) -> list[str]:
-    """Return what a step does for others, as far as the plan goes on as it is declared."""
+    """Return the conditions that a step provides for others, if the rest of the plan works as declared."""
     done = [id_ for id_ in dict.fromkeys(state.finished) if state.steps[id_].status.is_done]
     ids = [*[id_ for id_ in done if state.steps[id_].status is not StepStatus.SKIPPED], *_remaining_steps(state, done)]
     if record.id not in ids:
@@ -186,6 +186,6 @@ def _remaining_steps(state: RunState, done: list[str]) -> list[str]:
 
 
 def _step_text(record: StepRecord) -> str:
-    """Return the ground step as `Basis` writes it."""
+    """Write the ground step in the form of `Basis`."""
     text = str(record.step)
     return text.removesuffix("()")

@@ -1,6 +1,6 @@
-"""Language models: asked in one way, with answers that are checked before they count.
+"""Language models: one interface, with answers that are checked before use.
 
-Running a plan never imports this package: `executor.agent` joins the two.
+Running a plan never imports this package: `executor.agent` connects the two.
 """
 
 from executor.language_model.checked_answers import CheckedAnswer, ask_checked

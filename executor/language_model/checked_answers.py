@@ -34,21 +34,21 @@ from planner.lightweight import dataclass, replace
 
 ROUNDS: Final = 3
 TIMEOUT: Final = 60.0
-"""Seconds for one call of a model that does not say how long it may take (`patience`)."""
+"""Time limit in seconds of one call of a model without a `patience` of its own."""
 LONGEST: Final = 100_000
-"""Characters of an answer that are read."""
+"""Most characters of an answer; longer ones are refused."""
 LONGEST_SHOWN: Final = 2_000
-"""Characters of an answer that are shown to the model again."""
+"""Most characters of an answer that the model is shown again."""
 MOST_OBJECTIONS: Final = 8
-"""Objections that are sent back at most."""
+"""Most objections that are sent back."""
 Kind = TypeVar("Kind", bound=Answer)
 Check = Callable[[Any], Sequence[str] | Awaitable[Sequence[str]]]
-"""Returns objections to an answer, in words, at once or awaited; none where it will do."""
+"""Returns objections to an answer, or an awaitable of them; no objection accepts the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer(Generic[Kind]):
-    """An answer that passed its checks after so many `rounds`; `from_tools`: the model saw what tools returned."""
+    """An answer that passed its checks after so many `rounds`; `from_tools`: the request had results of tools."""
 
     value: Kind
     rounds: int
@@ -65,10 +65,10 @@ async def ask_checked(
     rounds: int = ROUNDS,
     timeout: float = TIMEOUT,
 ) -> CheckedAnswer[Kind]:
-    """Return the answer of `model`, which fits `kind` and to which `check` has no objection.
+    """Ask `model` until its answer fits `kind` and `check` has no objection.
 
-    Raises `NoAnswer` with the objections to the last answer, `Unpaid` where the meter refuses a call or cannot know
-    what it costs (the model's `is_priced`), and `ModelError` where the model cannot be had.
+    Raises `NoAnswer` with the objections to the last answer, `Unpaid` where the meter refuses a call or the price is
+    unknown although money is limited (the model's `is_priced`), and `ModelError` where the model fails.
     """
     meter, timeout = meter or Meter(), getattr(model, "patience", None) or timeout
     if meter.allowance.money is not None and not getattr(model, "is_priced", True):
@@ -91,7 +91,7 @@ async def ask_checked(
 
 
 async def _ask(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:
-    """Return what the model says; where it fails for a reason that may pass, it is asked as often again as it says."""
+    """Ask the model; repeat calls that failed for a passing reason, up to the model's `retries`."""
     attempts, failed = 1 + max(0, getattr(model, "retries", 0)), ""
     for attempt in range(1, attempts + 1):
         async with meter.paying():
@@ -109,7 +109,7 @@ async def _ask(model: LanguageModel, request: Request, meter: Meter, timeout: fl
 
 
 async def _ask_once(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:
-    """Return what the model says to one call, which is counted, whatever comes of it."""
+    """Call the model once, and count the call whatever its result."""
     took = UNANSWERED
     try:
         reply: Reply = await asyncio.wait_for(await_contained(model.answer(request)), timeout)
@@ -127,7 +127,7 @@ async def _ask_once(model: LanguageModel, request: Request, meter: Meter, timeou
 
 
 def _validate_answer(said: Any, kind: type[Kind]) -> tuple[Kind | None, list[str]]:
-    """Return the answer as it should be, or what is wrong with it."""
+    """Parse and validate an answer; return it, or None and the objections."""
     if isinstance(said, str):
         if len(said) > LONGEST:
             return None, [f"the answer has {len(said):,} characters; {LONGEST:,} are too many"]
@@ -145,7 +145,7 @@ def _validate_answer(said: Any, kind: type[Kind]) -> tuple[Kind | None, list[str
 
 
 def _objection_parts(said: Any, objections: Sequence[str]) -> tuple[Part, Part]:
-    """Return what the model is shown of its answer, and what is wrong with it."""
+    """Return parts of a request that show the model its last answer and the objections."""
     text = said if isinstance(said, str) else json.dumps(said, default=str)
     cut = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
     wrong = "\n".join(f"- {each}" for each in objections[:MOST_OBJECTIONS])
@@ -163,9 +163,9 @@ class TextAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class ModelClient:
-    """A language `model` that handlers of an executor may ask, as far as the `allowance` of their run goes.
+    """A language `model` for the handlers of an executor, within the `allowance` of their run.
 
-    `meter` counts what a run spends, where somebody else spends it, too.
+    `meter` counts what a run spends if others count on it, too.
     """
 
     model: LanguageModel
@@ -173,18 +173,18 @@ class ModelClient:
     meter: Meter | None = None
 
     def for_run(self, spent: Mapping[str, float]) -> ModelClient:
-        """Return it for one run, which has `spent` so many calls, tokens and so much cost before."""
+        """Return a client for one run, which has already `spent` calls, tokens and cost."""
         before = Usage(int(spent["calls"]), int(spent["tokens"]), money=spent["cost"])
         return replace(self, meter=self.meter or Meter(self.allowance, before))
 
     def for_step(self, note: Callable[[Mapping[str, Any]], None]) -> StepModelClient:
-        """Return what the handler of one step asks with; what each question took goes to `note`."""
+        """Return a client for the handler of one step; `note` gets the usage of each question."""
         return StepModelClient(self.model, self.meter or Meter(self.allowance), note, asyncio.get_running_loop())
 
 
 @dataclass(frozen=True, slots=True)
 class StepModelClient:
-    """Asks a language model for one step; every question counts in the allowance and in the metrics of the run."""
+    """A language model for the handler of one step; questions count in the allowance and metrics of the run."""
 
     _model: LanguageModel
     _meter: Meter
@@ -214,11 +214,11 @@ class StepModelClient:
         rounds: int = ROUNDS,
         timeout: float = TIMEOUT,
     ) -> Any:
-        """Return the answer of the model to `instructions`, an instance of `answer` to which `check` does not object.
+        """Ask the model `instructions`; return an instance of `answer` to which `check` has no objection.
 
-        `data` are values by title, which the model sees as data and not as instructions. An answer that does not fit is
-        sent back, `rounds` times at most, and each call may take `timeout` seconds. Raises `NoAnswer` with what was
-        wrong, `Unpaid` where the allowance of the run is spent, and `ModelError` where the model cannot be had.
+        `data` are values by title, which the model gets as data and not as instructions. The model gets at most
+        `rounds` attempts of `timeout` seconds each. Raises `NoAnswer` with the objections to the last answer, `Unpaid`
+        where the allowance of the run is spent, and `ModelError` where the model fails.
         """
         meter = self._meter.share()
         parts = tuple([Part(title, dump_json_value(value), Origin.TOOL) for title, value in (data or {}).items()])
@@ -233,7 +233,7 @@ class StepModelClient:
         return found.value
 
     def ask_in_thread(self, instructions: str, answer: type[Any] = TextAnswer, **options: Any) -> Any:
-        """Return what `ask` returns; for plain handlers, which run in a thread. Raises `RunError` in an event loop."""
+        """Do what `ask` does, for plain handlers, which run in a thread. Raises `RunError` in an event loop."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:

@@ -1,9 +1,9 @@
-"""A hosted language model, or one at a URL that speaks OpenAI's protocol, through pydantic-ai.
+"""Client of a hosted language model, or of an endpoint that speaks OpenAI's protocol, through pydantic-ai.
 
-One request is one call: `executor.language_model.checked_answers` checks the answer and asks again. Endpoints are not
-trusted: connections bound how many bytes and JSON values an answer has, and refuse compressed answers, whose unpacked
-size is unknown, and redirections. They use hooks and streams of the HTTP library (`httpx`, `httpx2`) that openai's
-package brings, and nothing else of it.
+One request is one call: `executor.language_model.checked_answers` checks the answer and asks again. Endpoints are
+untrusted: connections limit the bytes and the JSON values of an answer, and refuse redirections and compressed answers,
+whose unpacked size is unknown. They use only hooks and streams of the HTTP library (`httpx`, `httpx2`) of openai's
+package.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
 
 MOST_COUNTED: Final = 10**9
-"""More tokens than one call can take: whoever says so has not counted."""
+"""Most tokens of one call; a larger count is wrong."""
 NAMING: Final = "name it as provider:model, or give the url of its endpoint"
 _LACKING: Final = re.compile(r"[Ss]et the `?([A-Z][A-Z0-9_]+)`? environment variable")
 
 
 def model_of_provider(settings: Settings, http: Any) -> Model:
-    """Return the model; `http` is what its provider's client sends by, where that takes one, or None.
+    """Make the model that `settings` name; `http` is the HTTP client for its provider, or None.
 
-    Raises `InputError` where pydantic-ai is not installed, knows no such model, or lacks its key.
+    Raises `InputError` where pydantic-ai is not installed or does not know the model, or where the model's key is
+    missing.
     """
     try:
         from pydantic_ai.exceptions import UserError
@@ -62,7 +63,7 @@ def model_of_provider(settings: Settings, http: Any) -> Model:
 
 
 def _make_provider(name: str, settings: Settings, http: Any) -> Provider[Any]:
-    """Return a provider of pydantic-ai, with what the settings say where it takes that."""
+    """Make a provider of pydantic-ai with the key and the HTTP client, where it takes them."""
     from pydantic_ai.providers import infer_provider, infer_provider_class
 
     takes = {} if name.startswith("gateway/") else inspect.signature(infer_provider_class(name).__init__).parameters
@@ -77,7 +78,7 @@ def _make_provider(name: str, settings: Settings, http: Any) -> Provider[Any]:
 
 
 def _make_compatible_model(settings: Settings, http: Any) -> Model:
-    """Return a model that speaks OpenAI's protocol: at Ollama, vLLM, llama.cpp and others."""
+    """Make a model that speaks OpenAI's protocol: at Ollama, vLLM, llama.cpp and others."""
     if http is None:
         raise InputError("language models at a url need openai, which is not installed", hint="pip install openai")
     from openai import AsyncOpenAI
@@ -85,7 +86,7 @@ def _make_compatible_model(settings: Settings, http: Any) -> Model:
     from pydantic_ai.providers.openai import OpenAIProvider
 
     class Doubting(AsyncOpenAI):  # type: ignore[misc,unused-ignore] # where openai is not installed
-        """Takes what no call can have taken for what nobody has counted."""
+        """A client that drops impossible token counts."""
 
         async def post(self, *given: Any, **options: Any) -> Any:
             found: Any = await super().post(*given, **options)
@@ -105,26 +106,26 @@ def _is_counted(usage: Any) -> bool:
 
 
 def is_count(number: object) -> bool:
-    """Return whether `number` may be a number of tokens."""
+    """Return whether `number` is a possible number of tokens."""
     return isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= MOST_COUNTED
 
 
 IDENTITY: Final = frozenset({"", "identity"})
 MOST_PARTS: Final = 2_000
-"""Values in an answer: a real one has some dozens around its text."""
+"""Most JSON values of an answer: a real one has some dozens around its text."""
 SHOWN: Final = 200
-"""Characters of what an endpoint says that are shown."""
+"""Most characters of an endpoint's text in a message."""
 
 
 class Refused(Exception):
-    """An endpoint sent what is not taken."""
+    """The endpoint sent something that the client refuses."""
 
 
 def bounded_http_client(most_bytes: int, timeout: float) -> Any:
-    """Return an HTTP client for openai's package whose answers have `most_bytes` bytes at most; close it: `aclose()`.
+    """Make an HTTP client for openai's package that reads at most `most_bytes` of an answer.
 
-    Reading more, what is compressed, JSON of many parts, and redirections raise `Refused`. Cookies are not kept. Raises
-    `ImportError` where the package is not there.
+    Longer answers, compressed answers, JSON of too many values, and redirections raise `Refused`. The client keeps no
+    cookies; end it with `aclose()`. Raises `ImportError` where the package is missing.
     """
     from openai import DefaultAsyncHttpxClient
 
@@ -144,7 +145,7 @@ def bounded_http_client(most_bytes: int, timeout: float) -> Any:
 
 
 def _check_headers(response: Any) -> None:
-    """Raise `Refused` for an answer that is compressed, or is elsewhere."""
+    """Raise `Refused` for a compressed answer or a redirection."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in IDENTITY:
         raise Refused(f"the endpoint sent an answer packed as {encoding[:SHOWN]!r}, though it was asked not to")
@@ -155,7 +156,7 @@ def _check_headers(response: Any) -> None:
 
 
 def _check_parts(body: bytes) -> None:
-    """Raise `Refused` for JSON of too many values; what is no JSON is for others to refuse."""
+    """Raise `Refused` for JSON of too many values; invalid JSON is refused later."""
     try:
         left: list[object] = [json.loads(body)]
     except (ValueError, RecursionError):
@@ -171,7 +172,7 @@ def _check_parts(body: bytes) -> None:
 
 
 def _count_bytes(stream: Any, most: int) -> Any:
-    """Return `stream`, an asynchronous one of the HTTP library, which raises `Refused` after `most` bytes."""
+    """Wrap `stream`, an asynchronous one of the HTTP library, so that it raises `Refused` after `most` bytes."""
     base = next(each for each in type(stream).__mro__ if each.__name__ == "AsyncByteStream")
 
     class Counted(base):  # type: ignore[misc,valid-type] # known when a stream is there
@@ -195,10 +196,10 @@ def _count_bytes(stream: Any, most: int) -> Any:
 
 
 LONGEST: Final = 400
-"""Characters of a reason."""
+"""Most characters of a reason."""
 PASSING_STATUSES: Final = frozenset({408, 409, 425, 429})
 SERVER: Final = 500
-"""Status codes from here on are about the server."""
+"""The least status code of server errors."""
 UNSENT: Final = frozenset(
     {
         "ConnectError",
@@ -210,13 +211,14 @@ UNSENT: Final = frozenset(
         "UnsupportedProtocol",
     }
 )
-"""The names of errors, those of HTTP libraries among them, after which nothing was sent."""
+"""Names of errors, also of HTTP libraries, after which nothing was sent."""
 
 
 def failure_of(error: Exception, asked: Usage) -> Failed:
-    """Return why there is no answer; `asked` is what the question took, if the endpoint has read it.
+    """Convert an error of a call; `asked` is the usage of the question if the endpoint has read it.
 
-    Nobody knows whether it has: it counts, unless nothing was sent, or the endpoint has said that it refuses.
+    Whether it has is unknown: the question counts, unless nothing was sent or the endpoint answered with an error
+    status.
     """
     from pydantic_ai.exceptions import AgentRunError, ModelHTTPError
 
@@ -258,7 +260,7 @@ def _shorten(text: str) -> str:
 
 
 def _error_chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield `error`, and what led to it, the nearest first."""
+    """Yield `error` and its causes, the nearest first."""
     seen, found = set[int](), error
     while id(found) not in seen:
         yield found
@@ -269,17 +271,17 @@ def _error_chain(error: BaseException) -> Iterator[BaseException]:
 NAME: Final = "answer"
 MILLION: Final = 1_000_000
 PAUSE: Final = 5.0
-"""Seconds between two attempts, at most."""
+"""Longest pause between two attempts, in seconds."""
 FIRST_PAUSE: Final = 0.2
-"""Seconds before the second attempt, at most: twice as many before each other."""
+"""Longest pause before the second attempt, in seconds; it doubles for each further attempt."""
 BLOCKED: Final = "FORETHOUGHT_NO_MODELS"
-"""With this in the environment, no real model is ever called: tests set it."""
+"""An environment variable that forbids calls of real models; tests set it."""
 
 
 class Client:
-    """The language model that `settings` name, or `model`, one of pydantic-ai's. Close it, or use it with `async with`.
+    """A language model by `settings`, or `model`, one of pydantic-ai's. Close it, or use it with `async with`.
 
-    Raises `InputError` where pydantic-ai is not installed, knows no such model, or lacks its key.
+    Raises `InputError` where pydantic-ai is not installed or does not know the model, or where the key is missing.
     """
 
     def __init__(self, settings: Settings, model: Any = None) -> None:
@@ -289,27 +291,27 @@ class Client:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is given choices, where it can be."""
+        """Whether questions offer the model choices where possible."""
         return self.settings.small
 
     @property
     def prices(self) -> tuple[float, float] | None:
-        """What a million tokens cost, read and written, where that is known."""
+        """The prices of a million tokens, read and written, if known."""
         return self.settings.prices
 
     @property
     def is_priced(self) -> bool:
-        """Whether it is known what its calls cost."""
+        """Whether the prices are known."""
         return self.prices is not None
 
     @property
     def retries(self) -> int:
-        """How often it is asked again where a call fails for a reason that may pass."""
+        """How often to repeat a call that failed for a passing reason."""
         return self.settings.retries
 
     @property
     def patience(self) -> float:
-        """The seconds that one answer may take, with the pause before it."""
+        """Time limit of one answer in seconds, with the pause before it."""
         return self.settings.timeout + 2 * PAUSE
 
     async def close(self) -> None:
@@ -324,7 +326,7 @@ class Client:
         await self.close()
 
     async def answer(self, request: Request) -> Reply:
-        """Return what the model says; raises `Failed` where nobody answers, or the endpoint refuses."""
+        """Call the model once; raises `Failed` where there is no answer."""
         if os.environ.get(BLOCKED):
             raise Failed(f"real language models are not called here: {BLOCKED} is set", Usage())
         if request.attempt > 1:
@@ -339,7 +341,7 @@ class Client:
         return Reply(value, self._usage(said, request.tokens, len(str(value))))
 
     def _asked(self, request: Request) -> Callable[[], Awaitable[ModelResponse]]:
-        """Return what asks pydantic-ai's model."""
+        """Return a function that sends the request to pydantic-ai's model."""
         from pydantic_ai.direct import model_request
         from pydantic_ai.messages import ModelRequest, UserPromptPart
 
@@ -353,7 +355,7 @@ class Client:
         return lambda: model_request(self._model, [asked], model_settings=limits, model_request_parameters=parameters)
 
     def _usage(self, said: ModelResponse, asked: int, answered: int) -> Usage:
-        """Return what a call took: as the endpoint says or, where it does not, by so many characters."""
+        """Return the usage of a call as the endpoint counts it; otherwise estimate tokens by characters."""
         read, written = said.usage.input_tokens, said.usage.output_tokens
         if not (is_count(read) and is_count(written) and read > 0):
             read, written = asked, answered // CHARACTERS
@@ -365,7 +367,7 @@ class Client:
 
 
 def _make_http_client(settings: Settings) -> Any:
-    """Return what a client of openai's package sends by, None where there is no such package."""
+    """Make the HTTP client, or return None where openai's package is missing."""
     try:
         return bounded_http_client(settings.most_bytes, settings.timeout)
     except ImportError:
@@ -373,7 +375,7 @@ def _make_http_client(settings: Settings) -> Any:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Return `text` without halves of characters, which UTF-8 does not have."""
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     return text.encode(errors="replace").decode()
 
 
@@ -385,7 +387,7 @@ def _instructions(request: Request, settings: Settings) -> str:
 
 
 def _request_parameters(request: Request, settings: Settings) -> ModelRequestParameters:
-    """Return how the answer is asked for: as JSON of a schema, by a tool, or in words."""
+    """Return the form of the answer: JSON of a schema, arguments of a tool, or text."""
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.output import OutputObjectDefinition
     from pydantic_ai.tools import ToolDefinition
@@ -402,7 +404,7 @@ def _request_parameters(request: Request, settings: Settings) -> ModelRequestPar
 
 
 def _extract_value(said: ModelResponse) -> Any:
-    """Return what was said: the arguments of a tool, or the text, without the fence that models like around JSON."""
+    """Return the arguments of a tool call, or the text without a Markdown fence around JSON."""
     from pydantic_ai.messages import TextPart, ToolCallPart
 
     for part in said.parts:

@@ -1,4 +1,4 @@
-"""Ask a language model in an event loop of its own: connections outlive other loops, and virtual time waits."""
+"""Ask a language model in an event loop of its own, so that connections outlive other loops and virtual time waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from executor.language_model.protocol import LanguageModel, Reply, Request
 
 
 async def _cancel_all() -> None:
-    """Cancel what is still asked, and wait until it has ended."""
+    """Cancel all other tasks, and wait until they have ended."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
@@ -19,9 +19,9 @@ async def _cancel_all() -> None:
 
 
 class ThreadedModel:
-    """`model`, asked in a thread that has its own event loop; close it, or use it with `with`.
+    """Asks `model` in a thread with its own event loop; close it, or use it with `with`.
 
-    Make it before a loop in virtual time begins: that waits for each answer, and not for this thread.
+    Make it before a loop in virtual time begins: then that loop waits for answers, but not for the end of this thread.
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -37,26 +37,26 @@ class ThreadedModel:
 
     @property
     def is_priced(self) -> bool:
-        """Whether it is known what the model's calls cost."""
+        """Whether the prices of the model are known."""
         return getattr(self.model, "is_priced", True) is True
 
     @property
     def prices(self) -> tuple[float, float] | None:
-        """What a million tokens of the model cost, read and written, where it says so."""
+        """The prices of a million tokens, read and written, if known."""
         return getattr(self.model, "prices", None)
 
     @property
     def retries(self) -> int:
-        """How often the model is asked again where a call fails for a reason that may pass."""
+        """How often to repeat a call that failed for a passing reason."""
         return getattr(self.model, "retries", 0)
 
     @property
     def patience(self) -> float | None:
-        """The seconds that one answer of the model may take, where it says so."""
+        """Time limit of one answer in seconds, if the model has one."""
         return getattr(self.model, "patience", None)
 
     async def answer(self, request: Request) -> Reply:
-        """Return what the model says."""
+        """Ask the model in its thread."""
         asked = asyncio.run_coroutine_threadsafe(self.model.answer(request), self._loop)
 
         def wait() -> Reply | None:

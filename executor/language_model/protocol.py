@@ -1,7 +1,7 @@
-"""Requests to a language model, its answers, and what a run may spend on it.
+"""Requests to a language model, its answers, and the accounting of calls, tokens and money.
 
 A client has one method, `answer`. A request holds the form of the answer (a pydantic model) and parts, each with its
-origin: what a tool returned is quoted as data, so that it cannot pass for instructions.
+origin: results of tools are quoted as data, so that they cannot pass for instructions.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from planner.errors import InputError
 from planner.lightweight import dataclass, field
 
 CHARACTERS: Final = 4
-"""So many count as a token where the endpoint does not say what it took."""
+"""Characters of a token, for estimates where the endpoint does not count."""
 BYTES: Final = 3
-"""So many make a token at least: tokens of words have more, in most scripts and in JSON."""
+"""Least bytes of a token, for upper bounds: tokens of words have more, in most scripts and in JSON."""
 FRAME: Final = 20
-"""Tokens around a question, for who says what."""
+"""Tokens of a request in addition to its texts, such as the marks of roles."""
 
 
 class Purpose(Enum):
-    """What a model is asked for."""
+    """Purposes of requests."""
 
     FILL = "values for the open parameters of a step"
     GOAL = "the goal that a sentence means"
@@ -38,7 +38,7 @@ class Purpose(Enum):
 
 
 class Origin(Enum):
-    """Where a text comes from, which says what it may do."""
+    """Origins of texts; the origin decides whether a text may instruct the model."""
 
     USER = "the user's own words"
     DECLARED = "what is declared: the domain, the problem, the state of a run"
@@ -63,7 +63,7 @@ class Part:
 
 
 class Answer(BaseModel):
-    """What every answer has: `thought` is why, in the model's words. Answers have nothing that is not asked for."""
+    """Base of all answers: `thought` is the model's reason. Unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -72,10 +72,10 @@ class Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question to a language model, whose answer fits `answer`.
+    """A question to a language model; `answer` is the form of its answer.
 
-    The answer may have as many tokens as there is `room` for, None being any number. `attempt` is 1 at first, and more
-    where the same was asked before, in vain, for a reason that may pass: then a client waits a little before it asks.
+    The answer may have at most `room` tokens; None is no limit. `attempt` counts from 1; in later attempts, after
+    failures for a passing reason, a client waits a little before it asks.
     """
 
     purpose: Purpose
@@ -92,12 +92,12 @@ class Request:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it has, without the schema of its answer."""
+        """An estimate of its tokens, without the schema of its answer."""
         return (len(self.instructions) + len(self.prompt)) // CHARACTERS
 
     @property
     def most_tokens(self) -> int:
-        """How many tokens it has at most, by all that is likely, with the schema of its answer."""
+        """A likely upper bound of its tokens, with the schema of its answer."""
         schema = json.dumps(self.answer.model_json_schema())
         return (
             FRAME
@@ -106,13 +106,13 @@ class Request:
 
     @property
     def shows_tools(self) -> bool:
-        """Whether the model sees what a tool returned: then its answer may come from there."""
+        """Whether it contains results of tools, which the answer may depend on."""
         return any(part.origin is Origin.TOOL for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls took: how many there were, their tokens, and their price where it is known."""
+    """The number of calls, their tokens, and their price where it is known."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -146,19 +146,19 @@ class Usage:
 
 
 UNANSWERED: Final = Usage(1)
-"""What a call has taken, as far as is known, that nobody has answered."""
+"""The known usage of a call without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said: `value` is JSON, as text or read already. Nobody has checked it yet."""
+    """An unchecked answer of a model: `value` is JSON, as text or parsed."""
 
     value: Any
     usage: Usage = Usage(1)
 
 
 class Failed(Unreachable):
-    """A call came to nothing; `may_pass`: it may not if it is made again. `usage` is what it took all the same."""
+    """A call failed; `may_pass`: another attempt may succeed. `usage` is the usage of the failed call."""
 
     def __init__(self, why: str, usage: Usage = UNANSWERED, *, may_pass: bool = False) -> None:
         super().__init__(why)
@@ -171,22 +171,22 @@ class LanguageModel(Protocol):
     """A language model; `executor.testing` has doubles, `executor.language_model.client` a real one."""
 
     async def answer(self, request: Request) -> Reply:
-        """Return what the model says; raises `ModelError` where it, or the way to it, fails.
+        """Answer the request; raises `ModelError`.
 
-        After a `Failed` that may pass, a model that has `retries` is asked so often again.
+        Callers repeat a call after a `Failed` that may pass, up to the model's `retries`.
         """
 
 
 LEAST: Final = 16
-"""Tokens below which an answer says nothing."""
+"""Least tokens of a useful answer."""
 MILLION: Final = 1_000_000
 Prices = tuple[float, float]
-"""What a million tokens cost, read and written."""
+"""The prices of a million tokens, read and written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The most `calls`, `tokens` (read and written) and `money` of a run; None is no limit."""
+    """Limits of `calls`, `tokens` (read and written) and `money` for a run; None is no limit."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -206,9 +206,9 @@ class Allowance:
 
 @dataclass(slots=True, eq=False)
 class Meter:
-    """Adds up what is spent; what can no longer be paid is refused before it is asked.
+    """Adds up usage, and refuses calls that exceed the allowance before they are made.
 
-    What is spent by one of the `share`s of a meter is spent by the meter.
+    The usage of a `share` counts in its meter, too.
     """
 
     allowance: Allowance = Allowance()
@@ -217,26 +217,26 @@ class Meter:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def share(self) -> Meter:
-        """Return a meter that has spent nothing, for a part of what this one counts; others may spend meanwhile."""
+        """Return a meter of its own for a part of the usage that this one counts."""
         return Meter(self.allowance, Usage(), self.whole or self)
 
     @contextlib.asynccontextmanager
     async def paying(self) -> AsyncIterator[None]:
-        """Wait until nobody else spends what is limited: two would each be given all that is left."""
+        """Make other calls wait while a limited one is made: both would count on the same rest."""
         async with (self.whole or self).turn if self.allowance.is_limited else contextlib.nullcontext():
             yield
 
     def check(self) -> None:
-        """Raise `Unpaid` where nothing is left of one of the limits."""
+        """Raise `Unpaid` where a limit is reached."""
         for name in ("calls", "tokens", "money"):
             limit, spent = getattr(self.allowance, name), getattr((self.whole or self).spent, name)
             if limit is not None and spent >= limit:
                 raise Unpaid(f"the {name} that language models may take are spent: {spent:g} of {limit:g}")
 
     def room(self, asked: int, prices: Prices | None = None) -> int | None:
-        """Return how many tokens the answer to a question of `asked` tokens may have; None is any number.
+        """Return the most tokens of an answer to a question of `asked` tokens; None is no limit.
 
-        Raises `Unpaid` where nothing is left of one of the limits, or too little for the question and an answer.
+        Raises `Unpaid` where a limit is reached, or the rest does not suffice for the question and an answer.
         """
         self.check()
         rooms, spent = list[tuple[float, str]](), (self.whole or self).spent
@@ -257,7 +257,7 @@ class Meter:
         return None if math.isinf(least) else int(least)
 
     def add(self, usage: Usage) -> None:
-        """Count `usage`; what is no number, or below 0, counts as nothing."""
+        """Count `usage`; negative figures and NaN count as 0."""
         numbers = {name: each for name, each in usage.to_dict().items() if 0 <= each < math.inf}
         counted = Usage(**numbers)  # type: ignore[arg-type] # as they were
         self.spent += counted

@@ -14,7 +14,7 @@ from planner.errors import InputError, did_you_mean, kind_of
 from planner.lightweight import dataclass
 
 Output = Literal["native", "tool", "prompted"]
-"""How answers of a schema are asked for: by the endpoint's JSON mode, as the arguments of a tool, or in words."""
+"""Ways to ask for JSON: the endpoint's JSON mode, the arguments of a tool, or instructions in the prompt."""
 _VARIABLES: Final = {
     "model": "FORETHOUGHT_MODEL",
     "url": "FORETHOUGHT_MODEL_URL",
@@ -28,16 +28,16 @@ KEY: Final = _VARIABLES["key"]
 FILE: Final = "FORETHOUGHT_SETTINGS"
 """The variable that names the settings file."""
 SCRIPT: Final = "script:"
-"""Before the name of a file of answers, in place of a model's name: see `executor.testing.scripted`."""
+"""Prefix of a file of answers in place of a model's name: see `executor.testing.scripted`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """A language model: `provider:model` as pydantic-ai names it or, with a `url`, the name that the endpoint knows.
 
-    `timeout` is in seconds, for one call; `retries` are those of calls that failed for a reason that may pass.
-    An answer has `most_tokens` tokens at most, and comes in `most_bytes` bytes. `prices` are what a million tokens
-    cost, read and written. A `small` model is given choices, where it can be.
+    `timeout` is in seconds, for one call; `retries` limits repetitions of calls that failed for a passing reason. An
+    answer has at most `most_tokens` tokens and `most_bytes` bytes. `prices` are those of a million tokens, read and
+    written. A `small` model is offered choices where possible.
     """
 
     model: str
@@ -72,7 +72,7 @@ class Settings:
                 raise InputError(f"{name} is a number, 0 or more, not {value!r}")
 
     def _check_key(self) -> None:
-        """Raise `InputError` for a key that no header can carry, without showing it."""
+        """Raise `InputError` for a key that no header can carry, without showing the key."""
         for number, each in enumerate(self.key or "", 1):
             if not "!" <= each <= "~":
                 hint = f"copy it again; it is in {KEY}, or in the settings file"
@@ -103,9 +103,9 @@ class Settings:
 def settings_of(
     given: str | Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
 ) -> Settings | None:
-    """Return the settings: those `given` (a model's name, or fields), then the environment's, then the file's.
+    """Merge the settings: those `given` (a model's name, or fields), then the environment, then the settings file.
 
-    None where nobody names a model. Raises `InputError` for what means nothing.
+    Return None where no model is named. Raises `InputError` for invalid settings.
     """
     environ = os.environ if environ is None else environ
     found = _read_file(environ)
@@ -132,7 +132,7 @@ def settings_of(
 
 
 def _read_file(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the settings file says of the model, nothing where there is none."""
+    """Return the model's settings from the settings file; {} where there is none."""
     named = environ.get(FILE)
     home = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME", ""), ".config")  # noqa: PTH118 - may be ""
     path = Path(named) if named else Path(home) / "forethought" / "settings.yaml"
@@ -150,7 +150,7 @@ def _read_file(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def model_of(given: Any = None) -> LanguageModel | None:
-    """Return the language model that `given` is or names, or else the one that is configured; None where none is."""
+    """Return the language model that `given` is or names, or the configured one; None where there is none."""
     if given is not None and not isinstance(given, str | Mapping):
         if isinstance(given, LanguageModel):
             return given

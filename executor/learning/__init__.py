@@ -1,1 +1,1 @@
-"""What runs have shown of actions: how often they come out as intended, with which outcome, and what they take."""
+"""Statistics of actions from past runs: success, outcomes, costs, durations and tokens."""

@@ -1,15 +1,13 @@
-"""What attempts at an action come to: counts, and running means with their spread.
-
-The attempts at actions of which the events of a run tell, and what came of each.
+"""Attempts at actions, read from the events of a run, and their tallies: counts, and running means with errors.
 
 | how it ended | counts as |
 | --- | --- |
-| SUCCEEDED | done, with the outcome that was seen |
-| UNVERIFIED | said: done by the word of a handler, or of a person who was asked |
+| SUCCEEDED | done, with the observed outcome |
+| UNVERIFIED | said: done by the report of a handler, or of a person who was asked |
 | FAILED, PARTIAL, tried again | failed |
 | IN_DOUBT | open until somebody settles it |
-| it never began, as its requirements did not hold, it was refused, or a lock was kept | nothing |
-| its process died meanwhile, or it failed last in a run that was called off | nothing |
+| it never began: its requirements did not hold, it was refused, or a lock was held | nothing |
+| its process died meanwhile, or it failed last in a run that was cancelled | nothing |
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from executor.loop.attempt import NEVER_BEGUN
 
 
 class Verdict(Enum):
-    """What came of an attempt."""
+    """Results of an attempt."""
 
     DONE = "it came out as declared, and that was seen"
     SAID = "somebody says that it came out as declared, and nobody has looked"
@@ -46,7 +44,7 @@ READ: Final = frozenset(
         "StepEnded",
     }
 )
-"""The kinds of events that tell of attempts."""
+"""The kinds of events that `Reader` uses."""
 _VERDICTS: Final = {
     StepStatus.SUCCEEDED.name: Verdict.DONE,
     StepStatus.UNVERIFIED.name: Verdict.SAID,
@@ -60,8 +58,8 @@ _VERDICTS: Final = {
 class Trial:
     """One attempt at `action` with `arguments`, objects by parameter.
 
-    What it took is None where nobody said: a handler that failed, and gives no `cost` or `tokens`, has said nothing of
-    them. `outcome` is which of several declared ones came about, "" where that is not known.
+    Cost, seconds and tokens are None where they are unknown: a failed handler that reports no `cost` or `tokens` leaves
+    them unknown. `outcome` is the declared outcome that came about, "" where unknown.
     """
 
     action: str
@@ -75,7 +73,7 @@ class Trial:
 
 @dataclass(slots=True)
 class _Begun:
-    """An attempt that has begun: what its handler gave, and whether it waits, is in doubt, or lost its process."""
+    """An attempt that has begun: its result, and whether it waits, is in doubt, or lost its process."""
 
     result: Mapping[str, Any] | None = None
     answered: bool = False
@@ -85,12 +83,12 @@ class _Begun:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether the attempt says nothing of its action."""
+        """Whether the attempt is no evidence about its action."""
         return self.died or str((self.result or {}).get("error")).startswith(NEVER_BEGUN)
 
 
 class Reader:
-    """Takes the events of one run, as their kinds and data; `trials` are those that are over, or in doubt by now."""
+    """Reads the events of one run, as kinds and data; `trials` are the attempts that are over or in doubt."""
 
     def __init__(self) -> None:
         self._over: list[Trial] = []
@@ -106,7 +104,7 @@ class Reader:
         return [*self._over, *self._failed_last, *doubts]
 
     def take(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Take in what happened."""
+        """Read an event."""
         match kind:
             case "RunStarted":
                 self._plan(data["plan"]["steps"])
@@ -176,9 +174,9 @@ class Reader:
 
 @dataclass(slots=True)
 class Mean:
-    """The mean of numbers that come one by one, and the sum of the `squares` of how far they are from it.
+    """A running mean, with the sum of the `squares` of the deviations from it.
 
-    Exact in the long run, and mergeable (Welford 1962; Chan, Golub and LeVeque 1979).
+    Numerically stable and mergeable (Welford 1962; Chan, Golub and LeVeque 1979).
     """
 
     count: int = 0
@@ -186,11 +184,11 @@ class Mean:
     squares: float = 0.0
 
     def add(self, number: float) -> None:
-        """Take in a number."""
+        """Add a number."""
         self.merge(Mean(1, number))
 
     def merge(self, other: Mean) -> None:
-        """Take in all numbers that `other` has taken in."""
+        """Add all numbers of `other`."""
         count = self.count + other.count
         if not other.count:
             return
@@ -207,9 +205,9 @@ class Mean:
 
 @dataclass(slots=True)
 class Tally:
-    """Attempts: `done` were seen to be, `said` are done by somebody's word, `failed` did not come out as declared.
+    """Counts of attempts: `done` was observed, `said` is done by report only, `failed` did not come out as declared.
 
-    Of those that are `open` nobody can say. `cost`, `seconds` and `tokens` are what an attempt took.
+    The result of `open` attempts is unknown. `cost`, `seconds` and `tokens` are means over attempts.
     """
 
     done: int = 0
@@ -223,12 +221,12 @@ class Tally:
 
     @property
     def worked(self) -> int:
-        """How many attempts were done, by the word of whoever did them where nobody has looked."""
+        """The attempts that were done, observed or by report."""
         return self.done + self.said
 
     @property
     def count(self) -> int:
-        """How many attempts say something of the risk."""
+        """The attempts that are evidence about the risk."""
         return self.worked + self.failed
 
     def __str__(self) -> str:
@@ -245,7 +243,7 @@ class Tally:
         return f"{self.count + self.open} attempts, {'; '.join(filter(None, parts))}"
 
     def add(self, trial: Trial) -> None:
-        """Take in an attempt."""
+        """Count an attempt."""
         match trial.verdict:
             case Verdict.DONE:
                 self.done += 1
@@ -263,7 +261,7 @@ class Tally:
                 mean.add(number)
 
     def merge(self, other: Tally) -> None:
-        """Take in all attempts that `other` has taken in."""
+        """Count all attempts of `other`."""
         self.done += other.done
         self.said += other.said
         self.failed += other.failed
@@ -275,7 +273,7 @@ class Tally:
 
 
 def merge_tallies(tallies: Iterable[Tally]) -> Tally:
-    """Return what `tallies` come to together."""
+    """Merge `tallies` into one."""
     found = Tally()
     for each in tallies:
         found.merge(each)

@@ -1,6 +1,6 @@
 """Learn from the runs in a journal: tallies of attempts, and domains and problems with the learned risks and costs.
 
-`Pricing` gives the searches of a run these domains and problems.
+`Pricing` applies what was learned to the problems of a run's searches.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from planner.model.problem import seal_like
 from planner.problem_kinds import AnyProblem, is_other_problem
 
 Tallies = Mapping[tuple[str, tuple[tuple[str, str], ...]], Tally]
-"""What attempts come to, by action and its objects by parameter."""
+"""Tallies by action and its objects by parameter."""
 
 
 def apply_tallies(what: Any, tallies: Tallies, learning: Learning) -> Any:
-    """Return `what`, a domain or a problem, with actions as they have been seen; raises `InputError`."""
+    """Apply tallies to `what`, a domain or a problem; raises `InputError`."""
     if isinstance(what, Problem):
         return seal_like(replace(what, domain=_apply_to_domain(what.domain, what.all_objects, tallies, learning)), what)
     if is_other_problem(what):
@@ -43,14 +43,14 @@ def apply_tallies(what: Any, tallies: Tallies, learning: Learning) -> Any:
 
 
 def _replace_classical(problem: Any, classical: Problem) -> Any:
-    """Return `problem`, one with tasks, with another classical part."""
+    """Replace the classical part of a hierarchical problem."""
     return replace(problem, domain=replace(problem.domain, classical=classical.domain), classical=classical)
 
 
 def _apply_to_domain(
     domain: DomainModel, objects: Iterable[Object], tallies: Tallies, learning: Learning
 ) -> DomainModel:
-    """Return `domain` with its actions as they have been seen; `objects` may be told apart though nothing was."""
+    """Apply tallies to the actions of `domain`; `objects` may be told apart without having been tried."""
     apart = {action.name: names for action, names in _find_told_apart(domain, learning)}
     seen: dict[str, list[tuple[Mapping[str, str], Tally]]] = {name: [] for name in domain.actions}
     for (name, arguments), tally in tallies.items():
@@ -67,7 +67,7 @@ def _apply_to_domain(
 
 
 def _find_told_apart(domain: DomainModel, learning: Learning) -> Iterable[tuple[Action, tuple[str, ...]]]:
-    """Yield the actions whose parameters are told apart; raises `InputError` where there are no such."""
+    """Yield the actions with parameters that are told apart; raises `InputError` for unknown parameters."""
     for name, wanted in learning.by.items():
         action = resolve_action(domain, name)
         known = [each.name.removeprefix("?") for each in action.parameters]
@@ -79,7 +79,7 @@ def _find_told_apart(domain: DomainModel, learning: Learning) -> Iterable[tuple[
 
 
 def _find_action(domain: DomainModel, name: str) -> Action | None:
-    """Return the action that plans meant by `name`; None where the domain has none any more."""
+    """Return the action called `name`; None where the domain no longer has it."""
     try:
         return resolve_action(domain, name)
     except InputError:
@@ -92,7 +92,7 @@ What = TypeVar("What", DomainModel, AnyProblem)
 
 
 class Experience:
-    """What attempts at actions have come to, and how much is made of it; empty to begin with.
+    """Tallies of attempts, and how to apply them; empty at first.
 
     Threads may share one.
     """
@@ -107,7 +107,7 @@ class Experience:
         self._lock = threading.Lock()
 
     def read(self, journal: Journal) -> Experience:
-        """Take in what was not read before of the runs in `journal`, and return this; raises `JournalError`."""
+        """Read the new events of the runs in `journal`, and return self; raises `JournalError`."""
         with self._lock:
             for run in journal.runs():
                 key = run.run, run.created
@@ -126,12 +126,12 @@ class Experience:
         return self
 
     def add(self, trial: Trial) -> None:
-        """Take in an attempt that no journal knows."""
+        """Count an attempt that is in no journal."""
         with self._lock:
             _add_trial(self._over, trial)
 
     def tallies(self) -> dict[Key, Tally]:
-        """Return what the attempts at each action with the same objects come to."""
+        """Return the tallies of each action with the same objects."""
         with self._lock:
             found = {key: merge_tallies([tally]) for key, tally in self._over.items()}
             for _, trials in self._live.values():
@@ -140,7 +140,7 @@ class Experience:
         return found
 
     def of(self, action: str, **objects: str) -> Tally:
-        """Return what the attempts at `action` come to, those with these `objects` for its parameters."""
+        """Return the tally of the attempts at `action` with these `objects` for its parameters."""
         return merge_tallies(self._matching(action, objects))
 
     def __str__(self) -> str:
@@ -153,20 +153,20 @@ class Experience:
                 yield tally
 
     def applied_to(self, what: What) -> What:
-        """Return a domain, or a problem with its domain, in which actions have what was seen of them.
+        """Apply what was learned to the actions of a domain, or of a problem's domain.
 
         Risks and probabilities of outcomes are rounded to 4 decimals; costs, seconds and tokens are running means,
-        rounded to 6. An action keeps its declared cost where no handler has ever said what it costs, or where it is
-        computed from the arguments. Raises `InputError` for parameters to tell apart that there are not.
+        rounded to 6. An action keeps its declared cost where no handler ever reported a cost, or where the cost is
+        computed from the arguments. Raises `InputError` for unknown parameters to tell apart.
         """
         found: What = apply_tallies(what, self.tallies(), self.learning)
         return found
 
 
 def learn(journal: Journal | Path | str, learning: Learning | None = None) -> Experience:
-    """Return what the runs in `journal`, a file or an open one, have shown; raises `JournalError`.
+    """Learn from the runs in `journal`, a file or an open journal; raises `JournalError`.
 
-    What is tried, and came out, is counted as `executor.learning.attempts` says; `read` takes in what comes later.
+    `executor.learning.attempts` says how attempts count; the result's `read` adds later ones.
     """
     if isinstance(journal, Journal):
         return Experience(learning).read(journal)
@@ -179,21 +179,21 @@ def _add_trial(tallies: dict[Key, Tally], trial: Trial) -> None:
 
 
 OPTIMISTIC: Final = Learning(explore="optimistic")
-"""The default of runs that learn: optimistic, so that actions that may be better are tried."""
+"""The default of runs that learn: optimistic, so that they try actions that may be better."""
 LearnedFrom = bool | Learning | Experience
-"""Whether planning knows of earlier runs: those in the journal, how much is made of them, or what was learned."""
+"""Whether planning uses earlier runs: those in the journal, by certain rules, or a given experience."""
 
 
 @dataclass(slots=True)
 class Pricing:
-    """Gives problems the expected costs of their actions, by `experience`, and what the `journal` has by now."""
+    """Applies `experience`, updated from the `journal`, to the problems of searches."""
 
     experience: Experience
     journal: Journal | None = None
 
     @classmethod
     def of(cls, learned: Any, journal: Journal | None) -> Pricing | None:
-        """Return what is asked for by `learned`; None where nothing is. Raises `InputError` where nothing is known."""
+        """Make the pricing for the option `learned`; None for False. Raises `InputError` for other values."""
         if learned is False:
             return None
         if isinstance(learned, Experience):
@@ -206,13 +206,13 @@ class Pricing:
         return cls(Experience(learned if isinstance(learned, Learning) else OPTIMISTIC), journal)
 
     def apply_experience(self, problem: Any) -> Any:
-        """Return `problem` with actions as they were seen; raises `JournalError`, and `InputError` as they apply."""
+        """Apply the learned risks, outcomes and costs to `problem`; raises `JournalError` and `InputError`."""
         if self.journal is not None:
             self.experience.read(self.journal)
         return self.experience.applied_to(problem)
 
     def apply_expected_costs(self, problem: Any) -> Any:
-        """Return `problem` with the costs of its actions until they come out as intended; raises as `learned`."""
+        """Replace action costs by the expected costs until the intended outcome; raises as `apply_experience`."""
         found = self.apply_experience(problem)
         if isinstance(found, Problem):
             return expected_costs(found)

@@ -21,36 +21,36 @@ from planner.model import OPEN, Action, Case, CostFunction, CostTerm, Number
 from planner.model.formulas import exact_number
 
 HALF: Final = 0.5
-"""What counts against what has happened each time."""
+"""Pseudo-observation against an event that has happened each time."""
 
 Explore = Literal["optimistic", "sample"]
-"""What is tried that looks worse by its mean: what may be good with some confidence, or what a draw says is good."""
+"""How planning prefers uncertain actions: by an optimistic bound, or by sampling."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """A probability that has a Beta distribution: so many observations speak for and `against` it, prior included."""
+    """A probability with a Beta distribution: observations `of` it and `against` it, prior included."""
 
     of: float
     against: float
 
     @classmethod
     def after(cls, happened: float, times: float, prior: float, weight: float) -> Chance:
-        """Return the chance of what `happened` in so many `times`; a `prior` counts as `weight` observations."""
+        """Update a `prior`, which counts as `weight` observations, by `happened` of so many `times`."""
         return cls(weight * prior + happened, weight * (1 - prior) + times - happened)
 
     @property
     def count(self) -> float:
-        """The observations, with those that the prior counts for."""
+        """All observations, prior included."""
         return self.of + self.against
 
     @property
     def mean(self) -> float:
-        """The expected probability; 0 where nothing is known."""
+        """The expected probability; 0 without observations."""
         return self.of / self.count if self.count else 0.0
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return between what the probability lies with this `confidence` (Wilson 1927)."""
+        """Return the interval of the probability with this `confidence` (Wilson 1927)."""
         if not self.count:
             return 0.0, 1.0
         z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -61,7 +61,7 @@ class Chance:
         return max(middle - reach, 0.0), min(middle + reach, 1.0)
 
     def draw(self, dice: random.Random) -> float:
-        """Return a probability drawn from what it may be; what nothing speaks for is impossible (Thompson 1933)."""
+        """Draw a probability from the distribution (Thompson 1933); 0 where no observation is in favour."""
         return dice.betavariate(self.of, self.against or HALF) if self.of else 0.0
 
     def planning_value(self, explore: Explore | None, confidence: float, dice: random.Random) -> float:
@@ -75,7 +75,7 @@ class Chance:
 
 
 def normalise_shares(counts: Sequence[float], explore: Explore | None, dice: random.Random) -> list[float]:
-    """Return the probabilities of what was counted so often, prior included: they have a Dirichlet distribution."""
+    """Return probabilities from counts, prior included; they have a Dirichlet distribution."""
     found = [dice.gammavariate(each, 1) for each in counts] if explore == "sample" else list(counts)
     whole = sum(found)
     return [each / whole for each in found]
@@ -86,13 +86,13 @@ _WAYS: Final = get_args(Explore)
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """How declared probabilities are changed by what was seen.
+    """How observations change declared probabilities.
 
-    `by` names the parameters of actions whose objects are told apart: `{"call": ["tool"]}`. What an action declares
-    counts as `weight` observations, and what was seen of all other objects as `pooling` more of each that is told
-    apart. `explore` is "optimistic": risks are the least that they may be with this `confidence`; "sample": they are
-    drawn from what they may be (Thompson 1933), anew after each observation; None: they are means, by which what looked
-    worse once is hardly ever tried again. The `seed` determines what is drawn.
+    `by` names the parameters of actions whose objects are told apart: `{"call": ["tool"]}`. The declaration of an
+    action counts as `weight` observations, and the observations of all other objects as `pooling` more for each object
+    that is told apart. `explore` is "optimistic": risks are the lower ends of their intervals with this `confidence`;
+    "sample": they are drawn from their distributions (Thompson 1933), anew after each observation; None: they are
+    means, so that an action that once looked worse is hardly tried again. The `seed` determines the draws.
     """
 
     by: Mapping[str, Sequence[str]] = field(default_factory=lambda: MappingProxyType({}))
@@ -115,7 +115,7 @@ class Learning:
 
 
 def _check_names(by: object) -> dict[str, tuple[str, ...]]:
-    """Return which parameters of which actions are told apart; raises `InputError` for what says nothing of that."""
+    """Return the parameters to tell apart, by action; raises `InputError` for an invalid value."""
     found: dict[str, tuple[str, ...]] = {}
     for action, names in by.items() if isinstance(by, Mapping) else [("", by)]:
         given: Any = (names,) if isinstance(names, str) else names
@@ -129,19 +129,19 @@ def _check_names(by: object) -> dict[str, tuple[str, ...]]:
 TOKENS: Final = "tokens"
 """The resource whose use handlers report."""
 ROUNDED: Final = Decimal("0.000001")
-"""What learned costs, seconds and tokens are multiples of."""
+"""Learned costs, seconds and tokens are multiples of this."""
 FINE: Final = Decimal("0.0001")
-"""What learned probabilities are multiples of."""
+"""Learned probabilities are multiples of this."""
 MOST: Final = 10_000
-"""So many combinations of objects at most get a risk of their own before anything was seen of them."""
+"""Most combinations of objects that get a risk of their own before any observation."""
 Objects = tuple[str, ...]
 
 
 @dataclass(slots=True)
 class LearnedAction:
-    """The action `declared`, and what was `seen` of it, by its objects; those of the parameters `apart` are told apart.
+    """The action `declared`, and its tallies `seen` by objects; objects of the parameters `apart` are told apart.
 
-    The `seed` determines what is drawn.
+    The `seed` determines the draws.
     """
 
     declared: Action
@@ -160,7 +160,7 @@ class LearnedAction:
         self._whole = merge_tallies(self._groups.values())
 
     def action(self, by_type: Mapping[str, Sequence[str]]) -> Action:
-        """Return the action as it was seen; `by_type` are the objects of each type."""
+        """Return the action with learned risk, outcomes and costs; `by_type` are the objects of each type."""
         if not (self._whole.count or (self.declared.risk and self.learning.explore)):
             return self.declared
         known = (Tally(), self._whole) if self.apart else (self._whole, Tally())  # the others are those never seen
@@ -172,7 +172,7 @@ class LearnedAction:
     def _odds(self, tally: Tally, others: Tally, about: str = "") -> tuple[Decimal, tuple[Decimal, ...]]:
         """Return the risk and the probabilities of outcomes after `tally`.
 
-        Before it counts what is declared, and what `others` have shown of the action.
+        The prior is the declaration, and the observations of `others`.
         """
         learning, dice = self.learning, random.Random(f"{self.seed} {about}")
         pooled = min(learning.pooling / others.count, 1) if others.count else 0.0
@@ -191,7 +191,7 @@ class LearnedAction:
         ) if labels else ()
 
     def _cases(self, by_type: Mapping[str, Sequence[str]]) -> Iterator[Case]:
-        """Yield what is known of the objects that are told apart; where it is drawn, of those never seen, too."""
+        """Yield the cases of objects that are told apart; when sampling, also of objects never tried."""
         groups = dict(self._groups)
         if self.learning.explore == "sample":
             groups = {**dict.fromkeys(self._combinations(by_type), Tally()), **groups}
@@ -215,7 +215,7 @@ class LearnedAction:
         return product(*values) if prod(map(len, values)) <= MOST else ()
 
     def _taken(self) -> dict[str, Any]:
-        """Return what a step takes, by the names of the action's fields."""
+        """Return the learned cost, use of tokens and duration, by the names of the action's fields."""
         whole, found = self._whole, dict[str, Any]()
         if whole.cost.value and all(isinstance(term, int | Decimal) for term in self.declared.cost):
             found["cost"] = self._term({key: each.cost for key, each in self._groups.items()}, whole.cost)
@@ -227,7 +227,7 @@ class LearnedAction:
         return found
 
     def _term(self, means: Mapping[Objects, Mean], whole: Mean) -> tuple[CostTerm, ...]:
-        """Return the mean: of each of the objects that are told apart, where there are such."""
+        """Return the mean as a cost term: one for each combination of objects that is told apart, if any."""
         if not self.apart:
             return (round_exactly(whole.value),)
         pooling = self.learning.pooling
@@ -242,7 +242,7 @@ class LearnedAction:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers by the arguments at certain `places`; all others have the one `otherwise`."""
+    """Numbers by the arguments at certain `places`; all others have the number `otherwise`."""
 
     numbers: Mapping[Objects, Number]
     places: tuple[int, ...]
@@ -254,7 +254,7 @@ class Table:
 
 
 def round_exactly(number: float) -> Number:
-    """Return `number` exactly, as a multiple of `ROUNDED`."""
+    """Round `number` to an exact multiple of `ROUNDED`."""
     return exact_number(number, ROUNDED)
 
 
@@ -263,7 +263,7 @@ def _round_probability(probability: float) -> Decimal:
 
 
 def _sum_to_one(probabilities: Sequence[float]) -> tuple[Decimal, ...]:
-    """Return probabilities that are above 0 and sum to 1 exactly: the rest is added to the largest."""
+    """Make probabilities positive with the exact sum 1: the largest takes the difference."""
     found = [max(_round_probability(each), FINE) for each in probabilities]
     largest = found.index(max(found))
     found[largest] += 1 - sum(found, Decimal(0))

@@ -22,7 +22,7 @@ from planner.problem_kinds import AnyDomain, AnyProblem, is_other_problem
 
 
 def worlds_of(source: Source) -> list[World]:
-    """Return the worlds in the file that `source` is, each once; none where it is no Python."""
+    """Return the worlds in the file `source`, each once; none where it is no Python file."""
     if isinstance(source, FolderSource):
         source = source.domain_file
     return source.values(World) if isinstance(source, PythonSource) else []
@@ -34,7 +34,7 @@ OPAQUE: Final = frozenset({"", "Any", "object", "typing.Any"})
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What an action declares to change: facts that it gives and that it ends, and items that it changes in place."""
+    """The declared effects of an action: facts that it adds and deletes, and items that it changes in place."""
 
     given: tuple[Atom, ...]
     ended: tuple[Atom, ...]
@@ -42,7 +42,7 @@ class Effects:
 
     @classmethod
     def of(cls, action: Action) -> Effects:
-        """Return the effects of `action`, under whatever conditions and in whatever outcome, each once."""
+        """Collect the effects of `action` under all conditions and in all outcomes, each once."""
         parts: list[When | Outcome] = [*action.effects, *action.outcomes]
         modified = [item for part in parts for item in part.modifies]
         given = dict.fromkeys(fact for part in parts for fact in positive_atoms(part.provides))
@@ -53,37 +53,37 @@ class Effects:
 
     @property
     def all(self) -> dict[Atom, str]:
-        """All of them, each as authors write it."""
+        """All effects with their texts as authors write them."""
         texts = {item: f"{fact_text(item)} (changed in place)" for item in self.items}
         texts |= {fact: f"not {fact_text(fact)}" for fact in self.ended}
         return texts | {fact: fact_text(fact) for fact in self.given}
 
 
 def fact_text(fact: Atom) -> str:
-    """Return `fact` with parameters by their bare names."""
+    """Write `fact` with parameters by their bare names."""
     return str(Atom(fact.predicate, tuple([arg.removeprefix("?") for arg in fact.args])))
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Who sees what in `world`."""
+    """Which facts the observers of `world` see."""
 
     world: World
 
     def observers(self, fact: Atom) -> Iterator[Observer]:
-        """Yield the observers that see `fact` whatever objects its variables stand for."""
+        """Yield the observers that see `fact` for all objects."""
         return (each for each in self.world.observers if _sees(each, fact) is True)
 
     def partial(self, fact: Atom) -> Iterator[Observer]:
-        """Yield those that see it for some objects only."""
+        """Yield the observers that see `fact` for some objects only."""
         return (each for each in self.world.observers if _sees(each, fact) is None)
 
     def is_conclusive(self, fact: Atom) -> bool:
-        """Return whether somebody can say that `fact` did not come about."""
+        """Return whether an observer can exclude that `fact` came about."""
         return any(each.conclusive for each in self.observers(fact))
 
     def is_trusted(self, fact: Atom, action: Action | None = None) -> bool:
-        """Return whether `fact`, an effect of `action`, is believed without a look."""
+        """Return whether `fact`, an effect of `action`, is believed without observation."""
         predicate = self.world.model.predicates.get(fact.predicate)
         tagged = predicate is not None and "trusted" in predicate.tags
         return tagged or (action is not None and "trusted" in action.tags)
@@ -101,7 +101,7 @@ def _sees(observer: Observer, fact: Atom) -> bool | None:
 
 
 def returned_type(function: Callable[..., Any]) -> str:
-    """Return what `function` is annotated to return, nothing where it is not."""
+    """Return the return annotation of `function`, "" where it has none."""
     try:
         annotation = inspect.signature(function).return_annotation
     except (TypeError, ValueError):
@@ -112,13 +112,13 @@ def returned_type(function: Callable[..., Any]) -> str:
 
 
 def may_give_version(observer: Observer) -> bool:
-    """Return whether what the observer is annotated to return may have a version."""
+    """Return whether the observer's return annotation allows a version."""
     annotation = returned_type(observer.function)
     return annotation in OPAQUE or "Seen" in annotation
 
 
 def base_facts(facts: Iterable[Atom], domain: DomainModel) -> list[Atom]:
-    """Return what `facts` are made of: derived ones are traced to the predicates that they are derived from."""
+    """Trace derived facts to the predicates that they are derived from."""
     found: dict[Atom, None] = {}
     stack = list(facts)
     traced = set[str]()
@@ -138,19 +138,19 @@ def base_facts(facts: Iterable[Atom], domain: DomainModel) -> list[Atom]:
 
 
 EMPTY: Final = frozenset({"None", "NoneType", "bool", "str", "int", "float"})
-"""Annotations of handlers that bring no objects."""
+"""Return annotations of handlers that create no objects."""
 HARMLESS: Final = frozenset({"idempotent", "read_only"})
 
 
 def findings(source: Source, loaded: AnyProblem | AnyDomain) -> list[Finding]:
-    """Return what is odd about the worlds in the file that `source` is, which gave `loaded`."""
+    """Return the findings about the worlds in the file `source`, which gave `loaded`."""
     problem = loaded.classical if is_other_problem(loaded) else loaded
     given = problem if isinstance(problem, Problem) else None
     return [finding for world in worlds_of(source) for finding in check_world(world, given)]
 
 
 def check_world(world: World, problem: Problem | None = None) -> list[Finding]:
-    """Return what can be said about `world` without a run, the worst first; with a `problem`, its goal counts too."""
+    """Check `world` without a run; return findings, the worst first. With a `problem`, its goal counts, too."""
     found = [finding for action in world.model.actions.values() for finding in _check_action(action, world)]
     found += [*_check_goal(world, problem), *_check_observers(world, problem)]
     return sort_by_level(found)
@@ -190,7 +190,7 @@ def _check_data_sources(action: Action, place: str, world: World) -> Iterator[Fi
 
 
 def _check_unseen_effects(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
-    """Report effects that nobody looks at, and those that are seen for some objects only."""
+    """Report effects that no observer sees, and those that are seen for some objects only."""
     unseen, partly = dict[str, Atom](), dict[str, str]()
     for fact in (*effects.given, *effects.ended):
         if coverage.is_trusted(fact, action) or any(coverage.observers(fact)):
@@ -211,7 +211,7 @@ def _check_unseen_effects(action: Action, place: str, effects: Effects, coverage
 
 
 def _check_items(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
-    """Report items changed in place of which no observer tells the version."""
+    """Report items changed in place whose version no observer returns."""
     for item in effects.items:
         if coverage.is_trusted(item, action):
             continue
@@ -225,7 +225,7 @@ def _check_items(action: Action, place: str, effects: Effects, coverage: Coverag
 
 
 def _check_doubts(place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
-    """Report what has to be asked of somebody when a call times out or the process dies."""
+    """Report effects about which a run has to ask after a timeout or a crash."""
     if not effects.all:
         message = "it declares no effect, so that after a timeout or a crash nobody can say whether it happened"
         yield Finding(Level.NOTE, "asks-in-doubt", place, message, "tag it idempotent or read_only, if it is")
@@ -239,7 +239,7 @@ def _check_doubts(place: str, effects: Effects, coverage: Coverage) -> Iterator[
 
 
 def _check_goal(world: World, problem: Problem | None) -> Iterator[Finding]:
-    """Report what nobody can see of a goal, unless nothing writes it, or all that write it are trusted."""
+    """Report unobserved facts of the goal, unless no action writes them or all writers are trusted."""
     if problem is None:
         return
     coverage = Coverage(world)
@@ -259,7 +259,7 @@ def _check_goal(world: World, problem: Problem | None) -> Iterator[Finding]:
 
 
 def _check_observers(world: World, problem: Problem | None) -> Iterator[Finding]:
-    """Report observers that nobody asks."""
+    """Report observers that no run asks."""
     uses = collect_usage(world.model)
     known = {*uses.required, *uses.provided, *uses.ended}
     known |= {atom.predicate for atom in goal_atoms(problem.goal)} if problem else set()

@@ -21,16 +21,16 @@ from planner.semantics.simulation import bind_parameters
 from planner.semantics.step_effects import cost_of, uses_of
 
 Sources = Mapping[tuple[str, str], str]
-"""Which step fills a data parameter: (step, parameter) → step."""
+"""Maps (step, parameter) to the step that fills the parameter."""
 
 
 def check_means(
     plan: ActionPlan, problem: Problem, world: World, memory: Collection[str] = (), *, fills: bool = False
 ) -> list[PlanFinding]:
-    """Return what `world` lacks for a `plan` that is valid for `problem`: with an error among that, it is not begun.
+    """Return what `world` lacks for a `plan` that is valid for `problem`; with an error among that, no run begins.
 
-    `memory` names the data parameters that working memory has; `fills` says that somebody fills those that are open
-    and not fixed.
+    `memory` names the data parameters that working memory has. `fills` says that a language model or a person fills
+    open parameters that are not fixed.
     """
     if plan.policy is not None:
         return list(_of_policy(plan.policy, world, memory, fills=fills))
@@ -56,7 +56,7 @@ def check_means(
 
 
 def may_be_filled(parameter: DataParameter, *, fills: bool) -> bool:
-    """Return whether a parameter that nothing has a value for has a default, or is filled by somebody."""
+    """Return whether a parameter without a value has a default, or may be filled during the run."""
     return parameter.has_default or (fills and not parameter.fixed)
 
 
@@ -67,7 +67,7 @@ def _may_be_left(parameter: DataParameter, actions: Iterable[str], world: World)
 
 
 def without_handler(steps: Iterable[tuple[int, PlanStep, str]], world: World) -> Iterator[PlanFinding]:
-    """Yield the actions that nobody carries out, each at its first step; `steps` have their numbers and actions."""
+    """Yield an error for each action without a handler, at its first step; `steps` are (number, step, action name)."""
     missing: dict[str, list[tuple[int, PlanStep]]] = {}
     for number, step, name in steps:
         if not world.skills.get(name):
@@ -80,7 +80,7 @@ def without_handler(steps: Iterable[tuple[int, PlanStep, str]], world: World) ->
 
 
 def unpromised(plan: ActionPlan, world: World, sources: Sources) -> Iterator[PlanFinding]:
-    """Yield parameters whose value comes from a field that no handler of the step before is declared to return."""
+    """Yield parameters that take a result field which no handler is declared to return."""
     steps = {
         each.id: (number, each, resolve_action(world.model, each.action)) for number, each in enumerate(plan.steps)
     }
@@ -98,7 +98,7 @@ def unpromised(plan: ActionPlan, world: World, sources: Sources) -> Iterator[Pla
 
 
 def _broken(parameter: DataParameter, action: str, skills: Collection[Skill]) -> str:
-    """Return that no handler of `action` is declared to return what `parameter` takes of it; nothing where one may."""
+    """Describe the field that `parameter` takes from `action` and that no handler returns; "" if one may return it."""
     path = "" if parameter.source is None else parameter.source.path
     if not skills or any(may_have(each.function, path) for each in skills):
         return ""
@@ -115,7 +115,7 @@ def _lacking(where: Where, action: Action, parameter: DataParameter, why: str = 
 def _of_policy(
     policy: Mapping[str, object], world: World, memory: Collection[str], *, fills: bool
 ) -> Iterator[PlanFinding]:
-    """Yield the same for a policy, which has steps for each state: for each of its actions once."""
+    """Yield what `world` lacks for a policy, once for each of its actions."""
     nodes = policy["nodes"]
     names = dict.fromkeys(each["step"]["action"] for each in nodes if each["step"])  # type: ignore[attr-defined]  # data
     taken = [world.model.actions[name] for name in names]
@@ -133,7 +133,7 @@ def _of_policy(
 
 
 def missing_fields(parameter: DataParameter, actions: Iterable[Action], world: World) -> list[str]:
-    """Return, for each of `actions` that may fill a parameter, that no handler of it returns the field; or nothing."""
+    """Describe, for each of `actions` that may fill `parameter`, the field that no handler of it returns."""
     givers = [] if parameter.source is None else _givers(parameter.source.fact.predicate, actions)
     return [_broken(parameter, each.name, world.skills.get(each.name, ())) for each in givers]
 
@@ -150,12 +150,12 @@ def _provided(action: Action) -> Iterator[Atom]:
 
 
 TOKENS: Final = "tokens"
-"""The resource that an action `uses` where it asks language models."""
+"""The resource that actions declare in `uses` if they ask language models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What steps are thought to take: cost, seconds and tokens; `untimed` are the steps without a known duration."""
+    """The estimated cost, seconds and tokens of steps; `untimed` are the steps without a known duration."""
 
     cost: Number
     duration: float
@@ -164,9 +164,9 @@ class Estimate:
 
 
 def estimate(problem: Problem, steps: Sequence[PlanStep], model: str = "sequential") -> Estimate:
-    """Return what `steps` take from the initial state of `problem` in this execution model.
+    """Estimate what `steps` take from the initial state of `problem` in an execution model.
 
-    A step takes what it says itself, else what its action declares; tokens are declared as `uses={"tokens": …}`.
+    An estimate of the step counts before the declarations of its action; tokens are declared as `uses={"tokens": …}`.
     In the models `dag` and `parallel` steps overlap: the duration is that of the longest chain, or of the rounds.
     Raises `InputError` where a step is no instance of an action, or has no cost.
     """
@@ -213,7 +213,7 @@ def _makespan(problem: Problem, steps: Sequence[PlanStep], durations: Mapping[st
 
 
 def check_limits(problem: Problem, plan: ActionPlan, steps: Sequence[PlanStep]) -> Iterator[PlanFinding]:
-    """Yield what `steps`, those of `plan` that are understood, take beyond what is allowed."""
+    """Yield the limits of `plan` that its resolved `steps` exceed."""
     try:
         found = estimate(problem, steps, plan.model)
     except InputError as error:

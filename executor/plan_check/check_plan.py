@@ -1,4 +1,4 @@
-"""Check a plan before it runs, and report all mistakes at once: in its structure, its problem, its steps."""
+"""Check the structure, the problem and the steps of a plan before it runs, and report all mistakes at once."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def _find_misfit(text: str, rules: Rules) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The problem that `plan` states, without what is wrong in it: `plan` is left without that, too.
+    """The problem that a plan states, and the plan, both without the parts that have mistakes.
 
-    `has_start` says whether the state is known from which the plan begins.
+    `has_start` says whether the initial state is known.
     """
 
     plan: ActionPlan
@@ -65,7 +65,7 @@ class Statement:
 
 
 def read_statement(plan: ActionPlan, domain: DomainModel) -> Statement:
-    """Read the problem that `plan` states, and find all mistakes in it."""
+    """Build the problem that `plan` states, and find all mistakes in the statement."""
     try:
         return Statement(plan, plan.problem(domain), (), has_start=True)
     except InputError:
@@ -89,12 +89,12 @@ def read_statement(plan: ActionPlan, domain: DomainModel) -> Statement:
 
 
 _LATER: Final = {"goal": Goals(), "constraints": (), "budgets": {}, "deadline": None}
-"""What does not say how the world is in which the plan begins, left empty."""
+"""Empty values of the fields that do not describe the initial state."""
 _NOTHING: Final = {**_LATER, "initial": (), "values": {}, "unknown": (), "likely": {}, "ran": ()}
 
 
 def _check_objects(plan: ActionPlan, domain: DomainModel) -> tuple[ActionPlan, list[PlanFinding]]:
-    """Return the plan with those objects that the domain can have, and what is wrong with the others."""
+    """Return `plan` with its valid objects only, and the mistakes in the others."""
     place = CodePlace("the plan")
     good, findings = {}, []
     constants = {each.name: each.types for each in domain.constants}
@@ -113,7 +113,7 @@ def _check_objects(plan: ActionPlan, domain: DomainModel) -> tuple[ActionPlan, l
 
 
 def _split_statement(plan: ActionPlan) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield each thing that a plan states, with where it stands."""
+    """Yield each item of the statement of a plan: its path, and the fields that have just this item."""
     for name in ("initial", "unknown", "ran"):
         for index, text in enumerate(getattr(plan, name)):
             yield (name, index), {name: (text,)}
@@ -133,7 +133,7 @@ def _split_statement(plan: ActionPlan) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def _merge_fields(plan: ActionPlan, fields: dict[str, Any]) -> ActionPlan:
-    """Return `plan` with more of what `fields` has."""
+    """Add the item in `fields` to `plan`."""
     ((name, value),) = fields.items()
     known = getattr(plan, name)
     if isinstance(value, Goals):
@@ -149,7 +149,7 @@ FIELDS: Final = frozenset(each.name for each in fields(ActionResult))
 
 
 def check_structure(plan: ActionPlan) -> Iterator[PlanFinding]:
-    """Yield what is wrong with ids, dependencies, references, and what the plan says that it came of."""
+    """Yield mistakes in ids, dependencies, references and the decomposition."""
     if not (plan.steps or plan.tasks or plan.goal.hard or plan.goal.soft):
         yield PLAN.error("empty", "the plan has neither steps nor a goal, so that nothing can come of it", "steps")
     places: dict[str, int] = {}
@@ -172,7 +172,7 @@ def check_structure(plan: ActionPlan) -> Iterator[PlanFinding]:
 
 
 def _find_cycles(plan: ActionPlan, places: Mapping[str, int]) -> list[list[str]]:
-    """Return circles of dependencies, disjoint ones."""
+    """Return disjoint cycles of dependencies."""
     needs = {each.id: [id_ for id_ in each.depends_on if id_ in places and id_ != each.id] for each in plan.steps}
     found: list[list[str]] = []
     done: set[str] = set()
@@ -226,7 +226,7 @@ def _check_references(number: int, step: PlanStep, places: Mapping[str, int], hi
 def _check_reference(
     match: re.Match[str], places: Mapping[str, int], number: int, hints: Hints
 ) -> tuple[str, str, str] | None:
-    """Return the rule, the message and the hint for what is wrong with a reference in the step at place `number`."""
+    """Return the rule, the message and the hint of a mistake in a reference of the step at place `number`."""
     what, id_, path = match[0], match[1], match[2] or ""
     first = path.split(".", maxsplit=1)[0]
     if id_ not in places:
@@ -260,7 +260,7 @@ def _check_decomposition(plan: ActionPlan) -> Iterator[PlanFinding]:
 
 
 NAMES: Final = frozenset({"action", "arguments", "creates"})
-"""The fields of a step that say what is done; the others say how."""
+"""The fields of a step that name its action and objects."""
 MEANS: Final = frozenset({"no-handler", "missing-parameter", "no-field"})
 """The rules about what a world lacks for a plan."""
 
@@ -273,10 +273,10 @@ def check_plan(
     model: bool = False,
     document: Document | None = None,
 ) -> list[PlanFinding]:
-    """Return all that is wrong with `plan`, in its order; a plan without errors among them can be run.
+    """Return all mistakes in `plan`, in the order of its steps; a plan without errors can be run.
 
     With a `World`, actions need handlers. `memory` names the data parameters that working memory has; with `model`, a
-    language model fills those that are not fixed. `document` is what the plan was read from: findings have places then.
+    language model fills those that are not fixed. `document` is the source of the plan: with it, findings have places.
     """
     domain = world.model if isinstance(world, World) else domain_model_of(world)
     told = read_statement(plan, domain)
@@ -298,12 +298,12 @@ def check_plan(
 
 
 def errors_in(findings: Iterable[PlanFinding]) -> list[PlanFinding]:
-    """Return those of `findings` with which a plan cannot be run."""
+    """Return the findings that keep a plan from running."""
     return [each for each in findings if each.is_error]
 
 
 def _check_status(plan: ActionPlan) -> Iterator[PlanFinding]:
-    """Yield that nothing is left to do for a plan whose status says so."""
+    """Yield an error for a plan whose status says that it is over."""
     if plan.status in ("completed", "abandoned"):
         hint = 'to carry it out again: plan.model_copy(update={"status": "proposed"})'
         yield PLAN.error("status", f"the plan is {plan.status}", "status", hint=hint)
@@ -312,7 +312,7 @@ def _check_status(plan: ActionPlan) -> Iterator[PlanFinding]:
 def _check_simulation(
     told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_order: bool
 ) -> Iterator[PlanFinding]:
-    """Yield the mistakes that a simulation of the resolved steps shows."""
+    """Yield the mistakes that a simulation of the resolved steps finds."""
     plan, problem = told.plan, told.problem
     fit = [each for each in plan.steps if each.id not in bad]
     fits = [each.id for each in fit]
@@ -334,7 +334,7 @@ def _check_simulation(
 
 
 def _check_policy(plan: ActionPlan, problem: Problem) -> Iterator[PlanFinding]:
-    """Yield what is wrong with the policy that `plan` follows."""
+    """Yield the mistakes in the policy that `plan` follows."""
     from planner.policies.policy import Policy
 
     try:
@@ -349,7 +349,7 @@ def _check_policy(plan: ActionPlan, problem: Problem) -> Iterator[PlanFinding]:
 def _find_changes_left_out(
     plan: ActionPlan, vocabulary: Vocabulary, bad: set[str], problem: Problem
 ) -> Iterator[set[str]]:
-    """Yield, for each step that is understood and for the end, what steps before it that are not may change."""
+    """Yield, for each resolved step and for the goal, the predicates that unresolved steps before it may change."""
     changed: set[str] = set()
     for each in plan.steps:
         if each.id in bad:
@@ -375,7 +375,7 @@ def _changed_predicates(action: Action, problem: Problem) -> set[str]:
 
 
 def _sort_findings(findings: Sequence[PlanFinding], document: Document | None) -> list[PlanFinding]:
-    """Return `findings` in the order of the steps, what is about the whole plan first; with places in `document`."""
+    """Sort `findings` in the order of the steps, those about the whole plan first; add places in `document`."""
 
     def key(finding: PlanFinding) -> tuple[bool, int]:
         about_step = finding.path[:1] == ("steps",) and len(finding.path) > 1

@@ -25,9 +25,10 @@ Types = tuple[str, ...]
 
 
 class Vocabulary:
-    """The actions and objects of a plan; placeholders are known from the step on that creates them.
+    """The actions and objects that a plan may name; placeholders are known after the step that creates them.
 
-    `memory` names what working memory has; with `model`, a language model fills what is not fixed.
+    `memory` has the names of values in working memory; with `model`, a language model fills parameters that are not
+    fixed.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Vocabulary:
         self._adapters: dict[tuple[str, str], TypeAdapter[Any] | None] = {}
 
     def check(self, plan: ActionPlan) -> Iterator[PlanFinding]:
-        """Yield what is wrong with the steps of `plan`, one after the other."""
+        """Yield the mistakes in names, types and data of the steps of `plan`, in order."""
         later = {name: each.id for each in reversed(plan.steps) for name in each.creates.values()}
         for number, step in enumerate(plan.steps):
             where = Where.of(number, step)
@@ -57,7 +58,7 @@ class Vocabulary:
             yield from _check_policy(where, step, action)
 
     def action(self, step: PlanStep) -> Action | InputError:
-        """Return the action that `step` names, or why it names none."""
+        """Return the action that `step` names, or the error if there is none."""
         try:
             return resolve_action(self._domain, step.action)
         except InputError as error:
@@ -168,9 +169,10 @@ def _check_policy(where: Where, step: PlanStep, action: Action) -> Iterator[Plan
 def check_data_sources(
     plan: ActionPlan, domain: DomainModel, fit: Mapping[str, Collection[str]], sources: Collection[tuple[str, str]]
 ) -> Iterator[PlanFinding]:
-    """Yield parameters that come with a fact which no step before provides, as `sources` of the steps `fit` says.
+    """Yield data parameters that no step provides a value for.
 
-    `fit` maps steps to predicates of facts that may have been provided.
+    A parameter may come with a fact. `fit` maps the resolved steps to the predicates that unresolved steps before them
+    may provide; `sources` are the (step, parameter) pairs that an earlier step fills.
     """
     for number, step in enumerate(plan.steps):
         if step.id not in fit:
@@ -186,7 +188,7 @@ def check_data_sources(
 
 
 def check_stated(problem: Problem, plan: ActionPlan) -> tuple[list[PlanFinding], list[PlanStep]]:
-    """Return what is wrong with the conditions that steps state, and the steps without these."""
+    """Find mistakes in the conditions that steps state; return them, and the steps without these conditions."""
     reader = Reader(problem)
     place = CodePlace("the plan")
     findings, steps = [], []
@@ -209,7 +211,7 @@ def check_stated(problem: Problem, plan: ActionPlan) -> tuple[list[PlanFinding],
 
 
 def _check_supposed(said: Formula, problem: Problem) -> None:
-    """Raise `InputError` where what a step supposes is not how a fact is that is unknown."""
+    """Raise `InputError` unless a supposition is a literal of a fact that the plan declares unknown."""
     fact = said.part if isinstance(said, Not) else said
     if not (isinstance(fact, Atom) and any(pattern.matches(fact) for pattern in problem.unknown)):
         hint = "only facts that the plan declares unknown are supposed, or their negations"
@@ -219,11 +221,11 @@ def _check_supposed(said: Formula, problem: Problem) -> None:
 def check_conditions(
     problem: Problem, plan: ActionPlan, steps: Sequence[PlanStep], left_out: Sequence[set[str]]
 ) -> Iterator[PlanFinding]:
-    """Yield the conditions of `steps`, and of the goal, that cannot hold.
+    """Yield the conditions of `steps`, and of the goal, that fail in a simulation.
 
-    Where a condition fails, the step is taken to be done nevertheless, so that it is not told of all that come after
-    it. `left_out` has, for each step, the predicates that steps before it may change of which nobody knows what they
-    do, and at last those of all: what speaks of them is not judged.
+    The simulation applies a step even if its condition fails, so that later steps are not blamed for it. `left_out`
+    has, for each step and for the goal, the predicates that unresolved steps before it may change; conditions on these
+    are not checked.
     """
     spelled = spell_out(problem, steps)
     run = _Run(spelled.problem, frozenset(pattern.predicate for pattern in problem.unknown))
@@ -248,7 +250,7 @@ def _path(step: Step) -> tuple[str, ...]:
 
 
 def _contradictions(run: _Run, step: Step, where: Where, *, own: bool) -> Iterator[PlanFinding]:
-    """Yield what a step expects although its action says otherwise."""
+    """Yield the expected literals of a step that its action makes false."""
     if own or not step.action.endswith(EXPECTS):
         return
     for literal in run.simulation.problem.domain.actions[step.action].provides:
@@ -269,7 +271,7 @@ class _Run:
         self._unknown = unknown
 
     def complaints(self, step: Step, left_out: set[str]) -> Iterator[str]:
-        """Yield what fails of what `step` requires, and why."""
+        """Yield the requirements of `step` that fail, with the reason."""
         found = self.simulation.objection(step)
         if found is None:
             return
@@ -285,7 +287,7 @@ class _Run:
                     yield f"it requires {failing}, {self._chronicle.account(failing)}"
 
     def unmet(self, goals: Sequence[Formula], left_out: set[str]) -> Iterator[str]:
-        """Yield the goals that do not hold, and why."""
+        """Yield the goals that do not hold, with the reason."""
         for part in goals:
             if not self.simulation.holds(part):
                 failing = self.simulation.inspector.smallest_failure(part, {})
@@ -293,7 +295,7 @@ class _Run:
                     yield f"{failing}, {self._chronicle.account(failing)}"
 
     def apply(self, id_: str, step: Step, whole: Step) -> None:
-        """Apply `step`, a part of `whole`, whether it can be or not."""
+        """Apply `step`, a part of `whole`, even if its condition fails."""
         if isinstance(self.simulation.rules.compile_step(step), str):
             return
         self.latest = self.simulation.apply(step)

@@ -12,17 +12,17 @@ from planner.lint.findings import Level
 
 Path = tuple[str | int, ...]
 FEW: Final = 100
-"""So many names are looked through at once."""
+"""A search for a similar name among at most so many known names is cheap."""
 MOST: Final = 100
-"""Mistakes for which more names than that are looked through."""
+"""Most searches among more than `FEW` known names."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanFinding:
     """One remark about a plan: `rule` is its stable name, `hint` how to mend it.
 
-    `step` is the id of the step that it is about, empty where it is about the plan. `path` leads to the place in the
-    plan as data, `location` to that in the file that it was read from.
+    `step` is the id of its step, empty for the whole plan. `path` is the place in the plan as data, `location` the
+    place in the file of the plan.
     """
 
     level: Level
@@ -47,26 +47,26 @@ class PlanFinding:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in a plan; gives findings about it."""
+    """A place in a plan, with methods that make findings at this place."""
 
     step: str
     path: Path
 
     @classmethod
     def of(cls, number: int, step: PlanStep) -> Where:
-        """Return the place of the step that is at place `number`, from 0."""
+        """Return the place of step `number`, counted from 0."""
         return cls(step.id, ("steps", number))
 
     def error(self, rule: str, message: str, *path: str | int, hint: str | None = None) -> PlanFinding:
-        """Return an error about what `path` leads to from here."""
+        """Make an error at `path` below this place."""
         return PlanFinding(Level.ERROR, rule, message, self.step, (*self.path, *path), hint or "")
 
     def warning(self, rule: str, message: str, *path: str | int, hint: str | None = None) -> PlanFinding:
-        """Return a warning about what `path` leads to from here."""
+        """Make a warning at `path` below this place."""
         return PlanFinding(Level.WARNING, rule, message, self.step, (*self.path, *path), hint or "")
 
     def from_error(self, rule: str, error: InputError, *path: str | int) -> PlanFinding:
-        """Return `error`, which somebody else found here, as a finding."""
+        """Convert an `InputError` to a finding."""
         return self.error(rule, error.message, *path, hint=error.hint)
 
 
@@ -74,16 +74,16 @@ PLAN = Where("", ())
 
 
 class Hints:
-    """Finds the known name that may have been meant, for as many mistakes as anybody reads about.
+    """Suggests similar known names, in bounded time.
 
-    It takes as long as there are names, and a plan of thousands of steps may have a mistake in each.
+    A search takes time proportional to the number of names, and each of thousands of steps may have a mistake.
     """
 
     def __init__(self) -> None:
         self._left = MOST
 
     def near(self, name: str, known: Collection[str], otherwise: str = "") -> str:
-        """Return the known name that is nearest to `name` as a question, else what else may help."""
+        """Suggest the known name most similar to `name` as a question, or return `otherwise`."""
         if len(known) > FEW:
             self._left -= 1
             if self._left < 0:
@@ -92,5 +92,5 @@ class Hints:
 
 
 def path_text(path: Path) -> str:
-    """Return a path as people write it: `steps[2].arguments.robot`, counting from 1."""
+    """Write a path as `steps[2].arguments.robot`, counting from 1."""
     return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")

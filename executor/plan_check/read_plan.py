@@ -37,11 +37,11 @@ def read_plan(
     problem: Problem | None = None,
     **options: Any,
 ) -> tuple[ActionPlan | None, list[PlanFinding]]:
-    """Return the plan of a file, a text or data, and all that is wrong with it; no plan where it is none.
+    """Read a plan from a file, a text or data; return it (None if it is no plan) and all its mistakes.
 
-    A text is told from a path by a line break or a brace. A plan in the form of another framework is imported. With
-    `problem`, the plan is one for that, and may not state another. The other options are those of `check_plan`. Raises
-    nothing for what is wrong with a plan.
+    A source with a line break or a brace is a text, any other a path. A plan in the form of another framework is
+    imported. With `problem`, the plan is one for that, and must not state another. The other options are those of
+    `check_plan`. Mistakes in a plan never raise.
     """
     try:
         document = _read_document(source)
@@ -66,7 +66,7 @@ def _import_document(
     *,
     is_text: bool,
 ) -> tuple[ActionPlan | None, list[PlanFinding]]:
-    """Return the plan of another framework that `document` has, and all that is wrong with it, by its own paths."""
+    """Import a plan of another framework; return it and its mistakes, with paths in the original."""
     domain = world.model if isinstance(world, World) else domain_model_of(world)
     objects = [] if problem is None else [each.name for each in problem.objects]
     made = import_plan(document.data, domain, objects, has_problem=problem is not None)
@@ -85,7 +85,7 @@ def _import_document(
 
 
 def _state_problem(plan: ActionPlan, problem: Problem | None) -> tuple[ActionPlan, list[PlanFinding]]:
-    """Return `plan` as one for `problem`, if there is one, and what is wrong with that."""
+    """Add the statement of `problem` to `plan`; return the plan, and an error if it states a problem itself."""
     if problem is None:
         return plan, []
     stated_twice = sorted(statement_of(problem).keys() & plan.model_fields_set - {"name", "metric"})
@@ -97,7 +97,7 @@ def _state_problem(plan: ActionPlan, problem: Problem | None) -> tuple[ActionPla
 
 
 def is_action_plan(path: Path) -> bool:
-    """Return whether the file at `path` holds a plan as data, and not one in a format of planners."""
+    """Return whether the file at `path` holds an action plan, not a plan in a planner's format."""
     try:
         data = _read_document(path).data
     except DocumentError:
@@ -110,7 +110,7 @@ def is_action_plan(path: Path) -> bool:
 
 
 def _read_document(source: str | Path | Mapping[str, Any]) -> Document:
-    """Return what `source` holds; raises `DocumentError`."""
+    """Parse `source`; raises `DocumentError`."""
     if isinstance(source, Mapping):
         return Document(dict(source), "<data>", 0, dict)
     if not isinstance(source, str | Path):
@@ -130,7 +130,7 @@ def _read_document(source: str | Path | Mapping[str, Any]) -> Document:
 
 
 def _with_float_parameters(data: dict[str, Any]) -> dict[str, Any]:
-    """Return `data` with the parameters of steps as any reader of JSON gives them: the planner reads exact decimals."""
+    """Convert decimals in the parameters of steps to floats, as usual JSON readers do."""
     steps = data.get("steps")
     if not isinstance(steps, list):
         return data
@@ -156,7 +156,7 @@ def _floats(value: Any) -> Any:
 
 
 def _finding_of(mistake: Any, document: Document) -> PlanFinding:
-    """Return what pydantic found wrong as a finding about the step that it is in."""
+    """Convert an error of pydantic to a finding about its step."""
     reason = _EXPECTED.get(mistake["type"], f"{mistake['msg'][:1].lower()}{mistake['msg'][1:]}")
     mistake["msg"] = reason
     path, error = locate_mistake(mistake, document, ActionPlan)

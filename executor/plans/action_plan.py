@@ -1,8 +1,8 @@
 """`ActionPlan`: plans as data, from a search result, from JSON, or written by hand.
 
-A step names its action, its arguments by parameter, and the steps that it depends on. Values of data parameters may be
-taken from the results of earlier steps: `{{step.data.tasks}}`. A created object has no name yet: `creates` gives it a
-placeholder, which later steps name in their arguments. `Basis` says why there is the plan.
+A step names its action, its arguments by parameter, and the steps that it depends on. A data parameter may take its
+value from the result of an earlier step: `{{step.data.tasks}}`. An object that a step creates has no name yet:
+`creates` gives it a placeholder, which later steps use as an argument. `Basis` records the origin of a plan.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
     from planner.topk.top_k import CandidateSet
 
 REFERENCE: Final = re.compile(r"\{\{\s*([^\s.{}]+)\s*(?:\.\s*([^\s{}]+)\s*)?\}\}")
-"""A step, and the path of a field of its result."""
+"""A reference in a text: the id of a step, and the path of a field of its result."""
 
 
 def references(value: Any) -> Iterator[str]:
-    """Yield the ids of the steps that texts inside `value` refer to."""
+    """Yield the ids of the steps to which texts inside `value` refer."""
     for text in texts_in(value):
         if "{{" in text:
             yield from (match[1] for match in REFERENCE.finditer(text))
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts inside `value`: of mappings those of their values."""
+    """Yield the texts inside `value`; of mappings, the values and not the keys."""
     stack = [value]
     while stack:
         match stack.pop():
@@ -66,15 +66,15 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 class Basis(BaseModel):
-    """What a plan rests on.
+    """The origin of a plan: the request, its reading, who confirmed it, and what that took.
 
-    `request` is what was asked for, `words` say what that was taken to mean, and `thought` is what the language model
-    said to that which read it; `confirmed` says who let it pass. `unverified` has parts of the request, word for word,
-    that no fact expresses, each with the ground steps (`mail(note, ada)`) that a model proposed for it: these need
-    approval, and a run of the plan is `UNVERIFIED` at best. `proposing` is what the model said to that. `left` are
-    parts that nothing serves: without them, a run is `LOWERED` at best. `calls`, `tokens` and `cost`, money, are what
-    reading and proposing took of a language model, and `saved` is what was there already: seconds of search, calls and
-    tokens. `drawn` says who drew the plan up, where it was not searched for.
+    `request` is the request as made, `words` is its reading in words, `thought` is the language model's reason for that
+    reading, and `confirmed` says who confirmed it. `unverified` maps parts of the request that no fact expresses, word
+    for word, to the ground steps (`mail(note, ada)`) that a model proposed for them; these steps need approval, and a
+    run of the plan is `UNVERIFIED` at best. `proposing` is the model's reason for these proposals. `left` are the parts
+    that no step serves; with any, a run is `LOWERED` at best. `calls`, `tokens` and `cost` (money) count the use of
+    language models. `saved` counts the seconds of search, the calls and the tokens that reuse saved. `drawn` says who
+    wrote the plan if no search found it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -94,12 +94,12 @@ class Basis(BaseModel):
 
     @property
     def is_by_agent(self) -> bool:
-        """Whether an agent has made the plan, of a request: it says who let that pass."""
+        """Whether an agent made the plan from a request."""
         return bool(self.confirmed)
 
     @property
     def proposed(self) -> frozenset[str]:
-        """The ground steps that a model proposed for what no fact expresses."""
+        """The ground steps that a model proposed for parts that no fact expresses."""
         return frozenset([step for steps in self.unverified.values() for step in steps])
 
 
@@ -115,7 +115,7 @@ def _as_goals(value: Any) -> Any:
 
 
 def _check_json(value: Any) -> Any:
-    """Return `value` where it can be kept as JSON; raises `PydanticCustomError` where it cannot."""
+    """Return `value` if JSON can hold it; raises `PydanticCustomError` otherwise."""
     value = replace_iterators(value)
     try:
         to_jsonable_python(value)
@@ -126,7 +126,7 @@ def _check_json(value: Any) -> Any:
 
 
 def _exact_utilities(value: Any) -> Any:
-    """Return constraints as documents have them, whose utilities are exact: in JSON they may be texts."""
+    """Convert the utilities of constraint documents, which may be texts in JSON, to decimals."""
     if not isinstance(value, list | tuple):
         return value
     return [
@@ -139,12 +139,12 @@ def _exact_utilities(value: Any) -> Any:
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Amount = Annotated[int | Decimal, Field(ge=0, allow_inf_nan=False)]
-"""An exact number; decimals are texts in JSON, and may be read from numbers."""
+"""An exact number; JSON has decimals as texts, and numbers are accepted, too."""
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Span = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Times = Annotated[int, Field(ge=1)]
 Data = Annotated[Any, AfterValidator(_check_json)]
-"""What can be kept as JSON."""
+"""A value that JSON can hold."""
 StepId = Annotated[str, Field(pattern=r"^[^\s.{}]+$")]
 
 
@@ -153,7 +153,7 @@ class _Part(BaseModel):
 
 
 class StepRate(_Part):
-    """What one step waits for before it begins: see `executor.tools.step_policy.Rate`."""
+    """The most starts of a step in a number of seconds: see `executor.tools.step_policy.Rate`."""
 
     most: Times
     seconds: Span
@@ -162,7 +162,7 @@ class StepRate(_Part):
 
 
 class StepPolicy(_Part):
-    """What one step does otherwise than its action's `ExecutionPolicy` says; `retry_on` names types of exceptions."""
+    """What one step changes of its action's `ExecutionPolicy`; `retry_on` names types of exceptions."""
 
     timeout: Seconds | None = None
     retries: Annotated[int, Field(ge=0)] | None = None
@@ -177,7 +177,7 @@ class StepPolicy(_Part):
     cache_for: Seconds = 0.0
 
     def over(self, policy: ExecutionPolicy) -> ExecutionPolicy:
-        """Return `policy` with what is stated here instead."""
+        """Return `policy` with the fields that this one states."""
         stated = {name: getattr(self, name) for name in self.model_fields_set}
         if "retry_on" in stated:
             stated["retry_on"] = _named_errors(self.retry_on) if self.retry_on else None
@@ -193,11 +193,11 @@ def _named_errors(names: tuple[str, ...]) -> Callable[[Any], bool]:
 class PlanStep(_Part):
     """One step of a plan.
 
-    `arguments` are objects by parameter, `parameters` values by data parameter. `creates` gives each object that the
-    action creates a placeholder. `requires` and `expects` are conditions before and after the step, beyond those of its
-    action. `supposes` are literals that it takes to hold if nobody knows better by then. `undoes` are the steps that
-    this one undoes, whose results it gets. `cost`, `duration` (seconds) and `tokens` are estimates; None: as declared,
-    if it is.
+    `arguments` are objects by parameter, `parameters` values by data parameter. `creates` maps the names of created
+    objects to placeholders. `requires` and `expects` are conditions before and after the step, beyond those of its
+    action. `supposes` are literals that the step takes to hold unless they are known by then. `undoes` are the steps
+    that this one undoes; its handler gets their results. `cost`, `duration` (seconds) and `tokens` are estimates; where
+    they are None, the action's declarations count.
     """
 
     id: StepId
@@ -218,7 +218,7 @@ class PlanStep(_Part):
 
     @classmethod
     def of(cls, step: Step, action: Action, name: str) -> Self:
-        """Return `step`, an instance of `action`, under the id `name`."""
+        """Convert `step`, an instance of `action`, to a plan step with the id `name`."""
         given = list(step.arguments)
         own = [each.name.removeprefix("?") for each in action.parameters]
         created = [each.removeprefix("?") for each in action.creates]
@@ -232,19 +232,19 @@ class PlanStep(_Part):
 
     @property
     def created(self) -> dict[str, str]:
-        """The placeholders of what the step creates, by the names that its action has for them."""
+        """The arguments and the placeholders, by parameter."""
         return {**self.arguments, **self.creates}
 
     @property
     def needs(self) -> frozenset[str]:
-        """The steps that this one names: it depends on them, or takes values from their results."""
+        """The steps that this one depends on or takes values from."""
         return frozenset([*self.depends_on, *references(self.parameters)])
 
     def step(self, domain: DomainModel) -> Step:
-        """Return the step of a planner's plan: placeholders stand after the declared arguments.
+        """Convert to a planner's step: placeholders follow the declared arguments.
 
-        `domain` may have parameters for them itself. Raises `InputError` where the action is unknown or an argument
-        missing.
+        If `domain` has parameters for created objects, placeholders are their arguments. Raises `InputError` for an
+        unknown action or a missing argument.
         """
         action = domain.actions.get(self.action) or resolve_action(domain, self.action)
         names = [each.name.removeprefix("?") for each in action.parameters]
@@ -258,14 +258,14 @@ class PlanStep(_Part):
 
 
 class Goals(_Part):
-    """What must hold at the end (`hard`), and what would be good to have: conditions with their utilities."""
+    """Hard goals, and soft goals with their utilities."""
 
     hard: Texts = ()
     soft: dict[str, Amount] = {}
 
 
 class Constraints(_Part):
-    """What a run may take at most: cost, seconds, and tokens of language models; None: no limit."""
+    """Limits of a run: cost, seconds, and tokens of language models; None is no limit."""
 
     cost: Amount | None = None
     duration: Seconds | None = None
@@ -273,7 +273,7 @@ class Constraints(_Part):
 
 
 class Metadata(_Part):
-    """When a plan was made, how many seconds it is thought to take, how urgent it is, and what it may take."""
+    """When a plan was made, its estimated duration in seconds, its priority and its limits."""
 
     created: datetime | None = None
     estimated_duration: Seconds | None = None
@@ -282,18 +282,19 @@ class Metadata(_Part):
 
 
 class ActionPlan(_Part):
-    """A plan that can be stored, sent and run; `objects`, `initial` and what follows state its problem.
+    """A plan that can be stored, sent and run; `objects`, `initial` and the fields after them state its problem.
 
-    `types` are those of its objects that the domain does not name itself, each with the types right above it.
-    `goal` is a list of conditions, or `{"hard": …, "soft": {condition: utility}}`. `decomposition` is what a
-    hierarchical plan came of; steps in it are numbered from 0, in the order of `steps`. `tasks` are the initial ones
-    and `constraints` those on the way to the goal, as documents write them. `supposes` are literals on which the goal
-    rests itself; where it is not stated, patches of the plan do not suppose anything, either. A plan without steps may
-    follow a `policy`, the data of `Policy.to_dict`, with the `objective` and the `penalty` of `decide`, by which
-    another one is found where nobody foresaw what came. `alternatives` are other plans for the same, each a list of
-    ground actions (`move(r2, hall, lab)`): where this one fails, how one of them ends may help. `results` are what
-    steps of earlier runs returned, by the facts that they provided and that still hold: data may come from there.
-    `basis` says why there is the plan.
+    `types` maps types of its objects that the domain does not name itself to the types right above them. `goal` is a
+    list of conditions, or `{"hard": …, "soft": {condition: utility}}`. `tasks` are the initial tasks of a hierarchical
+    plan, and `decomposition` is its decomposition, whose steps are numbered from 0 in the order of `steps`.
+    `constraints` are trajectory constraints in the form of documents. `supposes` are literals that the goal itself
+    rests on; where it is None, patches of the plan do not suppose anything, either.
+
+    A plan without steps may follow a `policy`, the data of `Policy.to_dict` with the `objective` and the `penalty` of
+    `decide`; these are used to find a new policy after an outcome that the first does not cover. `alternatives` are
+    other plans for the same problem, each a list of ground actions (`move(r2, hall, lab)`): if this plan fails, the end
+    of one of them may still work. `results` maps facts that still hold to the results of the earlier steps that
+    provided them; data parameters may take values from there. `basis` is the origin of the plan.
     """
 
     id: str = Field(default_factory=lambda: f"plan-{uuid4().hex[:12]}")
@@ -324,11 +325,12 @@ class ActionPlan(_Part):
 
     @classmethod
     def of(cls, plan: Plan | Result | CandidateSet | ContingentPolicy | Decision, **fields: Any) -> Self:
-        """Return `plan` as data, with other `fields` such as `model`, `metadata` or `id`; raises `NoPlan`.
+        """Convert a result of planning to data, with other `fields` such as `model`, `metadata` or `id`.
 
-        The execution model is hierarchical for a plan that came of tasks, policy for a policy, else sequential. Steps
-        are `s1`, `s2`, …. The metadata say when it was made and, where all actions have a duration, how long it is
-        thought to take. The first of several candidates is the plan, and all are its alternatives.
+        Raises `NoPlan` where there is no plan. The execution model is hierarchical for a plan with a decomposition,
+        policy for a policy, else sequential. Steps are `s1`, `s2`, …. The metadata have the present time and, if all
+        actions have a duration, the estimated duration. The first of several candidates is the plan, and all are its
+        alternatives.
         """
         if is_candidate_set(plan):
             return cls.of(
@@ -354,9 +356,9 @@ class ActionPlan(_Part):
         return made.model_copy(update={"metadata": metadata})
 
     def problem(self, domain: DomainModel, entities: Mapping[str, object] | None = None) -> Problem:
-        """Return the problem that the plan solves; `entities` are the Python values of objects.
+        """Build the problem that the plan solves; `entities` are the Python values of objects.
 
-        Raises `PlanError` where what is stated does not fit `domain`.
+        Raises `PlanError` where the statement does not fit `domain`.
         """
         return problem_of(self, domain, CodePlace(f"plan {self.id}"), entities or {})
 
@@ -369,7 +371,7 @@ class ActionPlan(_Part):
 
 
 def _seconds(plan: ActionPlan, problem: Problem) -> float | None:
-    """Return how long the steps of `plan` are declared to take in its execution model; None where that is not known."""
+    """Estimate the duration of `plan` in its execution model; None where a step has no declared duration."""
     if not any(problem.domain.actions[each.action].duration for each in plan.steps):
         return None
     from executor.plan_check.check_means import estimate
@@ -385,7 +387,7 @@ def _decomposed(plan: Plan) -> dict[str, Any]:
 
 
 def texts_of(plans: Iterable[Iterable[Step]]) -> tuple[tuple[str, ...], ...]:
-    """Return the steps of plans as the texts of their ground actions."""
+    """Write the steps of plans as texts of ground actions."""
     return tuple([tuple([str(Atom(step.action, step.arguments)) for step in steps]) for steps in plans])
 
 
@@ -406,7 +408,7 @@ def _policy_fields(found: ContingentPolicy | Decision) -> dict[str, Any]:
 
 
 def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Mapping[str, object]) -> Problem:
-    """Return the problem of `plan`, mistakes in which are told at `place`."""
+    """Build the problem of `plan`; errors name their place within `place`."""
     unnamed = {name: parents for name, parents in plan.types.items() if name not in domain.types}
     if unnamed:
         domain = replace(domain, types={**domain.types, **unnamed})
@@ -448,9 +450,9 @@ def statement_of(problem: Problem) -> dict[str, Any]:
 
 
 def _unnamed_types(problem: Problem) -> dict[str, tuple[str, ...]]:
-    """Return the types of objects that no declaration in the domain of `problem` names, with those right above them.
+    """Return the types of objects that no declaration in the domain names, with the types right above them.
 
-    A domain learns them from the objects of a problem: where that problem was never made, it does not know them.
+    A domain learns these types from a problem's objects; a domain that has never seen that problem lacks them.
     """
     domain = problem.domain
     waiting = [kind for each in problem.objects for kind in each.types]
@@ -474,7 +476,7 @@ def _constraint(constraint: Constraint) -> ConstraintDocument:
 
 
 def goals_of(goal: Goal) -> Goals:
-    """Return `goal` as texts; the utilities of equal wishes are added up."""
+    """Write `goal` as texts; the utilities of equal soft goals are added up."""
     write = Notation((), ())
     soft: dict[str, int | Decimal] = {}
     for wish in goal.soft:
@@ -494,7 +496,7 @@ def steps_of(
     *,
     supposing: Iterable[tuple[str, ...]] | None = None,
 ) -> Iterator[PlanStep]:
-    """Yield `steps` with ids of their own, none of which is `taken`; `supposing` says what each of them supposes."""
+    """Convert `steps` to plan steps with new ids, none of them in `taken`; `supposing` has the suppositions of each."""
     names = (name for number in count(1) if (name := f"s{number}") not in taken)
     for step, supposes in zip(steps, repeat(()) if supposing is None else supposing, strict=False):
         made = PlanStep.of(step, domain.actions[step.action], next(names))
@@ -502,24 +504,24 @@ def steps_of(
 
 
 def _suppositions(plan: Plan, problem: Problem) -> tuple[Supposition, ...]:
-    """Return what `plan` supposes; one that does not say is asked, unless it does not work."""
+    """Return the suppositions of `plan`; if it has none recorded, find them by validation."""
     if plan.suppositions or not problem.unknown or plan.tree is not None:
         return plan.suppositions
     return check_steps(problem, plan.steps).suppositions
 
 
 FIELDS: Final = frozenset({"goal", "constraints", "budgets", "deadline", "basis"})
-"""The fields of an `ActionPlan` that say what it is for."""
+"""The fields of an `ActionPlan` that state its aim."""
 
 
 def aim_of(problem: Problem, basis: Basis | None = None) -> dict[str, Any]:
-    """Return what `problem` asks for, as data."""
+    """Write the aim of `problem` as data."""
     made = ActionPlan(**statement_of(problem), basis=basis or Basis())
     return made.model_dump(mode="json", include=set(FIELDS))
 
 
 def with_aim(plan: ActionPlan, aim: Mapping[str, Any], source: Problem) -> tuple[ActionPlan, Problem]:
-    """Return `plan` and its problem `source` as they are where `aim` is what they are for."""
+    """Replace the aim of `plan` and of its problem `source` by `aim`."""
     changed = ActionPlan.model_validate({**plan.model_dump(mode="json", exclude=set(FIELDS)), **aim})
     found = changed.problem(source.domain)
     limits: dict[str, Any] = {"constraints": found.constraints, "budgets": found.budgets, "deadline": found.deadline}

@@ -15,11 +15,11 @@ from planner.model.domain import creates_objects
 from planner.plan import Step
 
 SPARE: Final = 2
-"""Placeholders of each type beyond those of the plan: patches may have to create something, too."""
+"""Placeholders of each type beyond those of the plan, for objects that patches create."""
 
 
 def with_spare_placeholders(problem: Problem, steps: Sequence[Step]) -> Problem:
-    """Return `problem` with placeholders for what `steps` create, and some to spare where these have usual names."""
+    """Add placeholders for the objects that `steps` create and, where these have usual names, some to spare."""
     if not creates_objects(problem.domain):
         return problem
     created = [
@@ -36,7 +36,7 @@ def with_spare_placeholders(problem: Problem, steps: Sequence[Step]) -> Problem:
 
 
 def similar_steps(source: Problem, problem: Problem, step: Step) -> list[Step]:
-    """Return the steps of `problem` (made of `source`) like `step`, whatever they call what they create."""
+    """Return the steps of `problem` (made of `source`) that equal `step` except in placeholders."""
     action = source.domain.actions[step.action]
     if not action.creates:
         return [step]
@@ -48,12 +48,12 @@ def similar_steps(source: Problem, problem: Problem, step: Step) -> list[Step]:
 
 
 def internal_predicates(source: DomainModel, problem: Problem) -> frozenset[str]:
-    """Return the predicates of `problem` that are about placeholders only: nobody has to look at them."""
+    """Return the predicates of `problem` that only describe placeholders, so that no observer is needed for them."""
     return frozenset(problem.domain.predicates.keys() - source.predicates.keys())
 
 
 class Bindings(Mapping[str, Any]):
-    """The real objects by the names that plans have for them: entities that were given, and what steps created."""
+    """The real objects by their names in plans: given entities, and objects that steps created."""
 
     def __init__(self, source: Problem, problem: Problem) -> None:
         known = {each.name for each in source.all_objects}
@@ -67,44 +67,44 @@ class Bindings(Mapping[str, Any]):
         """The objects that were made for this run, by their names and by what made them."""
 
     def bind(self, placeholder: str, value: Any) -> None:
-        """Note that `value` is what `placeholder` stands for."""
+        """Bind `placeholder` to the real object `value`."""
         self._created[placeholder] = value
         self._names[name_of(value)] = placeholder
         self._open.discard(placeholder)
 
     def types_of(self, name: str) -> tuple[str, ...]:
-        """Return the types of the object that plans call `name`: its own, then those above, the nearest first."""
+        """Return the types of the object with the plan name `name`: its own, then those above, the nearest first."""
         found = list(self._types.get(name, ()))
         for kind in found:
             found += [each for each in self._parents.get(kind, ()) if each not in found]
         return tuple(found)
 
     def real_name(self, name: str) -> str:
-        """Return the name in the world of the object that plans call `name`."""
+        """Return the real name of the object with the plan name `name`."""
         return name_of(self._created[name]) if name in self._created else name
 
     def is_open(self, name: str) -> bool:
-        """Return whether `name` is the placeholder of something of which nobody knows what it is."""
+        """Return whether `name` is a placeholder without a real object yet."""
         return name in self._open
 
     def exists(self, fact: Atom) -> bool:
-        """Return whether no argument of `fact` is the placeholder of something that does not exist yet."""
+        """Return whether no argument of `fact` is a placeholder without a real object."""
         return not self._open or self._open.isdisjoint(fact.args)
 
     def renamed(self, fact: Atom) -> Atom:
-        """Return `fact`, in which real objects have their names, with the names that plans have for them."""
+        """Replace real names in `fact` by their names in plans."""
         names = self._names
         if not names or names.keys().isdisjoint(fact.args):
             return fact
         return Atom(fact.predicate, tuple([names.get(arg, arg) for arg in fact.args]))
 
     def placeholder_of(self, name: str) -> str | None:
-        """Return what stands in plans for the object that was created with this name, if one was."""
+        """Return the placeholder of the created object with this real name, if there is one."""
         return self._names.get(name)
 
     @property
     def created(self) -> dict[str, str]:
-        """The names of real objects by the placeholders that stand for them."""
+        """The real names of created objects, by placeholder."""
         return {placeholder: name_of(value) for placeholder, value in self._created.items()}
 
     def __getitem__(self, name: str) -> Any:
@@ -122,7 +122,7 @@ class Bindings(Mapping[str, Any]):
 
 
 def name_of(value: Any) -> str:
-    """Return the name of an object of the real world; what it is, where it cannot say, which is no name."""
+    """Return the name of a real object, or its type in angle brackets, which is no valid name."""
     return call_or_else(
         lambda: as_plain_text(value if isinstance(value, str) else str(getattr(value, "name", value))),
         f"<{kind_of(value)}>",

@@ -16,17 +16,17 @@ ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchi
 
 
 def is_policy(value: object) -> TypeIs[Policy]:
-    """Return whether `value` says what to do in each state."""
+    """Return whether `value` is a `Policy`."""
     return _is("planner.policies.policy", "Policy", value)
 
 
 def is_decision(value: object) -> TypeIs[Decision]:
-    """Return whether `value` is the answer to a problem with uncertain outcomes."""
+    """Return whether `value` is a `Decision`."""
     return _is("planner.policies.decision", "Decision", value)
 
 
 def is_candidate_set(value: object) -> TypeIs[CandidateSet]:
-    """Return whether `value` is a set of plans for one problem."""
+    """Return whether `value` is a `CandidateSet`."""
     return _is("planner.topk.top_k", "CandidateSet", value)
 
 

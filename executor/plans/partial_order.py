@@ -30,9 +30,9 @@ from planner.semantics.step_effects import Changes, staleness_of
 
 
 def possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:
-    """Return what each of `steps` could read and write: all that it writes counts as an item. The goal reads nothing.
+    """Return what each of `steps` could read and write in any state; the goal reads nothing.
 
-    Raises `PlanError` where a step is no instance of an action.
+    All writes count as writes of an item. Raises `PlanError` where a step is no instance of an action.
     """
     domain = problem.domain
     below = _base_patterns(domain)
@@ -55,7 +55,7 @@ def possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:
 
 
 class _Schema:
-    """The patterns that an action could read and write, with its parameters, and open for all other variables."""
+    """The patterns that an action could read and write; all variables except its parameters are open."""
 
     def __init__(self, action: Action, below: dict[str, list[Atom]]) -> None:
         self.action = action
@@ -80,7 +80,7 @@ def _open_variables(patterns: Iterable[Atom], names: set[str]) -> list[Atom]:
 
 
 def _history_fact(action: Atom) -> Atom:
-    """Return the fact that `action` has run; no predicate has a name with a space."""
+    """Return the fact that `action` has run; the space in its predicate keeps it apart from declared predicates."""
     return Atom(f"ran {action.predicate}", action.args)
 
 
@@ -109,23 +109,23 @@ def _all_of(domain: DomainModel, name: str) -> Atom:
 
 
 BEFORE: Final = -1
-"""The place of what provided a fact before the plan."""
+"""The position of the provider of a fact that holds before the plan."""
 AFTER: Final = sys.maxsize
-"""A place after all steps."""
+"""A position after all steps."""
 
 
 @dataclass(slots=True, eq=False)
 class Flow:
-    """A fact that parameters come with: the places of the steps that provide it, and who takes a result from whom."""
+    """A fact that parameters come with: the positions of its providers, and the consumers of each provider's result."""
 
     fact: Atom
     providers: list[int] = field(default_factory=list)
     consumers: dict[int, list[tuple[int, str]]] = field(default_factory=lambda: {BEFORE: []})
 
     def orderings(self) -> Iterator[tuple[int, int]]:
-        """Yield what comes before what, so that each consumer finds its provider to be the last.
+        """Yield pairs (earlier, later) by which each consumer's last provider stays the last.
 
-        Other providers come before the provider, or after its consumers.
+        Other providers come before that provider, or after its consumers.
         """
         for provider, following in pairwise([*sorted(self.consumers), AFTER]):
             taking = [place for place, _ in self.consumers[provider]]
@@ -141,7 +141,7 @@ class Flow:
 def find_flows(
     problem: Problem, steps: Sequence[PlanStep], ground: Sequence[Step], provided: Sequence[Collection[Atom]]
 ) -> Mapping[Atom, Flow]:
-    """Return the facts that data parameters of `steps` come with; `provided` says what each step provides."""
+    """Return the facts that data parameters of `steps` come with; `provided` has the facts that each step provides."""
     actions = problem.domain.actions
     pairs = zip(steps, ground, strict=True)
     wanted = [dict(wanted_facts(actions[step.action], each, step)) for each, step in pairs]
@@ -158,7 +158,7 @@ def find_flows(
 
 
 def wanted_facts(action: Action, each: PlanStep, step: Step) -> Iterator[tuple[str, Atom]]:
-    """Yield the data parameters that the plan leaves to the results of others, with the facts that they come with."""
+    """Yield the data parameters that the plan leaves to earlier results, with the facts that they come with."""
     for parameter in action.data:
         if parameter.source is not None and parameter.name not in each.parameters:
             yield parameter.name, parameter.source.fact.substitute(bind_parameters(action, step))
@@ -166,13 +166,14 @@ def wanted_facts(action: Action, each: PlanStep, step: Step) -> Iterator[tuple[s
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Why step `earlier` comes before step `later`, and `about` what.
+    """A reason why step `earlier` comes before step `later`, and the object `about` which the reason is.
 
-    `reason` is "link" (a condition that one provides for the other), "threat" (a condition that one would undo), "item"
-    (both touch it, and one writes it), "look" (at a fact that the other supposes), "undone" (a fact that one makes true
-    and the other false: if both were at work, what is seen of it would tell nothing of either), "data" (a parameter or
-    a reference that is filled from a result), "object" (it is created), "declared" (`depends_on`), or "given": both
-    speak of a fact, the plan does not work as far as is known, and so they stay in the order in which they were given.
+    `reason` is "link" (`earlier` provides a condition of `later`), "threat" (one of the steps would undo a condition),
+    "item" (both access an item, and one writes it), "look" (`earlier` senses a fact that `later` supposes), "undone"
+    (one makes a fact true, the other makes it false; if they overlapped, observers could confirm neither), "data" (a
+    parameter or a reference takes a result), "object" (`earlier` creates an object of `later`), "declared"
+    (`depends_on`), or "given" (both mention a fact in a plan that does not work as far as is known, so that they keep
+    the given order).
     """
 
     earlier: str
@@ -183,14 +184,14 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order of the steps of a plan; `sources` say which step fills a data parameter (step, parameter)."""
+    """The order of the steps of a plan; `sources` maps (step, parameter) to the step that fills the data parameter."""
 
     before: Mapping[str, frozenset[str]]
     edges: tuple[Edge, ...]
     sources: Mapping[tuple[str, str], str]
 
     def why(self, earlier: str, later: str) -> tuple[Edge, ...]:
-        """Return why `earlier` comes right before `later`; nothing where it need not."""
+        """Return the reasons why `earlier` comes right before `later`."""
         return tuple([each for each in self.edges if (each.earlier, each.later) == (earlier, later)])
 
 
@@ -200,11 +201,11 @@ def predecessors_of(problem: Problem, steps: Sequence[PlanStep]) -> dict[str, fr
 
 
 def order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
-    """Return the order of `steps`, whose ids differ, from the initial state of `problem`.
+    """Order `steps`, whose ids differ, from the initial state of `problem`.
 
-    All linearisations are valid plans with the same effects and the same data flow, if the order given is one; else
-    they do what the order given does. Steps that are named and not among `steps` are taken to be done. Raises
-    `InputError` where a step is no instance of an action, or states what is no condition.
+    If the given order is a valid plan, all linearisations are valid plans with the same effects and the same data flow;
+    otherwise they do what the given order does. Steps that are named and not among `steps` count as done. Raises
+    `InputError` where a step is no instance of an action, or states an invalid condition.
     """
     with pause_collector():
         return _order_of(problem, steps)
@@ -234,11 +235,11 @@ def _order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
 
 
 Pair = tuple[int, int, str, str]
-"""The places of two steps, and why one comes before the other."""
+"""The positions of two steps, the reason why the first comes before the second, and what it is about."""
 
 
 def _causal_pairs(spelled: Spelled) -> tuple[list[Access], list[Pair]]:
-    """Return what the parts of steps access, and how steps are ordered by that."""
+    """Return the accesses of the parts of steps, and the pairs of steps that the accesses order."""
     problem, owners = spelled.problem, spelled.owners
     try:
         found = find_accesses(problem, Plan(spelled.steps, problem))
@@ -255,7 +256,7 @@ def _causal_pairs(spelled: Spelled) -> tuple[list[Access], list[Pair]]:
 
 
 def _find_undone(found: Sequence[Access]) -> Iterator[Ordering]:
-    """Keep steps in their order of which one makes a fact true and the other makes it false."""
+    """Yield the order of steps of which one makes a fact true and the other makes it false."""
     latest: dict[Atom, tuple[bool, list[int]]] = {}
     for number, access in enumerate(found, start=1):
         changes = access.changes
@@ -275,7 +276,7 @@ def _data_pairs(flow: Mapping[Atom, Flow]) -> Iterator[Pair]:
 
 
 def _creation_pairs(steps: Sequence[PlanStep]) -> Iterator[Pair]:
-    """Yield who uses what others create."""
+    """Yield the creator of an object before each user of the object."""
     creators = {name: place for place, each in enumerate(steps) for name in each.creates.values()}
     if creators:
         for place, each in enumerate(steps):
@@ -284,7 +285,7 @@ def _creation_pairs(steps: Sequence[PlanStep]) -> Iterator[Pair]:
 
 
 def _declared_pairs(steps: Sequence[PlanStep], places: Mapping[str, int]) -> Iterator[Pair]:
-    """Yield who names others in `depends_on` or in references."""
+    """Yield the order that `depends_on` and references state."""
     for place, each in enumerate(steps):
         yield from ((places[name], place, "declared", "") for name in each.depends_on if name in places)
         yield from ((places[name], place, "data", name) for name in references(each.parameters) if name in places)

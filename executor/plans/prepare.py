@@ -1,4 +1,4 @@
-"""Prepare what is to be carried out: check a given plan, or search for one, and add its alternatives."""
+"""Prepare a run: check a given plan or search for one, and add its alternatives."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from planner.semantics.simulation import Rules
 
 
 def alternatives_of(given: Any, problem: Problem) -> tuple[tuple[str, ...], ...]:
-    """Return other plans for `problem`, a `CandidateSet` or several plans, as texts.
+    """Convert other plans for `problem`, a `CandidateSet` or an iterable, to texts.
 
-    Raises `InputError` for what are no plans, and `PlanError` for steps that are none of the problem.
+    Raises `InputError` for values that are no plans, and `PlanError` for steps that do not fit the problem.
     """
     plans = given.plans if is_candidate_set(given) else given
     if isinstance(plans, str | Plan | Result | ActionPlan) or not isinstance(plans, Iterable):
@@ -50,7 +50,7 @@ def _step_texts(given: Any, number: int, rules: Rules) -> tuple[str, ...]:
 
 
 FOLLOWED: Final = "policy"
-"""The execution model of what follows a policy."""
+"""The execution model of plans that follow a policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,12 @@ def prepare_given(
     model: str | None = None,
     fills: bool = False,
 ) -> Planned | None:
-    """Return the plan that `what` is; None for a problem, for which one is to be searched.
+    """Prepare `what` to be carried out; return None for a problem, for which the caller has to search a plan.
 
     `planning` are options of `solve`, or those of `decide` where `model` is "policy"; `memory` names the data
-    parameters that working memory has, and `fills` says whether somebody fills those that are open. `entities` are the
-    Python values of the objects that a plan names, which problems have already. Raises `NoPlan` for a result without
-    one, `PlanError` with everything that is wrong with a plan, and `InputError` for what is neither a problem nor a
-    plan, and for options that are none.
+    parameters that working memory has, and `fills` says whether open parameters are filled during the run. `entities`
+    are the Python values of the objects of an `ActionPlan`; problems have their own. Raises `NoPlan` for a result
+    without a plan, `PlanError` with all mistakes in a plan, and `InputError` for other values and for unknown options.
     """
     if entities is not None and not isinstance(what, ActionPlan):
         raise InputError("entities go with plans as data: all else has its objects", hint="leave them out")
@@ -110,9 +109,9 @@ def prepare_given(
 
 
 def _resolve(what: Any) -> tuple[Any, Any]:
-    """Return a plan, policy, decision or set of candidates for a problem of which all names are looked up, and that.
+    """Resolve all names in a plan, policy, decision or set of candidates; return it and its problem.
 
-    Raises `InputError` for a problem that means nothing, and `PlanError` for a step that is none of the problem.
+    Raises `InputError` for an invalid problem, and `PlanError` for a step that does not fit the problem.
     """
     if is_decision(what):
         policy, source = _resolve(what.expect_policy())
@@ -132,9 +131,9 @@ def _resolve(what: Any) -> tuple[Any, Any]:
 
 
 def add_alternatives(made: Planned, alternatives: Any) -> Planned:
-    """Return what is planned with `alternatives`, other plans for the same, and itself among them.
+    """Add `alternatives`, other plans for the same problem, and the plan itself to the alternatives of the plan.
 
-    Raises `InputError` for what are no plans, and `PlanError` for plans that do not fit the problem.
+    Raises `InputError` for values that are no plans, and `PlanError` for plans that do not fit the problem.
     """
     others = alternatives_of(alternatives, made.problem) or made.plan.alternatives
     if not others:
@@ -157,9 +156,10 @@ def search_plan(
 ) -> Planned:
     """Search for a plan for `problem` until the search is `called_off`; raises `NoPlan`.
 
-    Actions without a handler are left out, if there are others. Raises `PlanError` where `world` lacks something else
-    for it; `memory` and `fills` are as for `prepare_given`. A search that is called off before it has a plan gives
-    one without steps. `pricing` gives the expected costs. Where `model` is "policy", the plan follows a policy.
+    The search leaves out actions without a handler, unless no action has one. Raises `PlanError` where `world` lacks
+    something else for the plan; `memory` and `fills` are as for `prepare_given`. A search that is called off before it
+    has a plan returns one without steps. `pricing` gives the expected costs. Where `model` is "policy", the plan
+    follows a policy.
     """
     options = {**planning, "cancel": called_off}
     problem = resolve_problem(problem)
@@ -193,9 +193,9 @@ def _check_options(planning: Mapping[str, Any], model: str | None) -> None:
 
 
 def _check_versions(world: World, problem: Any) -> None:
-    """Raise `InputError` where `world` lacks versions of actions that stand for preferences which `problem` counts.
+    """Raise `InputError` where `world` lacks action versions for preferences that `problem` counts.
 
-    A journal has plans and no problems: a run could not be taken up again in a world that lacks them.
+    A journal has plans and no problems: such a run could not be resumed.
     """
     versions = {} if is_other_problem(problem) else problem.domain.versions
     for version, name in versions.items():
@@ -205,7 +205,7 @@ def _check_versions(world: World, problem: Any) -> None:
 
 
 def _check_action_plan(world: World, plan: ActionPlan, memory: Collection[str], *, fills: bool) -> None:
-    """Raise `PlanError` with everything that is wrong with `plan`, if anything is."""
+    """Raise `PlanError` with all mistakes in `plan`, if there are any."""
     from executor.plan_check.check_plan import check_plan, errors_in
 
     errors = errors_in(check_plan(plan, world, memory=memory, model=fills))
@@ -214,7 +214,7 @@ def _check_action_plan(world: World, plan: ActionPlan, memory: Collection[str], 
 
 
 def _check_means(world: World, made: Planned, memory: Collection[str], *, fills: bool) -> None:
-    """Raise `PlanError` with everything that `world` lacks for a plan, if it lacks anything."""
+    """Raise `PlanError` with all that `world` lacks for a plan, if it lacks anything."""
     from executor.plan_check.check_means import check_means
     from executor.plan_check.check_plan import errors_in
 
@@ -224,9 +224,9 @@ def _check_means(world: World, made: Planned, memory: Collection[str], *, fills:
 
 
 def _without_unhandled(problem: Any, world: World) -> tuple[Any, list[str]]:
-    """Return `problem` in which the actions cannot be applied that nobody carries out, and the names of these.
+    """Disable the actions without a handler; return the problem, and the names of these actions.
 
-    Nothing is left out of a problem of tasks, nor where nobody carries out anything.
+    Nothing is disabled in a hierarchical problem, nor where no action has a handler.
     """
     lacking = world.without_handler() if any(world.skills.values()) else []
     if is_other_problem(problem) or not lacking:
@@ -235,7 +235,7 @@ def _without_unhandled(problem: Any, world: World) -> tuple[Any, list[str]]:
 
 
 def _expect_plan(found: Any, lacking: Sequence[str]) -> Any:
-    """Return `found`, a result; raises `NoPlan` where there is no plan, which names the actions that are `lacking`."""
+    """Return the result `found`; raises `NoPlan`, which names the actions that are `lacking`, if it has no plan."""
     if lacking and not (found.has_policy if is_decision(found) else found.has_plan):
         reason = f"nobody carries out {', '.join(lacking)}: @world.handler(…) says who does"
         raise NoPlan(replace(found, reason="; ".join(filter(None, [found.reason, reason]))))
@@ -243,7 +243,7 @@ def _expect_plan(found: Any, lacking: Sequence[str]) -> Any:
 
 
 def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
-    """Return what follows the best policy for `problem`."""
+    """Search for the best policy, and make a plan that follows it."""
     from planner.policies.decide import decide
 
     found = decide(problem, **options)
@@ -253,7 +253,7 @@ def _plan_by_policy(problem: Any, options: Mapping[str, Any], lacking: Sequence[
 
 
 def _search_best(problem: Any, planning: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
-    """Return the best plan for `problem`, and which soft goals it forgoes."""
+    """Search for the best plan, and note which soft goals it forgoes."""
     from planner.solve import solve
 
     found = solve(problem, **planning)

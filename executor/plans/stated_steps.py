@@ -1,6 +1,6 @@
-"""Compile what single steps state beyond their actions into steps of their own, so that the planner's tools see it.
+"""Compile the conditions that single steps state into extra steps, so that all planning code can process them.
 
-A step that requires more gets a step before it that requires just that. A step that expects more gets a step after it
+A step with requirements gets a step before it that requires just these. A step with expectations gets a step after it
 that provides the expected literals, and a further one that requires the other expected conditions.
 """
 
@@ -24,15 +24,15 @@ from planner.plan import Step
 REQUIRES: Final = " requires"
 EXPECTS: Final = " expects"
 LEAVES: Final = " leaves"
-"""What the names of actions end in that are made of what steps state: no action of a domain has a space in its name."""
+"""Suffixes of the names of extra actions; no declared action has a space in its name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spelled:
-    """A problem and steps for it.
+    """A problem and steps for it, with the extra steps.
 
-    `owners` are the places in the plan of the steps that each of them is a part of; `main` those of the parts that are
-    the steps themselves.
+    `owners` has for each step the position in the plan of the step that it belongs to; `main` are the positions of the
+    plan's own steps.
     """
 
     problem: Problem
@@ -42,9 +42,9 @@ class Spelled:
 
 
 def spell_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
-    """Return `steps` with all that they state and create; what `problem` leaves unknown holds if a step supposes so.
+    """Compile `steps` and all that they state and create; unknown facts that a step supposes to hold become true.
 
-    Raises `InputError` where a step is no instance of an action, or states what is no condition of the problem.
+    Raises `InputError` where a step is no instance of an action, or states an invalid condition.
     """
     ground = [each.step(problem.domain) for each in steps]
     held = [fact for each in steps for fact, holds in parse_suppositions(each.supposes).items() if holds]
@@ -69,7 +69,7 @@ def spell_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
 
 
 class Reader:
-    """Reads the conditions that steps state."""
+    """Parses the conditions that steps state."""
 
     def __init__(self, problem: Problem) -> None:
         place = CodePlace(problem.name)
@@ -77,11 +77,11 @@ class Reader:
         self._derived = problem.domain.derived
 
     def condition(self, texts: Sequence[str], place: Place) -> Formula:
-        """Return the conjunction of `texts`; raises an error at `place` for what is none."""
+        """Parse `texts` to their conjunction; errors name `place`."""
         return self._builder.condition(texts, place)
 
     def expected(self, texts: Sequence[str], place: Place) -> tuple[list[Literal], list[Formula]]:
-        """Return the effects that `texts` state, and the conditions among them that are none."""
+        """Parse `texts`, and split them into effects and other conditions."""
         effects: list[Literal] = []
         others: list[Formula] = []
         for part in conjuncts(self.condition(texts, place)):
@@ -94,7 +94,7 @@ class Reader:
 
 
 def _split_step(each: PlanStep, step: Step, reader: Reader) -> Iterator[tuple[Step, Action | None]]:
-    """Yield the steps that `each` is spelled out to, with the actions that are made for them."""
+    """Yield the steps for `each`, with the actions of the extra ones."""
     place = CodePlace(f"step {each.id!r}")
     if each.requires:
         yield _make_step(each.id + REQUIRES, reader.condition(each.requires, place), ())
@@ -107,5 +107,5 @@ def _split_step(each: PlanStep, step: Step, reader: Reader) -> Iterator[tuple[St
 
 
 def _make_step(name: str, requires: Formula, provides: Sequence[Literal]) -> tuple[Step, Action]:
-    """Return a step, and the action that it is an instance of."""
+    """Make a step and its action."""
     return Step(name), Action(name, requires=requires, provides=tuple(provides), cost=())

@@ -17,7 +17,7 @@ NOT: Final = "not "
 
 
 def texts_by_step(suppositions: Iterable[Supposition], count: int) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
-    """Return what each of `count` steps supposes, and what the goal does, as texts."""
+    """Write the suppositions of each of `count` steps, and those of the goal, as texts."""
     found: list[list[str]] = [[] for _ in range(count)]
     goal: list[str] = []
     for each in suppositions:
@@ -29,12 +29,12 @@ def texts_by_step(suppositions: Iterable[Supposition], count: int) -> tuple[list
 
 
 def literal_text(fact: Atom, holds: bool) -> str:
-    """Return the literal that says of `fact` whether it holds."""
+    """Write the literal of `fact`."""
     return str(fact) if holds else f"{NOT}{fact}"
 
 
 def parse_suppositions(texts: Iterable[str]) -> dict[Atom, bool]:
-    """Return the facts that literals speak of, and whether they hold; raises `NotationError` where one is none."""
+    """Parse literals to facts and their truth values; raises `NotationError`."""
     words = [(text.strip(), not text.strip().startswith(NOT)) for text in texts]
     return {parse_atom(text if holds else text.removeprefix(NOT).strip()): holds for text, holds in words}
 
@@ -42,7 +42,7 @@ def parse_suppositions(texts: Iterable[str]) -> dict[Atom, bool]:
 def find_looks(
     domain: DomainModel, steps: Sequence[Step], plans: Sequence[PlanStep]
 ) -> Iterator[tuple[int, int, Atom]]:
-    """Yield, for each fact that a step supposes, the place of the last step before it that looks at it, and its own."""
+    """Yield, for each supposed fact that an earlier step senses, the last such step, the supposing step, and it."""
     sensed: list[tuple[int, Atom]] = []
     for place, (step, plan) in enumerate(zip(steps, plans, strict=True)):
         for fact in parse_suppositions(plan.supposes):
@@ -53,7 +53,7 @@ def find_looks(
 
 
 def sensed_by(domain: DomainModel, step: Step) -> list[Atom]:
-    """Return patterns of the facts of which `step` says whether they hold."""
+    """Return patterns of the facts that `step` senses."""
     action = domain.actions[step.action]
     if not action.senses:
         return []

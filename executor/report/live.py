@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 REDRAWS_PER_SECOND: Final = 8
 BESIDE: Final = 6
-"""Lines of a terminal that are not for steps."""
+"""Lines of a terminal that are reserved for text other than rows of steps."""
 WIDEST: Final = 60
-"""Columns that are kept free for the names of steps."""
+"""Largest width of the column of step texts."""
 STATUS: Final = 2 + max(len(each.name) for each in StepStatus)
-"""Columns for a status."""
+"""Width of the column of statuses."""
 STYLES: Final[Mapping[StepStatus, str]] = {
     StepStatus.PENDING: "dim",
     StepStatus.WAITING: "blue",
@@ -50,10 +50,10 @@ STYLES: Final[Mapping[StepStatus, str]] = {
 
 
 class Show:
-    """Shows runs on `stream`, stderr unless stated: a follower for the `listeners` of an `Executor`.
+    """Shows runs on `stream`, by default stderr: a follower for the `listeners` of an `Executor`.
 
-    On a terminal, what is about no single step scrolls by above the steps: recoveries, questions, disagreements. What
-    is drawn there stays when the runs are over, unless it is `transient`.
+    On a terminal, events that belong to no single step (recoveries, questions, disagreements) scroll by above the rows
+    of steps. The rows stay on the terminal when the runs have ended, unless `transient`.
     """
 
     def __init__(self, stream: TextIO | None = None, *, transient: bool = False) -> None:
@@ -91,7 +91,7 @@ class Show:
             self._write(event_line(event, state), view)
 
     def _write(self, line: str | None, view: View) -> None:
-        """Write a line; where there are several runs, it says which one it is about."""
+        """Write a line, and begin it with the id of the run if several runs are shown."""
         if line is None:
             return
         text = printable(f"{view.run}: {line}" if len(self._views) > 1 else line)
@@ -119,7 +119,7 @@ class Show:
         return live
 
     def _render(self) -> RenderableType:
-        """Return the steps of all runs; called by the thread that draws."""
+        """Render the rows of all runs; rich's drawing thread calls this."""
         from rich.console import Group
 
         with self._lock:
@@ -150,12 +150,12 @@ def _parts(view: View, most: int) -> Iterator[RenderableType]:
 
 
 def _row_note(row: Row) -> str:
-    """Return what stands behind a step: how long it has been at work, and what is said about it."""
+    """Join the seconds for which a step has been running or waiting, and its note."""
     return f"{time.monotonic() - row.since:.0f} s {row.note}".strip() if row.status in AT_WORK else row.note
 
 
 def _make_console(stream: TextIO) -> Console | None:
-    """Return a console where `stream` is a terminal on which lines can be drawn anew."""
+    """Make a console if `stream` is a terminal whose lines can be redrawn."""
     if not stream.isatty():
         return None
     from rich.console import Console
@@ -173,26 +173,27 @@ class Follower(Protocol):
     """Gives each run a listener of its own."""
 
     def follow(self, state: RunState, run: str) -> AbstractContextManager[Listener]:
-        """Return the listener for the run with the id `run`, left when nobody drives it any more.
+        """Return a context manager that gives the listener for the run with the id `run`.
 
-        `state` is that of the run: a listener finds in it what has happened, the event that it is told included.
+        The executor enters it before the first event and leaves it when it stops driving the run. `state` is the state
+        of the run; when the listener gets an event, `state` already includes it.
         """
         ...
 
 
 class Audience:
-    """Who is told what happens in one run. Whoever raises is told no more: a line in the log says so."""
+    """The listeners of one run. A listener that raises is removed, and the log says so."""
 
     def __init__(self, following: Iterable[Listener | Follower]) -> None:
         self._following = tuple(following)
         self._listeners: list[Listener] = [each for each in self._following if not isinstance(each, Follower)]
 
     def add(self, listener: Listener) -> None:
-        """Have everything that happens from now on told to `listener`."""
+        """Send all further events to `listener`, too."""
         self._listeners.append(listener)
 
     def tell(self, event: Event) -> None:
-        """Tell everybody."""
+        """Send `event` to every listener."""
         for listener in tuple(self._listeners):
             try:
                 listener(event)
@@ -205,7 +206,7 @@ class Audience:
 
     @contextmanager
     def at(self, state: RunState, run: str) -> Iterator[None]:
-        """Have the followers at the run while the body lasts."""
+        """Let the followers follow the run while the body lasts."""
         with ExitStack() as followed:
             for each in self._following:
                 if isinstance(each, Follower):

@@ -19,13 +19,13 @@ from planner.model import Atom, Formula
 from planner.model.formulas import conjuncts
 
 LINE: Final = 200
-"""Characters of a line that a text may fill."""
+"""Most characters of a line."""
 CUT: Final = " characters)"
-"""The end of what is cut."""
+"""The end of every shortened line."""
 
 
 def line_of(value: Any, most: int = LINE) -> str:
-    """Return `value` as one line without control characters; what is cut off is said at its end."""
+    """Format `value` as one line without control characters; a shortened line ends with the full length."""
     text = as_plain_text(value) if issubclass(type(value), str) else dump_json_value(value)
     head = text[: 4 * most]
     line = " ".join("".join(each if each.isprintable() else " " for each in head).split())
@@ -36,14 +36,14 @@ def line_of(value: Any, most: int = LINE) -> str:
 
 
 STEP_EVENTS: Final = (events.StepStarted, events.StepProgress, events.StepWaiting, events.StepEnded)
-"""Events that change what is said of one step."""
+"""Events that change the row of one step."""
 REASON: Final = 500
-"""Characters that may say why a run ended."""
+"""Most characters of the reason why a run ended."""
 AT_WORK: Final = frozenset({events.StepStatus.RUNNING, events.StepStatus.WAITING})
 
 
 def event_line(event: events.Event, state: RunState) -> str | None:
-    """Return a line about `event`, which `state` has taken in; None for what is of no interest by itself."""
+    """Describe `event` in a line; `state` already includes it. Return None for events that need no line."""
     match event:
         case events.RunStarted(_, _, model):
             return f"{line_of(state.plan.name)}: {count_text(len(state.order), 'step')}, {model}"
@@ -72,7 +72,7 @@ def event_line(event: events.Event, state: RunState) -> str | None:
 
 
 def note_of(event: events.Event, record: StepRecord) -> str:
-    """Return what is to be said about a step besides its status, after an event that is about it."""
+    """Return the note for the row of a step after one of its events."""
     match event:
         case events.StepStarted(_, attempt):
             return f"attempt {attempt}" if attempt > 1 else ""
@@ -86,18 +86,18 @@ def note_of(event: events.Event, record: StepRecord) -> str:
 
 
 def progress_of(state: RunState) -> str:
-    """Return how much of the plan, as it is now, is done."""
+    """Say how many steps of the current plan are done."""
     done = sum(1 for id_ in state.order if state.steps[id_].status.is_done)
     return f"{done:,} of {count_text(len(state.order), 'step')} done"
 
 
 def status_text(status: object) -> str:
-    """Return the name of a status, as it is written in a sentence."""
+    """Return the name of a status in the form for sentences."""
     return str(getattr(status, "name", status)).lower().replace("_", " ")
 
 
 def count_text(number: int, noun: str) -> str:
-    """Return "1 step", "2 steps"."""
+    """Format a number with its noun: "1 step", "2 steps"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -106,7 +106,7 @@ def _with_colon(text: str) -> str:
 
 
 def rung_line(event: events.RungTaken) -> str:
-    """Return what was done about a failure, why, and what it took."""
+    """Describe a rung of recovery: its action, its reason, its cost and its seconds."""
     about = f" of {event.step}" if event.rung in {events.Rung.RETRY, events.Rung.SKILL} else f" after {event.step}"
     what = f"{event.rung.name.lower()}{about if event.step else ''}"
     took = [f"cost {event.cost:g}"] if event.cost else []
@@ -120,7 +120,7 @@ def _in_brackets(items: Sequence[str], between: str) -> str:
 
 
 class Row(NamedTuple):
-    """One step as it is shown; `since` (of `time.monotonic`) is when it was begun, if it is at work."""
+    """The row of one step; `since` is the time (of `time.monotonic`) at which the step became running or waiting."""
 
     id: str
     text: str
@@ -131,7 +131,7 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class View:
-    """What is shown of one run: a copy of its state, which another thread may read between two events."""
+    """A copy of the state of one run for display; another thread may read it between two events."""
 
     run: str
     order: list[str] = field(default_factory=list)
@@ -141,13 +141,13 @@ class View:
 
     @classmethod
     def of(cls, state: RunState, run: str) -> Self:
-        """Return a view of a run as it is now."""
+        """Make a view of the present state of a run."""
         view = cls(run)
         view._arrange(state)
         return view
 
     def take(self, event: events.Event, state: RunState) -> None:
-        """Take in `event`, as `state` has done."""
+        """Update the view by `event`; `state` already includes it."""
         match event:
             case events.PlanChanged():
                 self._arrange(state)
@@ -168,7 +168,7 @@ class View:
         self.rows[record.id] = Row(record.id, str(record.step), record.status, note, since)
 
     def window(self, most: int) -> tuple[int, list[Row], int]:
-        """Return at most `most` rows around the first that is not over, and how many stand before and after them."""
+        """Return at most `most` rows around the first unfinished step, and how many rows precede and follow them."""
         total = len(self.order)
         current = next((at for at, id_ in enumerate(self.order) if not self.rows[id_].status.is_over), total)
         first = max(min(current - most // 3, total - most), 0)
@@ -177,7 +177,7 @@ class View:
 
     @property
     def footer(self) -> str:
-        """How far the run is, or how it ended; and since when."""
+        """The progress or the outcome of the run, and the seconds since it began."""
         statuses = [self.rows[id_].status for id_ in self.order]
         done = sum(1 for each in statuses if each.is_done)
         work = sum(1 for each in statuses if each in AT_WORK)
@@ -188,17 +188,17 @@ class View:
 
 LIMIT: Final = 4000
 LEAST: Final = 2000
-"""Characters that the headings alone may need."""
+"""Least characters of a summary: the headings alone may need them."""
 ROUND: Final = 3
 """Lines of one part before the next part gets its turn."""
 NAME: Final = 60
 QUOTE: Final = 200
-"""Characters that are quoted of what somebody else wrote."""
+"""Most characters of a quotation."""
 
 
 @dataclass(slots=True)
 class Part:
-    """One part of a summary: `lines`, the most relevant first, are made as far as they are `shown`."""
+    """One part of a summary: the most relevant of its `total` lines come first; `shown` are those in the summary."""
 
     title: str
     total: int
@@ -207,20 +207,20 @@ class Part:
 
     @property
     def heading(self) -> str:
-        """The line above it."""
+        """The line above the part."""
         return f"{self.title} ({self.total:,}):\n"
 
     @property
     def rest(self) -> str:
-        """The line that says how much is not shown."""
+        """The line that counts the lines that are not shown."""
         left = self.total - len(self.shown)
         return f"- and {left:,} more\n" if left else ""
 
 
 def summary(state: RunState, limit: int = LIMIT) -> str:
-    """Return what is to be known about a run, in at most `limit` characters; raises `InputError` for fewer than 2000.
+    """Summarise a run for a prompt in at most `limit` characters; raises `InputError` for a limit below 2000.
 
-    What tools and people wrote stands in quotation marks, and was not looked at: it may say anything.
+    The summary quotes texts of tools and people as they are: treat the quotations as untrusted.
     """
     if limit < LEAST:
         raise InputError(f"a summary in {limit} characters says nothing", hint=f"give it {LEAST} at least")
@@ -232,7 +232,7 @@ def summary(state: RunState, limit: int = LIMIT) -> str:
 
 
 def _fill(parts: Sequence[Part], room: int) -> None:
-    """Let the parts take turns, a few lines each, while there is `room`; what follows on a line stays with it."""
+    """Move lines from the parts to `shown` in turns, a few lines each, until `room` characters are used."""
     room -= sum(len(part.heading) + len(part.rest) for part in parts)
     going = list(parts)
     while going:
@@ -284,11 +284,11 @@ _TITLES: Final = {
     events.StepStatus.COMPENSATED: "Done and undone",
     events.StepStatus.SKIPPED: "Left out",
 }
-"""The groups of steps, in their order."""
+"""The titles of the groups of steps, in the order of the summary."""
 
 
 def _around(state: RunState) -> Iterator[Part]:
-    """Yield what is to be known besides steps."""
+    """Yield the parts that are not about steps."""
     soft = state.problem.goal.soft
     yield Part("Soft goals", len(soft), (_wish(str(each.condition), each.utility, state) for each in soft))
     yield Part("Tried to recover, latest first", len(state.rungs), map(rung_line, reversed(state.rungs)))
@@ -298,7 +298,7 @@ def _around(state: RunState) -> Iterator[Part]:
 
 
 def _by_status(state: RunState) -> dict[events.StepStatus, list[StepRecord]]:
-    """Return the steps that ever were in the plan: those that are over as they ended, the last first."""
+    """Group all steps that were ever in the plan by status, finished ones latest first, others in plan order."""
     ended = {id_: -place for place, id_ in enumerate(state.finished)}
     places = {id_: place for place, id_ in enumerate(state.order)}
     groups: dict[events.StepStatus, list[StepRecord]] = {each: [] for each in events.StepStatus}
@@ -311,7 +311,7 @@ def _by_status(state: RunState) -> dict[events.StepStatus, list[StepRecord]]:
 
 
 def _step(record: StepRecord) -> str:
-    """Return what is to be known about a step."""
+    """Describe a step with its attempts, its reason and its result."""
     text = f"{record.id} {record.step}"
     if record.attempts > 1:
         text += f", {record.attempts} attempts"
@@ -330,7 +330,7 @@ def _question(asked: events.Asked) -> str:
 
 
 def _goal(condition: Formula, state: RunState) -> str:
-    """Return a part of the goal, whether it holds, and how that is known."""
+    """Describe one conjunct of the goal: whether it holds, and where that is known from."""
     text = line_of(Notation((), ()).single(condition))
     if not isinstance(condition, Atom) or condition.predicate in state.problem.domain.derived:
         return f"{text}: {'holds' if state.beliefs.is_true(condition) else 'does not hold'} as far as is known"
@@ -353,7 +353,7 @@ def _why(reason: str) -> str:
 
 
 def _quoted(value: Any, most: int = QUOTE) -> str:
-    """Return `value` as JSON, and as a cut text where that is long: nothing in it can be taken for a line of ours."""
+    """Format `value` as JSON, and a long value as a shortened JSON string, so that it cannot imitate our own lines."""
     if not issubclass(type(value), str):
         text = line_of(value, most)
         if not text.endswith(CUT):

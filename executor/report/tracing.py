@@ -1,8 +1,8 @@
-"""OpenTelemetry spans of runs, their steps and the attempts at them, by `opentelemetry-api` alone (extra `otel`).
+"""OpenTelemetry spans of runs, steps and attempts, by `opentelemetry-api` alone (extra `otel`).
 
-Which SDK takes the spans, and where they go, is the application's choice; without one nothing is made. A run is a child
-of the span that is current where it begins, and what a handler calls belongs to its attempt. Spans name actions,
-arguments and reasons, but neither data parameters nor results, which may be secret.
+The application chooses the SDK and the exporter; without an SDK there are no spans. The span of a run is a child of the
+current span, and spans that a handler makes are children of its attempt. Spans name actions, arguments and reasons, but
+neither data parameters nor results, which may be secret.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "forethought"
 REASON: Final = 500
-"""Characters of a reason that a span keeps."""
+"""Most characters of a reason in a span."""
 BAD: Final = frozenset(
     {
         *(events.StepStatus.FAILED, events.StepStatus.PARTIAL, events.StepStatus.IN_DOUBT),
@@ -34,7 +34,7 @@ BAD: Final = frozenset(
         ),
     }
 )
-"""What counts as an error."""
+"""Statuses that spans report as errors."""
 GOOD: Final = frozenset({events.StepStatus.SUCCEEDED, events.RunStatus.SUCCEEDED})
 AGAIN: Final = frozenset({events.Rung.RETRY, events.Rung.SKILL})
 
@@ -42,7 +42,7 @@ AGAIN: Final = frozenset({events.Rung.RETRY, events.Rung.SKILL})
 class Spans:
     """Makes spans of runs: a follower for the `listeners` of an `Executor`.
 
-    `tracer` is the global one unless stated. Raises `InputError` where opentelemetry-api is missing.
+    `tracer` is by default the global one. Raises `InputError` where opentelemetry-api is missing.
     """
 
     def __init__(self, tracer: Tracer | None = None) -> None:
@@ -68,11 +68,11 @@ class Spans:
 
 
 def _ignore(_: events.Event) -> None:
-    """Leave it: nobody would get the spans."""
+    """Ignore an event: without an SDK nobody gets the spans."""
 
 
 class Trace:
-    """The spans of one run that are not over yet."""
+    """The open spans of one run."""
 
     def __init__(self, tracer: Tracer, state: RunState, run: str) -> None:
         from opentelemetry.trace import set_span_in_context
@@ -95,7 +95,7 @@ class Trace:
         return self._run.get_span_context().is_valid
 
     def take(self, event: events.Event) -> None:
-        """Take in what happened."""
+        """Begin, change or end spans by `event`."""
         match event:
             case events.StepStarted():
                 self._begin(event)
@@ -122,7 +122,7 @@ class Trace:
                 self._note(event)
 
     def end(self) -> None:
-        """End what is open."""
+        """End all open spans."""
         for span in (*self._attempts.values(), *(span for span, _ in self._steps.values()), self._run):
             span.end()
 
@@ -134,7 +134,7 @@ class Trace:
         _make_current(self._within(attempt, around))
 
     def _step(self, id_: str) -> tuple[Span, Context]:
-        """Return the span of a step, made if there is none yet."""
+        """Return the span of a step; begin it if there is none yet."""
         if id_ not in self._steps:
             step = self._state.steps[id_].step
             known = {"step.id": id_, "action": step.action, "arguments": tuple(step.arguments)}
@@ -162,7 +162,7 @@ class Trace:
         _make_current(self.context)
 
     def _note(self, event: events.Event) -> None:
-        """Note on the run's span what is about no single step."""
+        """Add an event that belongs to no single step to the span of the run."""
         match event:
             case events.RungTaken():
                 self._run.add_event("rung", _rung_attributes(event))
@@ -189,7 +189,7 @@ class Trace:
 
 
 def _attributes(known: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes under names of ours."""
+    """Prefix the names of attributes with `forethought.`."""
     return {f"{NAME}.{name}": value for name, value in known.items()}
 
 
@@ -216,7 +216,7 @@ def _set_status(span: Span, status: events.StepStatus | events.RunStatus, reason
 
 
 def _make_current(context: Context) -> None:
-    """Make what is called from here on belong to `context`; it ends with the task, or when the run is left."""
+    """Make spans that begin from here on children of `context`, until the task ends or the run is left."""
     from opentelemetry.context import attach
 
     attach(context)

@@ -1,8 +1,8 @@
-"""Simulated worlds, faults, virtual time, and a scripted language model: for trying out domains before handlers exist.
+"""Simulated worlds, faults, virtual time and a scripted language model, to try out domains before handlers exist.
 
 simulated = SimulatedWorld(problem, faults=[Fault(FaultKind.FAILS, "move(r2, _, _)")])
-run_virtual(executor.run(problem, simulated.world))        sleeps and timeouts take no time
-simulated.holds("at(r2, lab)"), simulated.applied          what is really so, and how often what was done
+run_virtual(executor.run(problem, simulated.world))        sleeps and timeouts take no real time
+simulated.holds("at(r2, lab)"), simulated.applied          the true state, and how often each step changed it
 """
 
 from executor.testing.faults import Fault, FaultKind

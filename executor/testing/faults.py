@@ -1,4 +1,4 @@
-"""Faults of a simulated world: what goes wrong, where, and how often; the same seed gives the same faults."""
+"""Faults of a simulated world: their kind, place and number; the same seed gives the same faults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Source = Literal["handler", "observer", "approval"]
 
 
 class FaultKind(Enum):
-    """What can go wrong."""
+    """Kinds of faults."""
 
     FAILS = "the handler says that it failed, and has done nothing"
     RAISES = "the handler raises, and has done nothing"
@@ -56,32 +56,32 @@ class FaultKind(Enum):
 
     @property
     def is_of_approvals(self) -> bool:
-        """Whether whoever approves steps has this fault."""
+        """Whether those who approve steps have this fault."""
         return self.name.startswith("APPROVAL_")
 
     @property
     def source(self) -> Source:
-        """Whose fault it is."""
+        """Who has the fault."""
         if self.is_of_observers:
             return "observer"
         return "approval" if self.is_of_approvals else "handler"
 
 
 SECOND: Final = "second"
-"""The second observer of the same facts."""
+"""The name of the second observer of the same facts."""
 LONG: Final = 3600.0
-"""Seconds that are late for everybody."""
+"""Seconds that exceed every time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of the handlers whose ground action `at` covers, or of the observers of the facts that it covers.
+    """A fault of the handlers of the ground actions that `at` covers, or of the observers of the facts that it covers.
 
     `at` is a name, or a pattern like `move(r1, _, _)`; "" covers everything. The first `skip` calls go well, then the
-    fault strikes `times` times (None: always, so that what it covers is broken for good), each time with the
-    probability `rate`. `seconds` is how late what is late is: an hour unless stated, and for a change after a step 0.
+    fault strikes `times` times (None: always, so that the covered handlers are broken for good), each time with the
+    probability `rate`. `seconds` is the delay of late faults: by default an hour, and 0 for a change after a step.
     `skill` is the handler that has the fault; "": all. `facts` are literals that a change from outside makes true;
-    without them somebody else does a random action.
+    without them, the change is a random applicable action.
     """
 
     kind: FaultKind
@@ -102,18 +102,18 @@ class Fault:
 
     @property
     def delay(self) -> float:
-        """Seconds that what is late is late."""
+        """The delay of late faults in seconds."""
         if self.seconds is None:
             return 0.0 if self.kind is FaultKind.CHANGE_AFTER else LONG
         return self.seconds
 
     @property
     def is_for_good(self) -> bool:
-        """Whether what it covers never works."""
+        """Whether the handlers that it covers never work."""
         return self.times is None and self.rate == 1 and not self.skip and self.kind in BREAKING
 
     def covers(self, name: Atom, skill: str = "") -> bool:
-        """Return whether the fault is one of `name`, a ground action or a fact."""
+        """Return whether the fault covers `name`, a ground action or a fact."""
         pattern = pattern_of(self.at)
         if self.skill and skill and self.skill != skill:
             return False
@@ -134,7 +134,7 @@ BREAKING: Final = frozenset(
 
 
 def pattern_of(text: str) -> Atom | None:
-    """Return what `text` covers; None for everything. Raises `InputError` for what is no atom."""
+    """Parse `text`; return None, which covers everything, for "". Raises `InputError` if `text` is no atom."""
     try:
         return parse_atom(text) if text else None
     except NotationError as mistake:
@@ -142,7 +142,7 @@ def pattern_of(text: str) -> Atom | None:
 
 
 class Faults:
-    """Decides which fault strikes a call; `strikes` counts how often each did.
+    """Decides which fault strikes a call; `strikes` counts the strikes of each fault.
 
     The decision is a function of the seed, the fault and the number of the call alone.
     """
@@ -155,7 +155,7 @@ class Faults:
         self._lock = threading.Lock()
 
     def strike(self, name: Atom, skill: str = "", *, source: Source = "handler") -> tuple[int, Fault] | None:
-        """Return the fault that strikes this call, the first of those that do, with its number."""
+        """Return the first fault that strikes this call, with its number."""
         with self._lock:
             struck = [
                 (number, fault)
@@ -172,5 +172,5 @@ class Faults:
         return fault.rate == 1 or self.dice("rate", number, call).random() < fault.rate
 
     def dice(self, *about: Any) -> random.Random:
-        """Return random numbers of their own for what they are drawn for."""
+        """Return a random generator that is seeded by `about`."""
         return random.Random(" ".join(map(str, (self.seed, *about))))

@@ -1,4 +1,4 @@
-"""A language model for tests, which gives scripted answers."""
+"""A language model for tests that gives scripted answers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from planner.language.documents.text_formats import parse_yaml
 from planner.language.pddl.syntax import read_text
 
 Said = Any
-"""JSON as values or as text, a pydantic model, an error that is raised, or a function of the request that gives one."""
+"""JSON as values or text, a pydantic model, an error to raise, or a function that makes one of these from the request.
+"""
 _TOKENS: Final = 4
 """Characters that count as a token."""
 
 
 class ScriptedModel:
-    """Says what it is told to: `said` by purpose or, where that is a list, one after the other.
+    """Gives the answers `said` one after the other; a mapping has a list of answers for each purpose.
 
-    `requests` are those that it got. Raises `Unreachable` where nothing is left to say.
+    `requests` are the requests so far. Raises `Unreachable` where no answer is left.
     """
 
     def __init__(self, said: Iterable[Said] | Mapping[Purpose, Iterable[Said]]) -> None:
@@ -30,7 +31,7 @@ class ScriptedModel:
         self.requests: list[Request] = []
 
     async def answer(self, request: Request) -> Reply:
-        """Return what comes next."""
+        """Return the next answer."""
         self.requests.append(request)
         left = self._said.get(request.purpose, []) if isinstance(self._said, dict) else self._said
         if not left:
@@ -39,9 +40,9 @@ class ScriptedModel:
 
 
 def scripted(path: str | Path) -> ScriptedModel:
-    """Return a model that says what is written in a YAML or JSON file: answers by purpose, or one after the other.
+    """Load a scripted model from a YAML or JSON file: answers by purpose, or one after the other.
 
-    The purposes are `goal`, `fill`, `steps` and `handler`. Raises `InputError` for what is no such file.
+    The purposes are `goal`, `fill`, `steps` and `handler`. Raises `InputError` for any other content.
     """
     if not str(path):
         raise InputError("a script is a file of answers, and none is named", hint="such as script:answers.yaml")
@@ -57,7 +58,7 @@ def scripted(path: str | Path) -> ScriptedModel:
 
 
 def reply_of(request: Request, said: Said) -> Reply:
-    """Return `said` as the reply to `request`, with tokens counted by characters; raises it where it is an error."""
+    """Convert `said` to a reply to `request`, with tokens counted by characters; raise it if it is an error."""
     if isinstance(said, Callable):  # type: ignore[arg-type]
         said = said(request)
     if isinstance(said, BaseException):

@@ -1,4 +1,4 @@
-"""Simulated handlers: bring about declared effects, fail as faults and risks say, and return sample data."""
+"""Simulated handlers: they apply declared effects, fail by faults and risks, and return sample data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def draw_outcome(action: Action, arguments: tuple[str, ...], dice: random.Random) -> tuple[bool, Outcome | None]:
-    """Return whether an attempt at a step works, and in which of the declared outcomes it ends; None: as intended."""
+    """Draw whether an attempt works, and which declared outcome it has; None is the intended one."""
     risk, odds = action.odds(arguments)
     works = dice.random() >= risk
     if not action.outcomes:
@@ -43,7 +43,7 @@ def draw_outcome(action: Action, arguments: tuple[str, ...], dice: random.Random
 
 
 DEEPEST: Final = 8
-"""Models inside models that are filled."""
+"""Deepest nesting of models that get sample values."""
 _PLAIN: Final[Mapping[Any, Any]] = {
     int: 1,
     float: 1.0,
@@ -63,7 +63,7 @@ _PLAIN: Final[Mapping[Any, Any]] = {
 
 
 def sample(annotation: Any, label: str, depth: int = 0) -> Any:
-    """Return a value of the type `annotation`; texts, and what is not known, are `label`."""
+    """Make a value of the type `annotation`; texts and values of unknown types are `label`."""
     origin, members = get_origin(annotation), get_args(annotation)
     if annotation in _PLAIN if annotation.__hash__ else False:
         return _PLAIN[annotation]
@@ -92,7 +92,7 @@ def _required(model: type[BaseModel]) -> list[tuple[str, Any]]:
 
 
 def wanted_of(domain: DomainModel) -> dict[str, dict[str, Any]]:
-    """Return, for each action, which paths of its results others take data from, and the type at each."""
+    """Return, for each action, the paths of its results that data parameters use, with their types."""
     wanted: dict[str, dict[str, Any]] = {name: {} for name in domain.actions}
     for consumer in domain.actions.values():
         for parameter in consumer.data:
@@ -108,7 +108,7 @@ def _provided(action: Action) -> set[str]:
 
 
 def results_of(wanted: Mapping[str, Any], label: str) -> dict[str, Any]:
-    """Return the fields of a result that has something at each of the paths `wanted`."""
+    """Make the fields of a result that has a value at each of the paths `wanted`."""
     found: dict[str, Any] = {}
     for path, annotation in wanted.items():
         *outer, last = path.split(".") if path else ["data"]
@@ -122,7 +122,7 @@ def results_of(wanted: Mapping[str, Any], label: str) -> dict[str, Any]:
 
 
 DEATH: Final = -1.0
-"""What a script yields where the process dies; all else that it yields are seconds."""
+"""The value that a script yields to make the process die; other yielded values are seconds."""
 DIED: Final = "the simulated process died"
 Script = Generator[float, None, ActionResult]
 _LATE: Final = frozenset({FaultKind.LATE, FaultKind.SLOW})
@@ -130,7 +130,7 @@ _LATE: Final = frozenset({FaultKind.LATE, FaultKind.SLOW})
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a handler at a time: `step` is the ground action, `by` the idempotency key."""
+    """A call of a handler: `step` is the ground action, `by` the idempotency key."""
 
     at: float
     step: Atom
@@ -139,7 +139,7 @@ class Call:
 
 @dataclass(slots=True)
 class Deed:
-    """One call of a handler: `step` is done for the step of a run that has the idempotency key `by`."""
+    """One call of a handler: it does `step` for the plan step with the idempotency key `by`."""
 
     simulated: SimulatedWorld
     action: Action
@@ -156,7 +156,7 @@ class Deed:
         return Atom(self.step.action, self.step.arguments)
 
     def script(self, struck: tuple[int, Fault] | None) -> Script:
-        """Do the step; yields the seconds to wait, and returns the answer."""
+        """Do the step: yield the seconds to wait, and return the answer."""
         kind = None if struck is None else struck[1].kind
         yield from self._before(kind, struck)
         if kind in (FaultKind.FAILS, FaultKind.LIES):
@@ -179,7 +179,7 @@ class Deed:
         return str(fact)
 
     def _draw_outcome(self) -> tuple[bool, Outcome | None]:
-        """Return whether the attempt works, and how it comes out if not as intended."""
+        """Draw whether the attempt works, and its outcome; None is the intended one."""
         if not self.simulated.chances:
             return True, None
         run, _, step = self.by.rpartition("/")
@@ -221,7 +221,7 @@ class Deed:
             )
 
     def _act(self, struck: tuple[int, Fault] | None, outcome: Outcome | None) -> str:
-        """Change the true world as declared, or say why that cannot be."""
+        """Apply the declared effects to the true state; return an objection if that is impossible."""
         truth = self.simulated.truth
         if self.action.creates:
             self.created = truth.create(self.action)
@@ -243,7 +243,7 @@ class Deed:
             truth.apply(step, self.by, created)
 
     def _done_by(self, created: tuple[tuple[str, str], ...]) -> Step:
-        """Return the step with what it creates."""
+        """Return the step with the created objects as arguments."""
         return Step(self.step.action, (*self.step.arguments, *[name for name, _ in created]), self.step.cost)
 
     def _answer(self) -> ActionResult:
@@ -259,7 +259,7 @@ class Deed:
 
 
 def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: bool) -> Callable[..., Any]:
-    """Return a function that carries out `action` in the simulated world."""
+    """Make a handler of `action` for the simulated world."""
     names = [each.name.removeprefix("?") for each in action.parameters]
 
     def deed(context: Any, parameters: dict[str, Any]) -> tuple[Script, bool]:
@@ -284,7 +284,7 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
 
 
 def _advance(script: Script, simulated: SimulatedWorld) -> float | ActionResult:
-    """Return what `script` yields next, or its answer in the end; a process that is to be killed is."""
+    """Return what `script` yields next, or its final answer; kill a deadly process that is to die."""
     try:
         pause = next(script)
     except StopIteration as end:

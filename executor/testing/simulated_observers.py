@@ -1,4 +1,4 @@
-"""Simulated observers: which predicates they look at, and what they answer, faults included."""
+"""Simulated observers: the predicates that they observe, and their answers, with faults."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Observe:
-    """Which predicates somebody can look at: all, or those named, and of these a random `share`.
+    """Selects the observed predicates: all, or those named, and of these a random `share`.
 
-    Observers show the world as it was `lag` seconds ago. With `twice`, two observers look at each predicate. For the
-    other fields see `World.observer`.
+    Observers show the state of `lag` seconds ago. With `twice`, each predicate has two observers. For the other fields
+    see `World.observer`.
     """
 
     predicates: Collection[str] | None = None
@@ -37,7 +37,7 @@ class Observe:
     twice: bool = False
 
     def chosen(self, domain: DomainModel, seed: int) -> list[str]:
-        """Return the predicates; derived ones are not among them, as they follow from the others."""
+        """Return the observed predicates; derived ones are never observed."""
         names = [
             name
             for name in domain.predicates
@@ -48,7 +48,7 @@ class Observe:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What the observer `by` answered at a time: of the facts that the pattern `about` covers, exactly `seen` hold."""
+    """An answer of the observer `by` at a time: exactly `seen` hold of the facts that the pattern `about` covers."""
 
     at: float
     by: str
@@ -56,7 +56,7 @@ class Sighting:
     seen: frozenset[Atom]
 
     def says(self, fact: Atom) -> bool | None:
-        """Return whether `fact` holds by this answer; None where it is not about it."""
+        """Return whether `fact` holds by this answer; None where the answer does not cover it."""
         return fact in self.seen if self.about.matches(fact) else None
 
 
@@ -67,9 +67,9 @@ NOBODY: Final = Observe(share=0.0)
 
 
 def observation_patterns(domain: DomainModel) -> Mapping[str, Atom]:
-    """Return how each predicate is looked at: open are the arguments that an action leaves open in `modifies`.
+    """Return the pattern of each predicate's observer, open in the arguments that `modifies` leaves open.
 
-    A predicate with items that are changed in place is looked at fact by fact, as each has a version.
+    A predicate whose items are changed in place has an observer of single facts, because each has a version.
     """
     found = {
         name: Atom(name, _parameter_names(len(predicate.parameters))) for name, predicate in domain.predicates.items()
@@ -84,7 +84,7 @@ def observation_patterns(domain: DomainModel) -> Mapping[str, Atom]:
 
 
 def in_place_predicates(domain: DomainModel) -> set[str]:
-    """Return the predicates that have items which some action changes in place."""
+    """Return the predicates with items that some action changes in place."""
     return {pattern.predicate for pattern in _modified_patterns(domain) if OPEN not in pattern.args}
 
 
@@ -99,7 +99,7 @@ def _parameter_names(count: int) -> tuple[str, ...]:
 def look_at(
     simulated: SimulatedWorld, pattern: Atom, lag: float, skill: str = ""
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """Return an observer of the facts of `pattern`; faults know it by the name `skill`."""
+    """Make an observer of the facts of `pattern`; faults know it by the name `skill`."""
     versioned = pattern.predicate in simulated.in_place
 
     async def look(**arguments: Any) -> Any:
@@ -123,14 +123,14 @@ def look_at(
 def _note_sighting(
     simulated: SimulatedWorld, fact: Atom, seen: Iterable[Atom], skill: str
 ) -> bool | list[tuple[str, ...]] | list[str]:
-    """Return what the observer `skill` answers who says that the facts `seen` hold, and note it."""
+    """Record that the observer `skill` says that exactly `seen` hold; return its answer."""
     facts = list(seen)
     simulated.sightings.append(Sighting(now(), skill, fact, frozenset(facts)))
     return _format_answer(fact, facts)
 
 
 def _format_answer(fact: Atom, seen: list[Atom]) -> bool | list[tuple[str, ...]] | list[str]:
-    """Return what an observer of `fact` answers who sees the facts `seen`."""
+    """Return the answer of an observer of `fact` that sees the facts `seen`."""
     places = [place for place, arg in enumerate(fact.args) if arg == OPEN]
     if not places:
         return bool(seen)
@@ -141,7 +141,7 @@ def _format_answer(fact: Atom, seen: list[Atom]) -> bool | list[tuple[str, ...]]
 async def _answer_with_fault(
     simulated: SimulatedWorld, fact: Atom, seen: list[Atom], struck: tuple[int, Fault], skill: str
 ) -> Any:
-    """Return what an observer answers that has a fault."""
+    """Return the answer of an observer with a fault."""
     number, fault = struck
     if fault.kind is FaultKind.OBSERVER_FAILS:
         raise SimulatedError(f"the observer of {fact} is broken")
@@ -163,4 +163,4 @@ async def _answer_with_fault(
 
 
 class SimulatedError(Exception):
-    """What a faulty handler or observer raises."""
+    """The error of a faulty handler or observer."""

@@ -1,4 +1,4 @@
-"""`SimulatedWorld`: handlers that change a world as declared, and observers that look at it."""
+"""`SimulatedWorld`: handlers that change a simulated state as declared, and observers of that state."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from planner.problem_kinds import AnyProblem, is_other_problem
 
 
 class SimulatedWorld:
-    """A world in which actions do what they intend, unless `faults` strike; the seed decides what is random.
+    """A world in which actions have their intended effects, unless `faults` strike; the seed makes it reproducible.
 
-    With `chances`, they do what they declare: with the probability of their risk they fail, and nothing changes, else
-    one of their outcomes comes about, independently in each attempt of each step. The problem may be another one than
-    is planned for, with other probabilities, which nobody else knows.
+    With `chances`, each attempt fails without an effect with the declared risk, and otherwise has one of the declared
+    outcomes, drawn independently. The problem may differ from the one planned for, for example in probabilities that
+    the planner does not know.
 
     `world` has a handler for every action, and observers as `observe` says. Handlers take `seconds`, or the declared
-    duration of their action; of the actions, a random share `plain` has plain functions for handlers, which run in
-    threads, and each has `skills` handlers. With a `ledger`, a file, the world outlives the process. Where a fault has
-    the process die, `Crash` is raised (see `run_virtual`), or, if it is `deadly`, the process killed.
+    duration of their action. A random share `plain` of the actions has plain functions as handlers, which run in
+    threads, and each action has `skills` handlers. With a `ledger`, a file, the state outlives the process. A fault
+    that makes the process die raises `Crash` (see `run_virtual`), or, if the world is `deadly`, kills the process.
     """
 
     def __init__(
@@ -89,33 +89,33 @@ class SimulatedWorld:
 
     @property
     def applied(self) -> dict[str, int]:
-        """How often each step (by its idempotency key) and each ground action changed the true world."""
+        """How often each step (by its idempotency key) and each ground action changed the true state."""
         return self.truth.applied
 
     @property
     def acts(self) -> list[Act]:
-        """What was done to the true world, in order."""
+        """The changes of the true state, in order."""
         return self.truth.acts
 
     @property
     def facts(self) -> frozenset[Atom]:
-        """The facts that hold, derived ones left out."""
+        """The true facts, derived ones left out."""
         return self.truth.facts
 
     def holds(self, formula: Formula | str) -> bool:
-        """Return whether `formula`, or a literal as text, holds in the true world."""
+        """Return whether `formula`, or a literal as text, is true."""
         return self.truth.holds(parse_literal(formula) if isinstance(formula, str) else formula)
 
     def next_call(self) -> int:
-        """Return the number of a call that no run makes."""
+        """Return the number of a call outside a run."""
         return next(self._calls)
 
     def number_of(self, run: str) -> int:
-        """Return how many runs came here before `run` did: unlike its name, that is the same each time."""
+        """Return the number of `run` in the order of first calls; unlike its name, that is reproducible."""
         return self._runs.setdefault(run, len(self._runs))
 
     def seconds_of(self, action: Action) -> float:
-        """Return how long handlers of `action` take."""
+        """Return the duration of handlers of `action`."""
         return float(action.duration or 0) if self._seconds is None else self._seconds
 
     def strike(self, name: Atom, skill: str = "", *, source: Source = "handler") -> tuple[int, Fault] | None:
@@ -126,7 +126,7 @@ class SimulatedWorld:
         return found
 
     def change_from_outside(self, number: int, fault: Fault, but: Atom) -> None:
-        """Let somebody else change the world as `fault` says: its facts, or by any ground action other than `but`."""
+        """Change the state as `fault` says: by its facts, or by a random ground action other than `but`."""
         if fault.facts:
             self.truth.change(fault.facts)
             return
@@ -136,7 +136,7 @@ class SimulatedWorld:
             self.truth.apply(dice.choice(steps))
 
     def parameters(self, action: str) -> dict[str, Any]:
-        """Return plausible values of the data parameters of `action` that come from nowhere else."""
+        """Make sample values for the data parameters of `action` without a source or a default."""
         return {
             each.name: sample(each.annotation, f"{each.name} of {action}")
             for each in self.problem.domain.actions[action].data

@@ -1,4 +1,4 @@
-"""The true state of a simulated world, and the file (`Ledger`) in which it outlives its process."""
+"""The true state of a simulated world, and the file (`Ledger`) that keeps it between processes."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from planner.semantics.step_effects import Changes, Effect, compute_changes
 
 
 class Ledger:
-    """A file with a line of JSON for everything that happened, in the order in which it did."""
+    """A file with a line of JSON for each act and each strike of a fault, in order."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def write_act(self, act: Act) -> None:
-        """Add what was done to the world."""
+        """Append an act."""
         facts = {name: [_as_row(each) for each in getattr(act, name)] for name in ("added", "removed", "written")}
         step = None if act.step is None else _as_row(act.step)
         self._write({**asdict(act), **facts, "step": step, "at": time.time()})
 
     def write_strike(self, fault: int) -> None:
-        """Add that the fault of this number struck."""
+        """Append a strike of fault number `fault`."""
         self._write({"strike": fault})
 
     def strikes(self) -> Iterator[int]:
@@ -45,7 +45,7 @@ class Ledger:
         return (line["strike"] for line in self._lines() if "strike" in line)
 
     def acts(self) -> Iterator[dict[str, Any]]:
-        """Yield the fields of every act, times as a loop counts them that begins now, or has begun."""
+        """Yield the fields of every act, with times on the clock of the current loop."""
         offset = (0.0 if current() is None else now()) - time.time()
         for line in self._lines():
             if "strike" not in line:
@@ -78,9 +78,9 @@ NOT: Final = "not "
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something that was done to the world at a time: `by` a step (its idempotency key), or by somebody else ("").
+    """A change of the true state at a time: `by` a step (its idempotency key), or from outside ("").
 
-    `step` is the ground action, "" where facts changed by themselves. `added` and `removed` are the facts whose truth
+    `step` is the ground action, None for a change from outside. `added` and `removed` are the facts whose truth
     changed, `written` the items that were changed in place, `created` the new objects with their types.
     """
 
@@ -94,10 +94,11 @@ class Act:
 
 
 class Truth:
-    """What holds in a simulated world.
+    """The true state of a simulated world.
 
-    Facts that the problem leaves unknown are decided by the seed, as likely as the problem says. With a `ledger`, a
-    file, every change is written there, and what it tells already has happened: so the world outlives the process.
+    The seed draws the facts that the problem leaves unknown, with the declared probabilities. With a `ledger`, a file,
+    every change is written to it, and the changes in it are replayed at the start, so that the state outlives the
+    process.
     """
 
     def __init__(self, problem: Problem, seed: int = 0, ledger: Path | None = None) -> None:
@@ -113,25 +114,25 @@ class Truth:
             self._recall(self._ledger)
 
     def holds(self, formula: Formula) -> bool:
-        """Return whether `formula` holds."""
+        """Return whether `formula` is true."""
         with self._lock:
             return self.simulation.holds(formula)
 
     @property
     def facts(self) -> frozenset[Atom]:
-        """The facts that hold, derived ones left out."""
+        """The true facts, derived ones left out."""
         with self._lock:
             return self.simulation.facts
 
     def about(self, patterns: Iterable[Atom]) -> list[str]:
-        """Return literals that say of all facts of `patterns` whether they hold."""
+        """Return a true literal for each fact that `patterns` cover."""
         with self._lock:
             problem = self.simulation.problem
             facts = dict.fromkeys(fact for pattern in patterns for fact in instances(problem, pattern))
             return [str(fact) if self.simulation.holds(fact) else f"{NOT}{fact}" for fact in facts]
 
     def objection(self, step: Step) -> str:
-        """Return why `step` cannot be done now; nothing where it can."""
+        """Return why `step` is not applicable now, or ""."""
         with self._lock:
             found = self.simulation.objection(step)
         if found is None:
@@ -139,14 +140,14 @@ class Truth:
         return found.misfit or f"{step} requires {found.condition}, which does not hold"
 
     def applicable(self) -> list[Step]:
-        """Return the steps that would change something now; none that create objects."""
+        """Return the applicable steps that would change the state, without those that create objects."""
         with self._lock:
             simulation = self.simulation
             steps = [step for step in simulation.applicable() if step.action not in self._creating]
             return [step for step in steps if _changes_anything(simulation, step)]
 
     def create(self, action: Action) -> tuple[tuple[str, str], ...]:
-        """Return new objects for what `action` creates, with their types; a step has them as its last arguments."""
+        """Create new objects for `action` and return them with their types; they are the last arguments of a step."""
         with self._lock:
             taken = {item.name for item in self.simulation.problem.all_objects}
             found: list[tuple[str, str]] = []
@@ -166,9 +167,9 @@ class Truth:
         part: random.Random | None = None,
         outcome: Outcome | None = None,
     ) -> Act:
-        """Do `step`, which can be done; with `part`, random numbers, not all of its changes come about.
+        """Apply `step`, which must be applicable; with the generator `part`, only some of its changes happen.
 
-        With an `outcome`, that is what it does instead of what its action intends.
+        An `outcome` replaces the intended effects of the action.
         """
         with self._lock:
             found = self.simulation.changes(step) if outcome is None else self._changes(step, outcome)
@@ -180,7 +181,7 @@ class Truth:
             return self._do(Act(now(), Atom(step.action, step.arguments), by, added, removed, written, created))
 
     def _changes(self, step: Step, outcome: Outcome) -> Changes:
-        """Return what `step` changes where it comes out in this way."""
+        """Return the changes of `step` with this outcome."""
         rules = self.simulation.rules
         declared = rules.problem.domain.actions[step.action]
         action = replace(declared, provides=outcome.provides, modifies=outcome.modifies)
@@ -188,9 +189,9 @@ class Truth:
         return compute_changes(self.simulation.world, effects, rules.staleness, bind_parameters(action, step))
 
     def _part(self, whole: Changes, dice: random.Random) -> tuple[tuple[Atom, ...], tuple[Atom, ...]]:
-        """Return the facts that are added and removed where only a part of the `whole` comes about.
+        """Draw a part of the changes `whole`, and return the facts that it adds and removes.
 
-        What goes stale is no part by itself: it follows from what is written.
+        Facts that go stale are not drawn: they follow from the drawn changes.
         """
         staleness = self.simulation.rules.staleness
         stale = staleness.of([*whole.provided, *whole.retracted, *whole.modified])
@@ -201,12 +202,12 @@ class Truth:
         return tuple([fact for fact in whole.added if fact in kept]), tuple(removed)
 
     def touch(self, step: Step, by: str) -> Act:
-        """Note that `step` was done once more, and that it made no difference."""
+        """Record that `step` was done once more without a change."""
         with self._lock:
             return self._do(Act(now(), Atom(step.action, step.arguments), by))
 
     def change(self, literals: Iterable[str]) -> Act:
-        """Make `literals`, as `at(r1, hall)` and `not open(d1)`, true, as if somebody else had."""
+        """Make `literals` such as `at(r1, hall)` and `not open(d1)` true, from outside."""
         with self._lock:
             state = self.simulation.world.state
             texts = list(literals)
@@ -216,7 +217,7 @@ class Truth:
             return self._do(Act(now(), None, "", news, tuple([fact for fact in removed if fact in state])))
 
     def at(self, when: float) -> Simulation:
-        """Return the world as it was at the time `when`."""
+        """Return the state at the time `when`."""
         with self._lock:
             twin = self.simulation.copy()
             for act in reversed(self.acts):
@@ -232,14 +233,14 @@ class Truth:
             return self._written[fact] - later
 
     def strike(self, fault: int) -> None:
-        """Remember that the fault of this number struck, also beyond this process."""
+        """Record that the fault of this number struck, also in the ledger."""
         with self._lock:
             self.struck[fault] += 1
             if self._ledger is not None:
                 self._ledger.write_strike(fault)
 
     def _do(self, act: Act) -> Act:
-        """Let `act` happen, and remember it."""
+        """Apply and record `act`."""
         self._happened(act)
         if self._ledger is not None:
             self._ledger.write_act(act)
@@ -255,7 +256,7 @@ class Truth:
             self.applied.update({str(act.step), act.by})
 
     def _add_objects(self, objects: tuple[tuple[str, str], ...]) -> None:
-        """Make the world one with more objects in it."""
+        """Add objects to the world."""
         if objects:
             old, more = self.simulation, tuple([Object(name, (type_,)) for name, type_ in objects])
             facts, ran = tuple(old.world.state), tuple(old.history)
@@ -263,7 +264,7 @@ class Truth:
             self.simulation = Simulation(replace(old.problem, objects=everything, initial=facts, ran=ran))
 
     def _recall(self, ledger: Ledger) -> None:
-        """Let what the ledger tells have happened."""
+        """Replay the ledger."""
         for strike in ledger.strikes():
             self.struck[strike] += 1
         for data in ledger.acts():
@@ -300,7 +301,7 @@ def _parse_fact(text: str) -> Atom:
 
 
 def _open_creation(problem: Problem) -> Problem:
-    """Return `problem` with what actions create as their last parameters: the object is there when they are done."""
+    """Make created objects parameters of their actions: in the simulation they exist before the step."""
     actions = problem.domain.actions
     if not any(action.creates for action in actions.values()):
         return problem
@@ -309,7 +310,7 @@ def _open_creation(problem: Problem) -> Problem:
 
 
 def _decide_unknown(problem: Problem, dice: random.Random) -> Problem:
-    """Return `problem` with its unknown facts decided, as likely as it says."""
+    """Draw the unknown facts of `problem` with their probabilities."""
     drawn = [
         dice.choices([*each.facts, None], [float(chance) for chance in (*each.chances, each.none)])[0]
         for each in find_hidden_variables(problem)

@@ -1,8 +1,8 @@
 """Virtual time: an event loop whose clock jumps to the next timer when nothing else is to be done.
 
-Sleeps, timeouts and pauses between retries then take no time at all. While a thread is at work (a plain function that
-somebody awaits, or has given up awaiting) the clock stands still, so that what happens does not depend on how fast the
-machine is; after a second it goes as real clocks do, since the thread may never end.
+Sleeps, timeouts and pauses between retries then take no real time. While a thread works (a plain function that a
+coroutine awaits, or has given up awaiting) the clock stands still, so that results do not depend on the speed of the
+machine. After a second of such work the clock runs in real time, because the thread may never end.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
 Result = TypeVar("Result")
 Given = TypeVarTuple("Given")
 PATIENCE_SECONDS: Final = 2.0
-"""Real seconds in which something from outside may still come when there is nothing left to wait for."""
+"""Real seconds to wait for an external event when no timer and no thread is left."""
 SLICE_SECONDS: Final = 0.005
-"""How often threads are looked after that may end without telling anybody."""
+"""Real seconds between two checks of threads that may end without a notification."""
 STILL_SECONDS: Final = 1.0
-"""Real seconds of work in threads, without a break, before the clock goes on."""
+"""Real seconds of uninterrupted work in threads after which the clock runs in real time."""
 RESOLUTION: Final = 1e-6
-"""Timers that are so many seconds apart are due at once: sums of floats are not exact."""
+"""Timers within so many seconds are due together: sums of floats are not exact."""
 
 
 class Crash(BaseException):
-    """The process died; `loop` is what it left, if it ran in virtual time: `bury` it once nobody needs it."""
+    """The simulated process died; `loop` is its virtual loop, if there was one: `bury` it when no longer needed."""
 
     def __init__(self, reason: str, loop: VirtualLoop | None = None) -> None:
         super().__init__(reason)
@@ -44,7 +44,7 @@ class Crash(BaseException):
 
 
 class Stuck(RuntimeError):
-    """A coroutine waits for something that can never come."""
+    """A coroutine waits for an event that cannot come."""
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -85,17 +85,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return asyncio.wrap_future(future, loop=self)
 
     def is_waiting_for_threads(self) -> bool:
-        """Return whether a thread is at work that was started since the loop was made.
+        """Return whether a thread that was started after the loop is working.
 
-        Subclasses of `Thread` are those of libraries, which work for themselves: they draw, or wait for their time.
+        Subclasses of `Thread` do not count: they belong to libraries, and draw or wait for their own timers.
         """
         ours = [each for each in threading.enumerate() if type(each) is threading.Thread]
         return any(each not in self._others and each not in self._asleep for each in ours)
 
     def die(self, reason: str) -> None:
-        """Stop at once, as a process that is killed: `run_virtual` raises `Crash`.
+        """Stop at once, like a killed process: `run_virtual` raises `Crash`.
 
-        What was ready to go on in this same turn of the loop does not: it is put aside until the loop is retired.
+        Handles that are ready in this turn of the loop do not run; they are put aside until the loop is retired.
         """
         self.died = reason
         self.stop()
@@ -126,7 +126,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         woken.set()
 
     def retire(self) -> None:
-        """Cancel what still goes on, and close the loop; threads that sleep in virtual time end."""
+        """Cancel all tasks and close the loop; threads that sleep in virtual time end."""
         if self.is_closed():
             return
         self.died = None
@@ -143,11 +143,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def _ignore() -> None:
-    """Stand in for what a dead process does not do any more."""
+    """Replace a handle of a dead process."""
 
 
 class _Selector(selectors.DefaultSelector):
-    """Instead of waiting, sets the clock forward."""
+    """A selector that sets the clock forward instead of waiting."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         super().__init__()
@@ -180,10 +180,10 @@ _current: list[VirtualLoop] = []
 
 
 def run_virtual(main: Coroutine[Any, Any, Result], *, start: float = 0.0) -> Result:
-    """Run `main` in virtual time, which begins at `start` seconds, and return what it returns.
+    """Run `main` in virtual time, which begins at `start` seconds, and return its result.
 
-    Raises what `main` raises, `Stuck` where it waits for something that can never come, and `Crash` where a simulated
-    process died: its tasks are then left as they were, and not told.
+    Raises what `main` raises, `Stuck` where it waits for an event that cannot come, and `Crash` where a simulated
+    process died; the tasks of that process then stay suspended.
     """
     loop = VirtualLoop(start)
     _current.append(loop)
@@ -210,18 +210,18 @@ def _until_dead(loop: VirtualLoop, main: Coroutine[Any, Any, Result]) -> Result:
 
 
 def current() -> VirtualLoop | None:
-    """Return the loop in virtual time that runs now, also from a thread; None where there is none."""
+    """Return the running virtual loop, also from a thread; None where there is none."""
     return _current[-1] if _current else None
 
 
 def now() -> float:
-    """Return the time in seconds: virtual, where a loop in virtual time runs."""
+    """Return the time in seconds: virtual time if a virtual loop runs."""
     loop = current()
     return time.monotonic() if loop is None else loop.now
 
 
 def sleep(seconds: float) -> None:
-    """Let a plain function sleep: in virtual time where a loop in virtual time runs, else really."""
+    """Let a plain function sleep, in virtual time if a virtual loop runs."""
     loop = current()
     if loop is None:
         time.sleep(seconds)
@@ -230,7 +230,7 @@ def sleep(seconds: float) -> None:
 
 
 def call_after(seconds: float, function: Callable[[], Any]) -> None:
-    """Call `function` so many seconds from now, whatever becomes of the caller."""
+    """Call `function` after so many seconds, even if the caller has ended."""
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop().call_later(seconds, function)
         return
@@ -244,7 +244,7 @@ def call_after(seconds: float, function: Callable[[], Any]) -> None:
 
 
 async def die(reason: str) -> NoReturn:
-    """Let the process die, as far as a loop in virtual time goes; else raise `Crash`."""
+    """Stop the virtual loop like a killed process; without one, raise `Crash`."""
     loop = current()
     if loop is None:
         raise Crash(reason)

@@ -1,4 +1,4 @@
-"""Carry out the requests of one room, one at a time: the most urgent first, and of these the oldest."""
+"""Carry out the requests of one room one at a time: the most urgent first, and of these the oldest."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """An errand in this process: what is to be done for it, in which run, and whether it has to give way."""
+    """An errand in this process: its proposal, its run, and whether it has to give way."""
 
     number: int
     proposal: Proposal
     priority: int = 0
     run: str = ""
     gives_way: bool = False
-    """Whether its run was interrupted for something more urgent."""
+    """Whether its run was interrupted for a more urgent task."""
     is_displaced: bool = False
-    """Whether that cannot be had together with it."""
+    """Whether no plan fulfils it together with that task."""
     left_at: frozenset[Atom] | None = None
-    """The facts that held when its run stopped, where that is known."""
+    """The facts that held when its run stopped, if known."""
 
 
 @dataclass(slots=True, eq=False)
 class Agenda:
-    """The tasks of one room; `interrupt` has a run stop at the end of a step."""
+    """The tasks of one room; `interrupt` stops a run at the end of a step."""
 
     interrupt: Callable[[str], bool]
     waiting: list[Task] = field(default_factory=list)
@@ -52,11 +52,11 @@ class Agenda:
 
     @property
     def tasks(self) -> list[Task]:
-        """All tasks that are not over."""
+        """All unfinished tasks."""
         return [*([self.at_work] if self.at_work is not None else []), *self.waiting]
 
     async def wait_for_turn(self, task: Task) -> None:
-        """Wait until it is the turn of `task`; what is less urgent gives way at the end of a step."""
+        """Wait for the turn of `task`; a less urgent task gives way at the end of a step."""
         self.waiting.append(task)
         self._preempt()
         try:
@@ -69,18 +69,18 @@ class Agenda:
             self._changed.set()
 
     def note_run(self, task: Task, run: str) -> None:
-        """Note in which run a task is at work."""
+        """Record the run of a task."""
         task.run = run
         self._preempt()
 
     def _preempt(self) -> None:
-        """Have the task at work give way, if something more urgent waits."""
+        """Interrupt the active task if a more urgent one waits."""
         now = self.at_work
         if now is not None and now.run and any(each.priority > now.priority for each in self.waiting):
             now.gives_way = self.interrupt(now.run)
 
     def end_turn(self, task: Task) -> None:
-        """Note that `task` is at work no more."""
+        """Record that `task` is no longer active."""
         if self.at_work is task:
             self.at_work = None
         self._changed.set()
@@ -94,7 +94,7 @@ CONFLICT_SECONDS: Final = 3.0
 
 
 class Errands:
-    """Does what is asked for in `room`."""
+    """Carries out the requests of `room`."""
 
     def __init__(self, agent: Agent, room: Room) -> None:
         self._agent, self._room = agent, room
@@ -102,23 +102,23 @@ class Errands:
 
     @property
     def active(self) -> Task | None:
-        """The task that is at work, if one is."""
+        """The active task, if there is one."""
         task = self._agenda.at_work
         return task if task is not None and task.run in self._agent.runs.active else None
 
     def open_questions(self) -> list[tuple[Errand, Asked]]:
-        """Return the open questions of runs that nobody drives."""
+        """Return the open questions of suspended runs."""
         runs = self._agent.runs
         begun = [each for each in self._room.errands if each.run and each.run not in runs.active]
         return [(each, asked) for each in begun for asked in runs.questions(each.run)]
 
     def interrupt(self) -> None:
-        """Have what is at work stop at the end of a step."""
+        """Stop the active runs at the end of a step."""
         for task in self._agenda.tasks:
             self._agent.runs.interrupt(task.run)
 
     async def resume(self, tell: Tell) -> list[RunOutcome]:
-        """Go on with what is not at work here, the most urgent first, and begin what was not; return how it ends."""
+        """Resume suspended errands and begin pending ones, the most urgent first; return their outcomes."""
         here = {task.number for task in self._agenda.tasks}
         left = [each for each in self._room.errands if each.number not in here]
         ended = []
@@ -145,7 +145,7 @@ class Errands:
         return replace(found, request=errand.request, words=errand.words, thought=wanted.basis.thought)
 
     async def resume_with(self, errand: Errand, answers: Mapping[str, Any], tell: Tell) -> Achieved:
-        """Take up the run of `errand` with `answers`, and return its end."""
+        """Resume the run of `errand` with `answers`, and return its end."""
         return await self._follow_run(errand, self._agent.runs.take_up(errand.run, answers=answers), tell)
 
     async def cancel_run(self, errand: Errand, tell: Tell) -> Achieved:
@@ -180,9 +180,9 @@ class Errands:
         return Achieved(task.proposal, outcome)
 
     async def _join_active(self, task: Task, proposal: Proposal, tell: Tell) -> RunOutcome | None:
-        """Redirect the active run to the goal of `proposal`, and return its end; None where that is not possible.
+        """Redirect the active run to the goal of `proposal`, and return its end; None where that is impossible.
 
-        One whose place is taken then gives way for good.
+        If `proposal` was to replace the active task, that task then gives way for good.
         """
         also = proposal.relation == "also"
         try:
@@ -199,7 +199,7 @@ class Errands:
         return outcome
 
     async def _carry_out_in_turn(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> RunOutcome | None:
-        """Carry out a task whenever it is its turn, and return its end; None where there is no plan any more."""
+        """Carry out a task whenever it is its turn, and return its end; None where it has no plan any more."""
         while True:
             await self._agenda.wait_for_turn(task)
             try:
@@ -229,7 +229,7 @@ class Errands:
         return await runs.follow(run, tell)
 
     async def _are_incompatible(self, task: Task, other: Task) -> bool:
-        """Return whether a search proves that no plan does both tasks."""
+        """Return whether a search proves that no plan fulfils both tasks."""
         one, two = task.proposal.problem, other.proposal.problem
         if one is None or two is None:
             return False

@@ -1,4 +1,4 @@
-"""The record of a room, which the journal keeps, and the short answers (yes, no, stop, a number) that need no model."""
+"""The record of a room in the journal, and the short answers (yes, no, stop, a number) that need no model."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from executor.plans.action_plan import ActionPlan, statement_of
 from executor.tools.json_data import dump_json, load_json
 
 MOST_TURNS: Final = 20
-"""Turns of a conversation that are kept, the latest."""
+"""Most turns of a conversation in the record; the latest are kept."""
 LONGEST: Final = 2_000
-"""Characters of one turn that are kept."""
+"""Most characters of a recorded turn."""
 
 
 class _Kept(BaseModel):
@@ -27,16 +27,16 @@ class _Kept(BaseModel):
 
 
 class Turn(_Kept):
-    """Something that was said: what an agent says follows from goals and plans, never from what a tool returned."""
+    """A turn of the conversation; the agent's turns follow from goals and plans, never from results of tools."""
 
     who: Literal["user", "agent"]
     text: str
 
 
 class OpenSentence(_Kept):
-    """A sentence as it was read: what it may mean, and how it stands.
+    """A sentence with an open question: its readings and the standing of its proposal.
 
-    `serving` is what a model proposed for what no fact expresses, and `proposing` what it said to that.
+    `serving` are steps that a model proposed for parts that no fact expresses, and `proposing` is the model's reason.
     """
 
     sentence: str
@@ -48,7 +48,7 @@ class OpenSentence(_Kept):
 
     @classmethod
     def of(cls, proposal: Proposal) -> OpenSentence:
-        """Return what is kept of `proposal`."""
+        """Return the record of `proposal`."""
         meanings = tuple([each.meaning for each in proposal.readings if each.meaning is not None])
         standing, question = proposal.standing.name, proposal.question
         made = cls(sentence=proposal.request, meanings=meanings, standing=standing, question=question)
@@ -57,15 +57,15 @@ class OpenSentence(_Kept):
 
     @property
     def served(self) -> Proposed | None:
-        """What a model proposed, as its answer; None where it has not proposed anything."""
+        """The model's proposed steps as its answer; None where there are none."""
         return Proposed(parts=list(self.serving), thought=self.proposing) if self.serving else None
 
 
 class Errand(_Kept):
-    """Something that was asked for and is not over: `words` say what, `run` is where it is done, if it was begun.
+    """An unfinished request: its goal in `words`, and its `run` if it was begun.
 
-    `wanted` is a plan without steps that states what is wanted, where that may be begun without asking anybody again:
-    where it was not, or where the process ended before its run had begun.
+    `wanted` is a plan without steps that states the goal, if the errand may begin without a further question: because
+    it needed none, or because it was confirmed before the process ended.
     """
 
     number: int
@@ -77,7 +77,7 @@ class Errand(_Kept):
 
     @classmethod
     def of(cls, number: int, proposal: Proposal, priority: int, run: str) -> Errand:
-        """Return the errand that `proposal` is; with steps that nothing confirms, somebody has to be asked again."""
+        """Make the errand of `proposal`; with unverified steps, a person has to confirm it again after a restart."""
         problem, wanted = proposal.problem, None
         if problem is not None and proposal.improvised is None:
             wanted = ActionPlan(**statement_of(problem), basis=basis_of(proposal))
@@ -87,36 +87,36 @@ class Errand(_Kept):
 
 
 class RoomRecord(_Kept):
-    """A room: what was said, the sentence to which somebody has to say something, and what is not over."""
+    """A room: its turns, the sentence with an open question, and the unfinished requests."""
 
     turns: tuple[Turn, ...] = ()
     open: OpenSentence | None = None
     errands: tuple[Errand, ...] = ()
     count: int = 0
-    """How many errands there were."""
+    """The number of errands so far."""
 
     def with_turn(self, who: Literal["user", "agent"], text: str) -> RoomRecord:
-        """Return the room after another turn."""
+        """Add a turn."""
         turns = (*self.turns, Turn(who=who, text=text[:LONGEST]))[-MOST_TURNS:]
         return self.model_copy(update={"turns": turns})
 
     def with_errand(self, errand: Errand) -> RoomRecord:
-        """Return the room with `errand` as it is now."""
+        """Add or replace `errand`."""
         others = [each for each in self.errands if each.number != errand.number]
         errands = tuple(sorted([*others, errand], key=lambda each: each.number))
         return self.model_copy(update={"errands": errands, "count": max(self.count, errand.number)})
 
     def without_errand(self, number: int) -> RoomRecord:
-        """Return the room after an errand is over."""
+        """Remove an errand."""
         return self.model_copy(update={"errands": tuple([each for each in self.errands if each.number != number])})
 
     def as_text(self) -> str:
-        """Return the room as `load_room` reads it: as JSON, whatever halves of characters somebody has said."""
+        """Write the room as JSON for `load_room`; texts may have lone surrogates."""
         return dump_json(self.model_dump(mode="json"))
 
 
 def load_room(journal: Journal | None, name: str) -> RoomRecord:
-    """Load the room of this `name` from `journal`, or return a new one; raises `JournalError`."""
+    """Load the room with this `name` from `journal`, or return a new one; raises `JournalError`."""
     found = [each.data for each in journal.rooms() if each.name == name] if journal is not None else []
     return RoomRecord.model_validate(load_json(found[-1])) if found else RoomRecord()
 
@@ -133,7 +133,7 @@ Something is being done already. Say in 'relation' whether the user asks for som
 
 
 def context_parts(record: RoomRecord, doing: str | None) -> Iterator[Part]:
-    """Yield what was said before the last turn, and what is being done, in words."""
+    """Yield the turns before the last one, and the goal of the active task, as parts of a request."""
     for turn in record.turns[:-1]:
         is_user = turn.who == "user"
         title = "The user said before" if is_user else "You said"
@@ -154,17 +154,17 @@ def is_stop(text: str) -> bool:
 
 
 def is_go_on(text: str) -> bool:
-    """Return whether `text` asks to go on with what was stopped."""
+    """Return whether `text` asks to continue stopped runs."""
     return _normalise(text) in GO_ON
 
 
 def is_new(text: str) -> bool:
-    """Return whether `text` says that what was named is new."""
+    """Return whether `text` says that the unknown names are new objects."""
     return _normalise(text) in NEW
 
 
 def read_choice(text: str, words: Sequence[str]) -> int | None:
-    """Read which of several readings `text` chooses, by number or by its words; None where it chooses none."""
+    """Read a choice among readings, by number or by words; None where `text` is no choice."""
     plain = _normalise(text).removeprefix("number ").removeprefix("the ").removesuffix(" one")
     if plain in ORDINALS[: len(words)]:
         return ORDINALS.index(plain)

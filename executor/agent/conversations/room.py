@@ -1,7 +1,7 @@
 """`Room`: one conversation with an agent.
 
-A request is read with what was said before. Where a question is open, the next sentence may answer it, also after a
-restart; requests are carried out one at a time, the most urgent first.
+A request is read with the turns before it. The next sentence may answer an open question, also after a restart.
+Requests are carried out one at a time, the most urgent first.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ answer does not say.
 
 
 async def read_values(text: str, asked: Asked, state: RunState, model: LanguageModel | None, meter: Meter) -> Any:
-    """Read values of the parameters that a run has `asked` for from `text`: by name, or the only one as it is.
+    """Read values of the parameters that a run has `asked` for: by name, or the only one as the text itself.
 
-    What tools returned is not shown to the model, so that nothing can come from there. Without a model, the text is the
-    value of the first parameter. Returns None where the text does not say what is needed.
+    The model does not see results of tools, so that no value can come from there. Without a model, the text is the
+    value of the first parameter. Return None where the text lacks a value.
     """
     record = state.steps[asked.step]
     action = state.domain.actions[record.step.action]
@@ -87,13 +87,13 @@ def _fits(annotation: Any, text: str) -> bool:
 
 @dataclass(slots=True, eq=False)
 class OpenProposal:
-    """The proposal to which somebody has yet to say something, in this process."""
+    """The proposal with an open question, in this process."""
 
     agent: Agent
     proposal: Proposal | None = None
 
     def keep(self, proposal: Proposal | None) -> room_record.OpenSentence | None:
-        """Return what is kept of `proposal`, which is open now, if one is."""
+        """Make `proposal` the open one, if there is one; return its record."""
         self.proposal = proposal
         return None if proposal is None else room_record.OpenSentence.of(proposal)
 
@@ -102,7 +102,7 @@ class OpenProposal:
     ) -> tuple[Proposal, bool] | None:
         """Take `text` as an answer to the open sentence `said`; None where it answers something else.
 
-        Where the restored question differs from the one that was shown, it is asked again.
+        If the restored question differs from the question that was shown, it is asked again.
         """
         if said is None:
             return None
@@ -130,7 +130,7 @@ class OpenProposal:
         return None if found is None else await self.agent.settle(found, tell)
 
     async def _ask_again(self, proposal: Proposal, text: str, tell: Tell) -> tuple[Proposal, bool] | None:
-        """Return `proposal`, to which somebody has to say something, where `text` answers what it was before."""
+        """Ask the changed question of `proposal` again if `text` answers the former one."""
         answer = room_record.read_decision(text)
         if answer is None or not proposal.is_for_somebody:
             self.proposal = None
@@ -143,7 +143,7 @@ class OpenProposal:
         return proposal, False
 
     async def _restore(self, said: room_record.OpenSentence) -> Proposal | None:
-        """Return the proposal that was open when the process ended, as it is now; None where it means nothing now."""
+        """Restore the proposal that was open when the process ended; None where it is no longer valid."""
         try:
             return await self._reread(said, set())
         except InputError:
@@ -158,11 +158,11 @@ class OpenProposal:
 
 LOST: Final = "the process ended before it was begun, and somebody has to approve it again: ask for it once more"
 NOT_HEARD: Final = frozenset({Standing.NOTHING, Standing.UNREAD})
-"""How sentences stand that take the place of nothing."""
+"""Standings of sentences that leave an open question open."""
 
 
 class Room:
-    """One conversation with an `agent`, which is kept as `record`."""
+    """One conversation with an `agent`, kept in `record`."""
 
     def __init__(self, agent: Agent, name: str, record: room_record.RoomRecord) -> None:
         self.name = name
@@ -173,14 +173,14 @@ class Room:
 
     @property
     def question(self) -> str:
-        """What somebody has to answer: as to what is meant, or as to a step of a run; nothing where nothing is open."""
+        """The open question, about a reading or about a step of a run; "" where there is none."""
         if self.record.open is not None:
             return self.record.open.question
         return next((asked.text for _, asked in self._errands.open_questions()), "")
 
     @property
     def errands(self) -> tuple[room_record.Errand, ...]:
-        """What was asked for and is not over."""
+        """The unfinished requests."""
         return self.record.errands
 
     async def achieve(
@@ -191,12 +191,12 @@ class Room:
         memory: Mapping[str, Any] | None = None,
         tell: Tell = ignore_event,
     ) -> Achieved:
-        """Do what `request` asks for in this room, or take it as the answer to what is open, and say what became of it.
+        """Carry out `request` in this room, or take it as the answer to the open question; return what happened.
 
-        A sentence is read with what was said before. Where something is at work in the room, it may add to that or take
-        its place, which is patched then; else it waits for its turn, or, with a higher `priority`, has the other give
-        way at the end of a step. Of two that cannot be had together, the less urgent one is not done. Raises as
-        `Agent.plan` does.
+        A sentence is read with the turns before it. It may add to the goal of the active run, or replace it; the plan
+        of that run is then patched. Otherwise the request waits for its turn or, with a higher `priority`, interrupts
+        the active run at the end of a step. Of two incompatible requests, the less urgent one is not carried out.
+        Raises as `Agent.plan` does.
         """
         check_given(priority=priority, tell=tell)
         check_named(memory=memory)
@@ -214,19 +214,19 @@ class Room:
         return achieved
 
     def stream(self, request: Any, **options: Any) -> AsyncGenerator[AgentEvent]:
-        """Yield what happens while `request` is achieved; see `Agent.stream`."""
+        """Yield the events while `request` is achieved; see `Agent.stream`."""
         return stream_events(lambda tell: self.achieve(request, tell=tell, **options), self._agent.runs.interrupt)
 
     def interrupt(self) -> None:
-        """Have what is at work in the room stop at the end of a step; `resume` goes on with it."""
+        """Stop the active runs of the room at the end of a step; `resume` continues them."""
         self._errands.interrupt()
 
     async def resume(self, *, tell: Tell = ignore_event) -> list[RunOutcome]:
-        """Go on with all that was begun in the room and is not over, the most urgent first; return how it ends."""
+        """Resume all unfinished requests of the room, the most urgent first; return their outcomes."""
         return await self._errands.resume(tell)
 
     async def _handle_request(self, request: Any, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
-        """Carry out `request`, or keep the question that somebody has to answer first."""
+        """Carry out `request`, or keep the question that a person has to answer first."""
         settled = await self._opened.take_answer(request, self.record.open, tell) if isinstance(request, str) else None
         if settled is None:
             active = self._errands.active
@@ -286,7 +286,7 @@ class Room:
         return None
 
     def note(self, record: room_record.RoomRecord) -> None:
-        """Replace the record, and keep it in the journal, if there is one."""
+        """Replace the record, also in the journal, if there is one."""
         journal = self._agent.executor.journal
         if record != self.record:
             self.record = record

@@ -1,12 +1,13 @@
 """Read steps in the forms that agent frameworks and language models write, and resolve their names in a problem.
 
-Read are mappings that name an action (`action`, `name`, `tool`, …) and its arguments (`arguments`, `args`, `input`, …,
-as a list, a mapping, or JSON text), as OpenAI, LangChain, MCP and others write tool calls; texts such as
-`move(r2, lab)`, `move(robot=r2, target=lab)`, `(move r2 lab)` or `3. move r2 lab`; and lists of these, also below a key
-such as `steps` or `plan`. Of a text with a fence (three backquotes), what is inside is read; headings are not.
+A step may be a mapping that names an action (`action`, `name`, `tool`, …) and its arguments (`arguments`, `args`,
+`input`, …, as a list, a mapping, or JSON text), as in tool calls of OpenAI, LangChain, MCP and others. It may also be a
+text such as `move(r2, lab)`, `move(robot=r2, target=lab)`, `(move r2 lab)` or `3. move r2 lab`. Lists of these may
+stand below a key such as `steps` or `plan`. Of a text with a fence (three backquotes), only the inside is read;
+headings are skipped.
 
 Actions are found by name or simile, objects up to case and punctuation. Arguments with other names, or without a value,
-are matched by type where only one way is left.
+are matched by type if only one way is left.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ _LISP: Final = re.compile(r"^\(\s*([^()]*?)\s*\)$")
 _FENCE: Final = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
 _NAMED: Final = re.compile(r"\w+\s*=(?!=)")
 MOST: Final = 10_000
-"""Steps of one plan."""
+"""Most steps of one plan."""
 DEEPEST: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A step as it was written: its name, its arguments in order and by name, and its text."""
+    """A step as written: its name, its arguments in order and by name, and its text."""
 
     name: str
     positional: tuple[str, ...] = ()
@@ -61,7 +62,7 @@ class Call:
 
 
 def read_calls(given: Any) -> list[Call]:
-    """Read the steps in `given`; raises `PlanError` for anything in another form."""
+    """Read the steps in `given`; raises `PlanError` for any other form."""
     found: list[Call] = []
     for call in _read_calls(given, 0):
         found.append(call)
@@ -123,7 +124,7 @@ def _read_line(line: str) -> Call:
 
 
 def _strip_argument(argument: str) -> str:
-    """Return an argument without quotes, and without the name that it may be given by."""
+    """Strip quotes and a parameter name from an argument."""
     return argument.rpartition("=")[2].strip().strip("'\"")
 
 
@@ -144,7 +145,7 @@ def _read_mapping(given: Mapping[Any, Any], depth: int) -> Iterator[Call]:
 
 
 def _decode_arguments(arguments: Any) -> Any:
-    """Return arguments that may be JSON as text."""
+    """Parse arguments that are JSON as text."""
     if isinstance(arguments, str) and arguments.strip()[:1] in ("{", "["):
         try:
             return json.loads(arguments)
@@ -172,16 +173,15 @@ def _shorten(value: Any) -> str:
 
 
 MOST_WAYS: Final = 20
-"""Ways in which arguments may be meant that are looked at."""
+"""Most ways to match arguments by type that are considered."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignStep:
-    """A step as it was written (`text`), and what it means: `step`; `wrong` says why it means nothing, if so.
+    """A step as written (`text`), and the resolved `step`; `wrong` says why it cannot be resolved.
 
-    `data` are the values for data parameters that came with it. Where arguments were left out, `ways` are those in
-    which the others may be meant, with open arguments for those left out; `is_completed`: the state of the plan there
-    has told them.
+    `data` are its values for data parameters. If arguments are missing, `ways` are the possible matches of the given
+    ones, with open arguments in place of the missing ones; `is_completed`: the state of the plan has determined these.
     """
 
     text: str
@@ -199,7 +199,7 @@ def resolve_calls(problem: Problem, calls: Iterable[Call]) -> list[ForeignStep]:
 
 
 class _Names:
-    """The objects of a problem: by what others may call them, and of which types they are."""
+    """The objects of a problem, by folded name, with their types."""
 
     def __init__(self, problem: Problem) -> None:
         self.types = {each.name: each.types for each in problem.all_objects}
@@ -209,7 +209,7 @@ class _Names:
             self._by_name.setdefault(fold_name(name), []).append(name)
 
     def find_name(self, value: Any) -> str:
-        """Return the name of an object that is given as a text, or as a mapping that has its name."""
+        """Return the object name in a text, or in a mapping with a name."""
         if isinstance(value, Mapping):
             value = next((value[key] for key in ("name", "id") if isinstance(value.get(key), str)), value)
         name = str(value)
@@ -217,7 +217,7 @@ class _Names:
         return name if name in found or len(found) != 1 else found[0]
 
     def fits(self, name: str, parameter: Variable) -> bool:
-        """Return whether the object `name` may stand for `parameter`."""
+        """Return whether the object `name` fits the type of `parameter`."""
         return name in self.types and self._hierarchy.is_a(self.types[name], parameter.types)
 
 
@@ -242,7 +242,7 @@ def _resolve_positional(action: Action, call: Call, names: _Names) -> ForeignSte
 
 
 def _match_in_order(given: Sequence[str], parameters: Sequence[Variable], names: _Names) -> Iterator[tuple[str, ...]]:
-    """Yield the ways in which the objects `given` may stand for some of `parameters`, in their order."""
+    """Yield the ways to match the objects `given`, in order, with some of `parameters`."""
     ways = 0
     for places in combinations(range(len(parameters)), len(given)):
         if all(names.fits(each, parameters[place]) for each, place in zip(given, places, strict=True)):
@@ -275,7 +275,7 @@ def _resolve_named(action: Action, call: Call, named: Mapping[str, Any], names: 
 def _match_by_type(
     given: Mapping[str, str], parameters: Mapping[str, Variable], found: dict[str, str], names: _Names
 ) -> None:
-    """Add to `found` what is named otherwise than it is declared, where only one parameter is left that it fits."""
+    """Add arguments with undeclared names to `found`, where only one remaining parameter fits."""
     for key, name in given.items():
         if key not in parameters:
             left = [each for each, parameter in parameters.items() if each not in found and names.fits(name, parameter)]
@@ -284,7 +284,7 @@ def _match_by_type(
 
 
 def _find_unknown(action: Action, given: Iterable[str], names: _Names) -> str:
-    """Return which of `given` is no object, if one is none, and the action creates nothing that it could be."""
+    """Describe the first of `given` that is no object; "" if there is none or the action creates objects."""
     unknown = next((each for each in given if each not in names.types), None)
     if unknown is None or action.creates:
         return ""

@@ -24,13 +24,13 @@ from planner.validation.validate import check_steps, choose_versions
 from planner.validation.verdict import Verdict
 
 MOST: Final = 2_000
-"""Ground steps that are tried for a step that lacks arguments."""
+"""Most ground steps that are tried for a step with missing arguments."""
 
 
 def complete_arguments(problem: Problem, given: Sequence[ForeignStep]) -> list[ForeignStep]:
-    """Complete steps that lack arguments where only one choice of objects makes them applicable at their place.
+    """Complete missing arguments where only one choice of objects makes a step applicable at its place.
 
-    Inapplicable steps before them are skipped.
+    Inapplicable steps before it are skipped.
     """
     if not any(said.ways for said in given):
         return list(given)
@@ -75,7 +75,7 @@ COMPLETED: Final = "arguments that were left out are those with which alone the 
 
 
 class RepairStatus(Enum):
-    """What became of a plan; compare with `is`."""
+    """Results of a repair; compare with `is`."""
 
     VALID = "it works as it stands"
     REPAIRED = "it works with changes"
@@ -84,12 +84,13 @@ class RepairStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """The answer to a plan of somebody else's.
+    """The result of a repair.
 
-    `given` are its steps as they were understood. `plan` works, unless the plan is `REFUSED`; `origins` has, for each
-    of its steps, the place in `given`, and None where it is new. `counterexample` says where the given plan fails, if
-    it lacks more than arguments; `least` whether no plan keeps more of it. `data` are values for data parameters by the
-    place in `plan`. `search` says of the search for a repair what it proved: UNSOLVABLE, that nothing reaches the goal.
+    `given` are the steps as resolved. `plan` is valid, unless the status is `REFUSED`; `origins` has, for each of its
+    steps, the position in `given`, or None for a new step. `counterexample` is the verdict on the given plan if it
+    fails for more than missing arguments; `least` says whether no plan keeps more of it. `data` are values for data
+    parameters by position in `plan`. `search` is the status of the search for a repair; UNSOLVABLE proves that no plan
+    reaches the goal.
     """
 
     status: RepairStatus
@@ -104,26 +105,26 @@ class Repaired:
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """The places of the given steps that are kept."""
+        """The positions of the given steps that are kept."""
         return tuple([place for place in self.origins if place is not None])
 
     @property
     def misunderstood(self) -> tuple[tuple[int, str], ...]:
-        """The places of the given steps that mean nothing, and why."""
+        """The positions of the unresolved given steps, with the reasons."""
         return tuple([(place, said.wrong) for place, said in enumerate(self.given) if said.wrong])
 
     @property
     def left_out(self) -> tuple[int, ...]:
-        """The places of the given steps that are left out."""
+        """The positions of the given steps that are left out."""
         return tuple([place for place in range(len(self.given)) if place not in self.kept])
 
     @property
     def inserted(self) -> tuple[int, ...]:
-        """The places of the new steps in `plan`."""
+        """The positions of the new steps in `plan`."""
         return tuple([place for place, origin in enumerate(self.origins) if origin is None])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON-ready data; places count from 0."""
+        """Return the result as JSON-ready data; positions count from 0."""
         return {
             "status": self.status.name,
             "given": [
@@ -152,11 +153,11 @@ def repair(
     objects: Mapping[str, str] | None = None,
     time_limit: float | None = 10.0,
 ) -> Repaired:
-    """Repair `steps`, a plan in any of the forms that `executor.agent.foreign_plans.parse_steps` reads.
+    """Repair `steps`, a plan in any form that `executor.agent.foreign_plans.parse_steps` reads.
 
-    `state` are the facts that hold, `goal` is a condition. `objects` are names with their types; without them, they are
-    those that `state` names, of the types that its facts ask for. Raises `InputError` for a state or a goal that means
-    nothing in `domain`, and `PlanError` for what is no plan at all.
+    `state` are the true facts, `goal` is a condition. `objects` are names with their types; by default, they are those
+    in `state`, with the types of its predicates. Raises `InputError` for a state or a goal that is invalid in `domain`,
+    and `PlanError` where `steps` cannot be read.
     """
     facts = _check_facts(state)
     declared = domain if isinstance(domain, Domain) else Domain.of(domain_model_of(domain))
@@ -185,9 +186,8 @@ def repair_plan(
 ) -> Repaired:
     """Repair `steps` as a plan for `problem`; setting `cancel` ends the search.
 
-    `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit.
-
-    Raises `PlanError` for what is no plan at all.
+    `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. Raises `PlanError` where `steps`
+    cannot be read.
     """
     given = tuple(complete_arguments(problem, resolve_calls(problem, read_calls(steps))))
     understood = choose_versions([said.step for said in given], problem)
@@ -220,7 +220,7 @@ def repair_plan(
 def _trace_versions(
     steps: Sequence[Step], origins: Sequence[int | None], given: Sequence[Step], problem: Problem
 ) -> tuple[int | None, ...]:
-    """Return `origins`, where new `steps` come from `given` ones that are left out for another version of them."""
+    """Complete `origins`: a new step comes from a left-out given one if they are versions of one action."""
     written, known = name_as_written(steps, problem), name_as_written(given, problem)
     found = list(origins)
     last = -1
@@ -241,7 +241,7 @@ def _data_by_place(given: tuple[ForeignStep, ...], origins: Iterable[int | None]
 
 
 def _infer_objects(domain: Domain, facts: Iterable[Any]) -> list[Object]:
-    """Return the objects that `facts` name, each of the types that they ask for; constants are there already."""
+    """Return the objects in `facts`, with the types of the predicates; constants are declared already."""
     from planner.language.declare.atom_syntax import NotationError, parse_atom
 
     constants = {each.name for each in domain.model.constants}

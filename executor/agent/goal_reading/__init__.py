@@ -1,1 +1,1 @@
-"""Sentences read as goals, and kept once somebody has confirmed them."""
+"""Sentences read as goals, and readings that a person has confirmed."""

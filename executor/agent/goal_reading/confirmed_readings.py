@@ -1,7 +1,7 @@
-"""Readings of sentences that somebody has confirmed, kept so that no model is asked again.
+"""Confirmed readings of sentences, kept so that no model is asked again.
 
-A reading is found again if a model would be asked the same, except for spaces: the sentence, all objects, facts and
-actions, the state, and no conversation before. It is checked like a fresh answer, and confirmed again.
+A reading is reused if the request to the model would be the same, except for spaces: the sentence, all objects, facts
+and actions, the state, and no earlier conversation. It is checked and confirmed like a fresh answer.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ CAPACITY: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What a sentence was taken to mean, and what reading it had taken."""
+    """The readings of a sentence, and the usage of the model for them."""
 
     meanings: Meanings
     usage: Usage
 
 
 class Readings:
-    """Confirmed readings, the least recently used of more than `capacity` forgotten.
+    """Confirmed readings; beyond `capacity`, the least recently used are forgotten.
 
     With a `path`, they are kept in that file, which may be that of a `PlanCache`. `hits` and `misses` count sentences,
-    `saved` is what reading those again would have taken. Raises `InputError` for a file that is something else.
+    `saved` is the usage that reuse saved. Raises `InputError` for a file with other contents.
     """
 
     def __init__(self, path: str | Path | None = None, *, capacity: int = CAPACITY) -> None:
@@ -49,7 +49,7 @@ class Readings:
         self._store.close()
 
     def get(self, key: str) -> Remembered | None:
-        """Return what was confirmed under `key`, if anything."""
+        """Return the confirmed readings for `key`, if any."""
         text = self._store.get(key)
         try:
             data = {} if text is None else json.loads(text)
@@ -64,16 +64,16 @@ class Readings:
         return found
 
     def keep(self, key: str, meanings: Meanings, usage: Usage) -> None:
-        """Keep what somebody has confirmed, and what reading it took."""
+        """Keep confirmed readings, and the usage of the model for them."""
         self._store.put(key, json.dumps({"meanings": meanings.model_dump(mode="json"), "usage": usage.to_dict()}))
 
     def forget(self, key: str) -> None:
-        """Keep nothing under `key`: somebody has said that it is not meant."""
+        """Forget the readings for `key`, because a person has rejected them."""
         self._store.forget(key)
 
 
 def key_of(request: Request) -> str:
-    """Return what stands for `request`: all that a model sees, but for spaces in the user's words."""
+    """Hash all that a model sees of `request`, except for spaces in the user's words."""
     parts = [
         (each.title, " ".join(each.text.split()) if each.origin is Origin.USER else each.text, each.origin.name)
         for each in request.parts

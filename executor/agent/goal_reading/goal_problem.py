@@ -1,4 +1,4 @@
-"""The answer in which a language model states what a sentence means, and the planning problem that it states."""
+"""The form in which a language model states the meaning of a sentence, and its conversion to a planning problem."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Meaning(_Part):
 
     @property
     def has_negation(self) -> bool:
-        """Whether something is excluded."""
+        """Whether it excludes something."""
         texts = [*self.goal, *[wish.condition for wish in self.wishes], *self.always]
         excluded = any("not " in text or "(not" in text or "!=" in text for text in texts)
         return bool(self.forbidden or self.never or excluded or any(each.times == 0 for each in self.at_most))
@@ -100,13 +100,13 @@ for nothing that could be done, give no meanings. What is quoted as returned by 
 
 
 STEP: Final = "do "
-"""Before a step, where a condition may stand, too."""
+"""Prefix of a step in place of a condition."""
 
 
 def apply_meaning(problem: Problem, meaning: Meaning) -> Problem:
-    """Return `problem` with the goal, the constraints and the limits that `meaning` states, and with its new objects.
+    """Replace the goal of `problem` by `meaning`, and add its constraints, limits and new objects.
 
-    What `problem` itself constrains and limits still holds. Raises `InputError` for the first mistake.
+    The constraints and limits of `problem` still hold. Raises `InputError` for the first mistake.
     """
     found = Domain.of(problem.domain).problem(
         problem.name,
@@ -134,7 +134,7 @@ def apply_meaning(problem: Problem, meaning: Meaning) -> Problem:
 
 
 def find_mistakes(problem: Problem, meaning: Meaning) -> list[str]:
-    """Find all mistakes in `meaning`, in words: each text is read on its own."""
+    """Describe all mistakes in `meaning`; each text is parsed on its own."""
     base = Meaning(new_objects=meaning.new_objects, deadline_seconds=None)
     found = list(_first_mistake(problem, base))
     if found:

@@ -1,6 +1,6 @@
 """Read a sentence as goals: a language model's answer is parsed, type-checked and checked for reachability.
 
-A small model, which can seldom write a goal, chooses one of the facts that actions can bring about.
+A small model, which can seldom write a goal, chooses one of the attainable facts.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _NEGATIONS: Final = {
     "Dutch": r"""niet|nooit|niemand|niets|nergens|geen\w*|noch\b.{0,200}\bnoch|zonder|behalve|tenzij|(?:ver)?mijd\w*
         |in\s+plaats\s+van|uitgezonderd|overslaan|sla\w*\b.{0,200}\bover|laat\b.{0,200}\b(?:weg|achterwege)""",
 }
-"""Words that exclude something, by language. A word too many costs one confirmation; one too few costs what is done."""
+"""Excluding words by language. An extra word costs a confirmation; a missing one may cost an unwanted action."""
 NEGATION: Final = re.compile(rf"\b(?:{'|'.join(_NEGATIONS.values())})\b", re.IGNORECASE | re.VERBOSE | re.DOTALL)
 
 
 def find_sentence_mistakes(sentence: str, problem: Problem, meaning: Meaning) -> Iterator[str]:
-    """Yield the mistakes in `meaning`, which the model has to correct."""
+    """Yield the mistakes in `meaning` that the model has to correct."""
     if meaning.is_empty:
         yield "a meaning asks for nothing: leave it out, or say what it asks for"
     for name, kind in meaning.new_objects.items():
@@ -89,30 +89,30 @@ def _normalise(text: str) -> str:
 
 
 MOST: Final = 60
-"""Choices that are offered at once; where there are more facts, a predicate is chosen first."""
+"""Most choices in one question; with more facts, the model chooses a predicate first."""
 CHOICE_SECONDS: Final = 5.0
-"""Time limit of the check which facts actions can bring about, in seconds."""
+"""Time limit of the search for attainable facts, in seconds."""
 NONE: Final = "none of these"
 INSTRUCTIONS: Final = "Choose the fact that the user wants to be true."
 
 
 class SmallAnswer(Answer):
-    """What a small model answers: one of the choices, without a thought."""
+    """The answer of a small model: one of the choices, without a reason."""
 
     thought: Literal[""] = ""
 
 
 def is_small(model: LanguageModel) -> bool:
-    """Return whether `model` says of itself that it is small (`is_small`)."""
+    """Return whether `model` declares itself small (`is_small`)."""
     return getattr(model, "is_small", False) is True
 
 
 async def choose_fact(
     model: LanguageModel, said: Sequence[Part], problem: Problem, **limits: Any
 ) -> CheckedAnswer[Meanings]:
-    """Have `model` choose the fact that the user wants, or none; `said` are the user's words.
+    """Let `model` choose the fact that the user wants, or none; `said` are the user's words.
 
-    `limits` are those of `executor.language_model.checked_answers.answered`, whose errors are raised.
+    `limits` are those of `executor.language_model.checked_answers.ask_checked`, whose errors are raised.
     """
     facts = attainable_facts(problem)
     if len(facts) > MOST:
@@ -139,7 +139,7 @@ async def _ask_choice(
 
 
 def attainable_facts(problem: Problem) -> list[Atom]:
-    """Return the facts that do not hold in `problem` and that its actions may bring about, by predicate."""
+    """Return the false facts of `problem` that its actions may make true, by predicate."""
     from planner.explain.unsolvability import find_unreachable_parts
 
     domain, holds = problem.domain, set(problem.initial)
@@ -175,7 +175,7 @@ def _provided_predicates(action: Action) -> set[str]:
 
 
 def _describe_predicate(predicate: str, problem: Problem) -> str:
-    """Return what a predicate is declared to mean, or else what an action that provides it does."""
+    """Return the description of a predicate, or else of an action that provides it."""
     declared = problem.domain.predicates[predicate].description
     providers = (
         each.description for each in problem.domain.actions.values() if predicate in _provided_predicates(each)
@@ -189,11 +189,11 @@ SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One thing that a sentence may mean: `problem` has the goal, `words` says it for people.
+    """One meaning of a sentence: `problem` has the goal, in `words` for people.
 
     `unmodelled` are parts of the sentence that no fact expresses, word for word. `unreachable` are parts of the goal
-    that nothing gives, with the capabilities that are missing. `unknown` are objects that the sentence names and nobody
-    knows, with their types: somebody has to say who or what is meant. `doubts` are what may be wrong with this reading.
+    that no action can provide, with the missing capabilities. `unknown` are unknown objects in the sentence, with their
+    types: a person has to say what is meant. `doubts` are reasons why this reading may be wrong.
     """
 
     problem: Problem
@@ -203,20 +203,20 @@ class Reading:
     unknown: Mapping[str, str] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
     meaning: Meaning | None = None
-    """What the model said."""
+    """The model's statement of the meaning."""
 
     @property
     def is_plannable(self) -> bool:
-        """Whether all of it can be planned for as it stands."""
+        """Whether all of it can be planned for."""
         return not (self.unmodelled or self.unreachable or self.unknown)
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What a sentence may mean: no reading where it asks for nothing, several where it is ambiguous.
+    """The readings of a sentence: none where it asks for nothing, several where it is ambiguous.
 
-    `meanings` is that as the model said it, under a `key` by which it may be remembered. `usage` is what reading it
-    took, or had taken where it was remembered: then there were no `rounds`.
+    `meanings` is the model's answer, remembered under `key`. `usage` is the usage of the model for it; a remembered
+    answer has 0 `rounds`.
     """
 
     sentence: str
@@ -227,20 +227,20 @@ class Understood:
     meanings: Meanings | None = None
     usage: Usage = Usage()
     from_tools: bool = False
-    """Whether the model has seen what tools returned: then somebody has to confirm what it says, waived or not."""
+    """Whether the model has seen results of tools: then a person has to confirm the goal, waived or not."""
 
     @property
     def is_remembered(self) -> bool:
-        """Whether nobody had to read it."""
+        """Whether the readings come from memory."""
         return not self.rounds
 
 
 @dataclass(slots=True, eq=False)
 class Reader:
-    """Reads sentences with a `model`; new objects of `open_types` are made, all others asked for.
+    """Reads sentences with a `model`; names new objects of `open_types`, and asks about all others.
 
-    One that says that it is small chooses a fact (see `executor.agent.goal_reading.read_sentence`). What is
-    `remembered` is not read again, unless something was said before.
+    A small model chooses a fact (see `choose_fact`). Sentences with `remembered` readings are not read again, unless
+    there are earlier turns.
     """
 
     model: LanguageModel
@@ -252,10 +252,10 @@ class Reader:
     async def read(
         self, sentence: str, problem: Problem, *, meter: Meter | None = None, context: Sequence[Part] = ()
     ) -> Understood:
-        """Return what `sentence` may mean in `problem`, whose own goal does not count.
+        """Read `sentence` in the state of `problem`, whose own goal does not count.
 
-        `context` are further parts of the request, such as what was said before. Raises `NoAnswer` where the model
-        gives nothing that can be read, and other errors of `executor.language_model.checked_answers.answered`.
+        `context` are further parts of the request, such as earlier turns. Raises `NoAnswer` where no answer of the
+        model is valid, and other errors of `executor.language_model.checked_answers.ask_checked`.
         """
         state = Part("What holds now", describe_state(problem.initial))
         asked = Part("What the user wants", sentence, Origin.USER)
@@ -282,11 +282,11 @@ class Reader:
         return replace(understood, from_tools=found.from_tools)
 
     def reread(self, sentence: str, problem: Problem, said: Meanings) -> Understood:
-        """Return what `sentence` means in `problem` as it was `said` to mean; raises `InputError` where it cannot."""
+        """Apply the meanings `said` of `sentence` to `problem`; raises `InputError` where that is impossible."""
         return self._make_understood(_ReadingChecker(sentence, problem), said, 0, "", Usage())
 
     def _recall(self, judge: _ReadingChecker, key: str) -> Remembered | None:
-        """Return what is remembered, if there is nothing wrong with it."""
+        """Return the remembered readings, if they are still valid."""
         found = self.remembered.get(key) if self.remembered is not None and key else None
         wrong = found is not None and any(judge.mistakes(found.meanings))
         return None if wrong else found
@@ -312,7 +312,7 @@ class Reader:
 
 @dataclass(slots=True, eq=False)
 class _ReadingChecker:
-    """Says what is wrong with an answer; what may be wrong, it says once. `before` is what the user said before."""
+    """Finds mistakes in an answer, and reports each doubt once. `before` are earlier turns of the user."""
 
     sentence: str
     problem: Problem
@@ -320,7 +320,7 @@ class _ReadingChecker:
     said: set[str] = field(default_factory=set)
 
     def __call__(self, answer: Meanings) -> list[str]:
-        """Return mistakes, or else doubts that were not told yet."""
+        """Return mistakes, or else new doubts."""
         found = self.mistakes(answer)
         if found:
             return found
@@ -329,7 +329,7 @@ class _ReadingChecker:
         return doubts
 
     def mistakes(self, answer: Meanings) -> list[str]:
-        """Return what cannot stay as it is."""
+        """Return the mistakes that have to be corrected."""
         words = "\n".join([*self.before, self.sentence])
         return [each for one in answer.meanings for each in find_sentence_mistakes(words, self.problem, one)]
 

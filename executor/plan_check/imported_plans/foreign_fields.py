@@ -1,4 +1,4 @@
-"""Fields of an imported document: their places, notes of mistakes, and keys without a meaning in an `ActionPlan`."""
+"""Fields of an imported document: their places, notes of mistakes, and keys that an `ActionPlan` does not have."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ UNUSED: Final = frozenset(
         "order",
     }
 )
-"""Keys, as `fold_name` writes them, that do not change what a run is to do."""
+"""Keys, in the form of `fold_name`, that do not change what a run does."""
 RESTRICTIVE: Final = frozenset(
     {"condition", "conditions", "precondition", "preconditions", "when", "if", "unless", "guard", "then", "else"}
     | {"foreach", "loop", "repeat", "while", "until", "branches", "next", "onsuccess", "onfailure", "fallback"}
     | {"rollback", "compensation", "steps", "substeps", "subplan", "children", "timeout"}
 )
-"""Keys by which a step is done under conditions, more than once, or by other steps."""
+"""Keys that make a step conditional, repeat it, or replace it by other steps."""
 FRESH: Final = frozenset({"", "pending", "proposed", "planned", "ready", "created", "notstarted", "queued", "draft"})
-"""Statuses of plans and steps of which nothing was done."""
+"""Statuses of plans and steps that have not begun."""
 NOT_IMPORTED: Final = ("not-imported", "goal-in-words")
-"""The rules about what a plan says and its import does not."""
+"""The rules about parts of a plan that are not imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """A place in the document: in the step of this id, if it is in one. What is wrong there goes to `notes`."""
+    """A place in the document, in the step with the id `step` if there is one; mistakes there go to `notes`."""
 
     notes: list[PlanFinding]
     path: Path = ()
     step: str = ""
 
     def at(self, *path: str | int) -> Here:
-        """Return the place to which `path` leads from here."""
+        """Return the place at `path` below this one."""
         return Here(self.notes, (*self.path, *path), self.step)
 
     @property
@@ -75,14 +75,14 @@ class Here:
         self.notes.append(Where(self.step, self.path).warning(rule, message, hint=hint))
 
     def seconds(self, value: Any) -> float:
-        """Return so many milliseconds in seconds."""
+        """Convert milliseconds to seconds."""
         if is_number(value):
             return float(value) / 1000
         self.refuse("form", f"{self.key} are milliseconds, not {kind_of(value)}")
         return 0.0
 
     def word(self, known: Mapping[str, str], value: Any, what: str) -> str | None:
-        """Return what the word `value` means among `known`, None if it is no such word."""
+        """Translate the word `value` by `known`; note an error and return None if it is unknown."""
         word = fold_name(value) if isinstance(value, str) else ""
         if word not in known:
             said = f"{value!r}" if isinstance(value, str) else kind_of(value)
@@ -91,7 +91,7 @@ class Here:
         return known.get(word)
 
     def check_unused(self, value: Any) -> None:
-        """Note that what stands here is not imported: an error if the plan may mean something else without it."""
+        """Note that this key is not imported: an error if the plan may mean something else without it."""
         word = fold_name(self.key)
         if word in UNUSED or value in (None, "", [], {}):
             return
@@ -102,7 +102,7 @@ class Here:
             self.warn("not-imported", f"{self.key!r} is not imported")
 
     def check_status(self, value: Any) -> None:
-        """Note that the plan or step was begun already: a run would begin it once more."""
+        """Note an error if the plan or step has begun already: a run would begin it once more."""
         word, status = fold_name(self.key), value
         if word == "state" and isinstance(value, Mapping):
             status = value.get("status", "")
@@ -115,19 +115,19 @@ class Here:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value that was read from a document is a number."""
+    """Return whether a value of a document is a number."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
 @dataclass(slots=True)
 class Part:
-    """A part of an `ActionPlan` as data; `places` has the path in the document of what a path in `data` leads to."""
+    """A part of an `ActionPlan` as data; `places` maps paths in `data` to paths in the document."""
 
     data: dict[str, Any] = field(default_factory=dict)
     places: dict[Path, Path] = field(default_factory=dict)
 
     def put(self, here: Here, value: Any, *path: str) -> None:
-        """Have `value`, which stands `here`, where `path` leads; the mappings on the way are made."""
+        """Put `value`, found `here`, at `path`, and create the mappings on the way."""
         inner = self.data
         for key in path[:-1]:
             inner = inner.setdefault(key, {})

@@ -33,9 +33,9 @@ MODELS: Final = {
     "dependencies": "dag",
     "reactive": "reactive",
 }
-"""Execution models of others, as `fold_name` writes them, with ours."""
+"""Foreign names of execution models, in the form of `fold_name`, with ours."""
 LIMITS: Final = {"cost": "cost", "budget": "cost", "tokens": "tokens", "time": "duration", "duration": "duration"}
-"""Types of constraints, with the limits of our metadata."""
+"""Foreign types of limits, with the fields of our `Constraints`."""
 LATEST: Final = 10**14
 """The latest time that is imported, in milliseconds since 1970: in the year 5138."""
 _WRAPPERS: Final = ("plan", "actionPlan", "action_plan")
@@ -45,11 +45,11 @@ _MARKS: Final = frozenset({"actionName", "action_name", "dependencies", "depends
 _OURS: Final = frozenset(
     {"objects", "initial", "values", "unknown", "likely", "constraints", "budgets", "deadline", "ran", "metric"}
 )
-"""Keys that state a problem, as our own plans do."""
+"""Keys that state a problem, as in our own plans."""
 _CONDITION: Final = re.compile(
     r"\s*(\(.*\)|(not\s+)?[^\s()]+\s*(\(.*\))?|[^\s()]+\s*\([^()]*\)\s*([<>]=?|[!=]=).+)\s*", re.DOTALL
 )
-"""How conditions are written; all other texts are sentences."""
+"""The notation of conditions; all other texts are sentences."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Imported(Part):
     notes: list[PlanFinding] = field(default_factory=list)
 
     def trace(self, finding: PlanFinding) -> PlanFinding:
-        """Return `finding`, which is about the plan as data, with its path in the document."""
+        """Replace the path of `finding`, which is one in our data, by its path in the document."""
         path = finding.path
         source = next((each for at in range(len(path), 0, -1) if (each := self._source(path, at)) is not None), path)
         return replace(finding, path=source, message=finding.message.replace(path_text(path), path_text(source), 1))
@@ -70,7 +70,7 @@ class Imported(Part):
 
 
 def is_foreign(data: Any) -> bool:
-    """Return whether `data` is a plan in the form of another framework, and no `ActionPlan`."""
+    """Return whether `data` is a plan in the form of another framework."""
     _, plan = _unwrap(data)
     if any(isinstance(key, str) and fold_name(key) == "executionmodel" for key in plan):
         return True
@@ -80,9 +80,9 @@ def is_foreign(data: Any) -> bool:
 def import_plan(
     data: Mapping[str, Any], domain: DomainModel, objects: Collection[str] = (), *, has_problem: bool = False
 ) -> Imported:
-    """Return the plan that `data` has in the form of another framework; `objects` are known beside those it names.
+    """Import the plan in `data`; `objects` are known in addition to those it names.
 
-    With `has_problem` a problem says what the goal is, and not the plan.
+    With `has_problem`, the goal comes from a problem and not from the plan.
     """
     path, given = _unwrap(data)
     found = Imported()
@@ -109,7 +109,7 @@ def import_plan(
 
 
 def _unwrap(data: Any) -> tuple[Path, Mapping[str, Any]]:
-    """Return the plan in `data`, which may stand under a key of its own, and the path to it."""
+    """Return the path to the plan in `data`, which may stand under a key of its own, and the plan."""
     if not isinstance(data, Mapping):
         return (), {}
     key = next((each for each in _WRAPPERS if isinstance(data.get(each), Mapping)), None)
@@ -124,7 +124,7 @@ def _steps_in(plan: Mapping[str, Any]) -> tuple[str, list[Any]]:
 
 
 def _import_field(value: Any, here: Here, found: Imported, domain: DomainModel, *, has_problem: bool) -> None:
-    """Import what is said of the plan as a whole `here`."""
+    """Import a field of the whole plan."""
     key, word = here.key, fold_name(here.key)
     here.check_status(value)
     if word in ("executionmodel", "model"):
@@ -146,7 +146,7 @@ def _import_field(value: Any, here: Here, found: Imported, domain: DomainModel, 
 
 
 def _import_goal(value: Any, here: Here, found: Imported, domain: DomainModel, *, has_problem: bool) -> None:
-    """Import a goal: conditions, and sentences, which nothing can confirm."""
+    """Import a goal: conditions, and sentences, which no observer can confirm."""
     texts = [value] if isinstance(value, str) and value else value
     if isinstance(texts, Mapping):
         found.put(here, texts, "goal")
@@ -168,13 +168,13 @@ def _import_goal(value: Any, here: Here, found: Imported, domain: DomainModel, *
 
 
 def _is_condition(text: str, domain: DomainModel) -> bool:
-    """Return whether `text` is written as a condition: a single word is one if it names a predicate."""
+    """Return whether `text` is a condition; a single word is one if it names a predicate."""
     is_word = "(" not in text and not text.startswith("not ")
     return text.strip() in domain.predicates if is_word else _CONDITION.fullmatch(text) is not None
 
 
 def _import_metadata(value: Any, here: Here, found: Imported) -> None:
-    """Import how urgent a plan is, when it was made, how long it is thought to take, and what it may take."""
+    """Import the priority, the time of creation, the estimated duration, and the limits."""
     word = fold_name(here.key)
     if word == "constraints" and isinstance(value, list):
         for number, each in enumerate(value):
@@ -195,7 +195,7 @@ def _is_limits(value: Any) -> bool:
 
 
 def _import_limit(given: Any, here: Here, found: Imported) -> None:
-    """Import what a run may take at most."""
+    """Import a limit of a run."""
     kind, value = (given.get("type"), given.get("value")) if isinstance(given, Mapping) else (None, None)
     name = LIMITS.get(fold_name(kind)) if isinstance(kind, str) else None
     if name is None or not is_number(value):
@@ -207,7 +207,7 @@ def _import_limit(given: Any, here: Here, found: Imported) -> None:
 
 
 def _sort_steps(steps: list[Part], names: Names) -> list[Part]:
-    """Return `steps` in an order in which they can run; as they are where there is none."""
+    """Sort `steps` topologically; return them as they are if there is a cycle."""
     by_id = {each.data["id"]: each for each in steps}
     before = {
         id_: {

@@ -17,7 +17,7 @@ from planner.model import Action, DomainModel
 
 IDS: Final = frozenset({"id", "stepid"})
 ACTIONS: Final = ("actionname", "action", "toolname", "tool", "name")
-"""Keys that name the action, as `fold_name` writes them: the first of them that a step has."""
+"""Keys that name the action, in the form of `fold_name`; the first that a step has counts."""
 PARAMETERS: Final = frozenset({"parameters", "params", "arguments", "args", "inputs", "input"})
 NEEDS: Final = frozenset({"dependencies", "dependson"})
 ON_ERROR: Final = {
@@ -30,19 +30,19 @@ ON_ERROR: Final = {
     "replan": "patch",
     "patch": "patch",
 }
-"""What others write for what follows an error, with the `on_error` of our policies."""
+"""Foreign words for error handling, with the values of our `on_error`."""
 MILLISECONDS: Final = {"timeoutms": "timeout", "backoffms": "backoff", "maxbackoffms": "longest"}
 DOUBLING: Final = 2
-"""The multiplier of our pauses between attempts."""
+"""The factor between our pauses between attempts."""
 _OURS: Final = frozenset(PlanStep.model_fields) - {"id", "action", "arguments", "parameters", "depends_on", "creates"}
 _GIVEN: Final = (("arguments",), ("parameters",))
-"""The paths of what our steps have for the parameters of others."""
+"""The paths of our fields for foreign parameters."""
 _OUR_POLICY: Final = frozenset(StepPolicy.model_fields) - {"on_error"}
 
 
 @dataclass(slots=True)
 class Names:
-    """The objects that steps may name: known ones, and placeholders for what steps create, by step and parameter."""
+    """The objects that steps may name: known ones, and placeholders of created objects, by step and parameter."""
 
     domain: DomainModel
     known: set[str]
@@ -56,7 +56,7 @@ class Names:
             self._alike.setdefault(fold_name(name), []).append(name)
 
     def find_name(self, text: str) -> str:
-        """Return the known name that `text` is, perhaps but for case and punctuation; else `text`."""
+        """Return the known name that equals `text` up to case and punctuation, else `text`."""
         alike = self._alike.get(fold_name(text), [])
         return alike[0] if text not in self.known and len(alike) == 1 else text
 
@@ -84,7 +84,7 @@ class Names:
 
 
 def ids_of(steps: Sequence[Any]) -> list[str]:
-    """Return the ids of `steps`: those that they state, and s1, s2, … for the others."""
+    """Return the ids of `steps`: the stated ones, and s1, s2, … for the others."""
     stated = [_stated_id(each) for each in steps]
     taken = set(stated)
     free = (name for number in count(1) if (name := f"s{number}") not in taken)
@@ -99,7 +99,7 @@ def _stated_id(given: Any) -> str | None:
 
 
 def _action_of(given: Any) -> tuple[str | None, Any]:
-    """Return the key under which a step names its action, and the name; a step may be nothing but that."""
+    """Return the key under which a step names its action, and the name; a step may be just that name."""
     if not _is_mapping(given):
         return None, given
     keys = {fold_name(str(key)): key for key in reversed(given)}
@@ -108,7 +108,7 @@ def _action_of(given: Any) -> tuple[str | None, Any]:
 
 
 def import_step(given: Any, here: Here, names: Names) -> Part:
-    """Return the step that is `given` as the data of a `PlanStep`."""
+    """Convert the step `given` to the data of a `PlanStep`."""
     part = Part({"id": here.step, "arguments": {}, "parameters": {}, "depends_on": []}, {(): here.path})
     part.places |= dict.fromkeys(_GIVEN, here.at("parameters").path)
     key, name = _action_of(given)
@@ -137,7 +137,7 @@ def _is_mapping(given: Any) -> bool:
 
 
 def _import_parameters(value: Any, here: Here, part: Part, names: Names) -> None:
-    """Import values by the names of parameters: those for objects and those for data."""
+    """Import values by parameter name: objects to `arguments`, data to `parameters`."""
     part.places |= dict.fromkeys(_GIVEN, here.path)
     if value is None:
         return
@@ -158,7 +158,7 @@ def _import_parameters(value: Any, here: Here, part: Part, names: Names) -> None
 
 
 def _object(value: Any, here: Here, names: Names) -> str:
-    """Return the name of the object that `value` means: a name, a mapping that has one, or `{{step.created.name}}`."""
+    """Return the object name in `value`: a name, a mapping that has one, or `{{step.created.name}}`."""
     if isinstance(value, Mapping):
         value = next((value[key] for key in ("name", "id") if isinstance(value.get(key), str)), value)
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -169,7 +169,7 @@ def _object(value: Any, here: Here, names: Names) -> str:
 
 
 def _created(reference: re.Match[str], here: Here, names: Names) -> str:
-    """Return the placeholder of the object that a `reference` means."""
+    """Return the placeholder of the object that a `reference` names."""
     found = names.created.get(reference[1], {})
     first, _, name = (reference[2] or "").partition(".")
     if first == "created" and (name or len(found) == 1):
@@ -183,7 +183,7 @@ def _created(reference: re.Match[str], here: Here, names: Names) -> str:
 
 
 def _import_needs(value: Any, here: Here, part: Part) -> None:
-    """Import the ids of the steps that come before a step."""
+    """Import the ids of the steps before a step."""
     given = [value] if isinstance(value, str | int) else value or []
     if not isinstance(given, list):
         here.refuse("form", f"{here.key} are {kind_of(value)}, not a list of the ids of steps")
@@ -195,7 +195,7 @@ def _import_needs(value: Any, here: Here, part: Part) -> None:
 
 
 def _import_policy(value: Any, here: Here, part: Part) -> None:
-    """Import how a step is tried."""
+    """Import retries, timeouts and error handling."""
     word = fold_name(here.key)
     if word in ("retrypolicy", "policy") and isinstance(value, Mapping):
         part.places["policy",] = here.path
