@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from benchmarks.cli import app
-from planner.cli.exit_codes import tell_error
+from planner.cli.output import tell_error
 from planner.errors import ForethoughtError
 
 

@@ -11,9 +11,8 @@ from executor.cli.execute import RunReport
 from executor.events.events import RunStatus, StepStatus
 from executor.report.progress import line_of, status_text
 from executor.tools.json_data import dump_json, load_json
-from planner.cli.exit_codes import Exit, judge
-from planner.cli.exit_codes import exit_of as exit_of_result
-from planner.cli.output import give, tell
+from planner.cli.output import Exit, give, judge, tell
+from planner.cli.output import exit_of as exit_of_result
 
 WHOLE: Final = 5000
 """Characters of a text that is to be read as a whole."""

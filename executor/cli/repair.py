@@ -1,4 +1,4 @@
-"""`forethought repair`: a plan that somebody else drew up is made one that works, with the least change, or refused."""
+"""`forethought repair`: repair a plan from elsewhere with the fewest changes, or refuse it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from executor.cli.run import Memory, seconds_of
-from planner.cli.exit_codes import Exit
-from planner.cli.output import give, tell
+from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
+from planner.cli.options import read_plan_text
+from planner.cli.output import Exit, give, tell, write_atomically
 from planner.errors import InputError, PlanError
+from planner.language.loading.load import load
+from planner.lightweight import replace
+from planner.model import Problem
+from planner.plan import Status, name_as_written
 
 if TYPE_CHECKING:
     from executor.agent.foreign_plans.repair_plan import Repaired
-    from planner.model import Problem
 
 app = typer.Typer()
 
@@ -41,8 +45,6 @@ def repair(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages; the plan only.")] = False,
 ) -> None:
     """Make somebody else's plan work with the least change, or say where it fails."""
-    from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
-
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     memory = limit_memory(memory_limit)
     with interruptible(remaining_seconds(time_limit, started)) as watchman:
@@ -56,8 +58,6 @@ def repair(
             )
     _show(found, as_json=as_json, quiet=quiet)
     if plan_file is not None and found.plan is not None:
-        from planner.cli.output import write_atomically
-
         write_atomically(plan_file, _written(found))
     raise typer.Exit(_exit_of(found))
 
@@ -65,8 +65,6 @@ def repair(
 def _problem(domain: str, problem: str, goal: list[str] | None) -> Problem:
     from executor.cli.execute import classical
     from planner.language.declare import Domain
-    from planner.language.loading.load import load
-    from planner.lightweight import replace
 
     found = classical(load(domain, problem))
     if goal is None:
@@ -79,8 +77,6 @@ def _problem(domain: str, problem: str, goal: list[str] | None) -> Problem:
 
 
 def _text(plan: str) -> str:
-    from planner.cli.options import read_plan_text
-
     if plan != "-":
         return read_plan_text(Path(plan))
     try:
@@ -90,9 +86,7 @@ def _text(plan: str) -> str:
 
 
 def _show(found: Repaired, *, as_json: bool, quiet: bool) -> None:
-    """Print the plan on stdout, and on stderr what has become of each given step and why."""
-    from planner.plan import name_as_written
-
+    """Print the plan on stdout, and on stderr the changes with their reasons."""
     if as_json:
         give(dumps(found.to_dict()))
     elif found.plan is not None:
@@ -120,8 +114,6 @@ def _written(found: Repaired) -> str:
 
 
 def _exit_of(found: Repaired) -> Exit:
-    from planner.plan import Status
-
     if found.plan is not None:
         return Exit.OK
     codes = {Status.UNSOLVABLE: Exit.NEGATIVE, Status.UNSUPPORTED: Exit.UNSUPPORTED}

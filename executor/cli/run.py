@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -11,6 +13,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from executor.plans.execution_models import ExecutionModel
+from planner.cli.interrupt import finite_limit, interruptible, remaining_seconds
 from planner.cli.parser import read_gibibytes, read_seconds
 from planner.errors import InputError
 
@@ -29,8 +32,6 @@ def gibibytes_of(text: str | float) -> float:
 
 
 def _read(read: Callable[[str], float], text: str | float) -> float:
-    from argparse import ArgumentTypeError
-
     try:
         return read(str(text))
     except ArgumentTypeError as error:
@@ -117,8 +118,6 @@ def run(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages and no progress; errors only.")] = False,
 ) -> None:
     """Carry out a plan in a simulated world, or with bound handlers."""
-    from planner.cli.interrupt import finite_limit, interruptible, remaining_seconds
-
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     with interruptible(remaining_seconds(time_limit, started)):
         from executor.cli.execute import Wanted, carry_out
@@ -169,8 +168,6 @@ def _results(texts: list[str]) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    import json
-
     try:
         return json.loads(text)
     except ValueError:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from executor.errors import DrivenError
-from planner.cli.exit_codes import Exit
-from planner.cli.output import give, tell
+from planner.cli.output import Exit, give, tell
 from planner.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-from planner.cli.exit_codes import Exit
+from planner.cli.output import Exit
 from planner.lightweight import Final, NoReturn
 
 __all__ = ["Exit", "main"]

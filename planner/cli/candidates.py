@@ -6,14 +6,16 @@ from argparse import ArgumentTypeError, Namespace
 from decimal import Decimal
 from pathlib import Path
 
-from planner.cli.exit_codes import Exit
+from planner.cli import options
 from planner.cli.interrupt import delay_interrupts, interruptible, limit_memory, remaining_seconds
-from planner.cli.output import check_writable, give, tell, write_atomically
+from planner.cli.output import Exit, check_writable, give, tell, write_atomically
 from planner.cli.parser import Parser, choice_of, read_whole_number
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Any, Final
 from planner.limits import STOPS, stop_reason
+from planner.model.domain import resources_of, uncertain_actions
 from planner.plan import Plan, StoppedBy, describe_forgone
+from planner.problem_kinds import classical_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,15 +76,13 @@ def _read_distance(text: str) -> Decimal:
 
 def run_candidates(started: float, given: Namespace) -> Exit:
     """Print the candidates, the best first."""
-    from planner.cli.options import load_changed, plan_text, refuse_options
-
-    refuse_options(given, TAKEN, "candidates", "it lists plans by cost")
+    options.refuse_options(given, TAKEN, "candidates", "it lists plans by cost")
     if given.plan_file is not None:
         check_writable(_number_file(given.plan_file, 1))
     limits: dict[str, Any] = {"memory_limit": limit_memory(given.memory_limit)}
     try:
         with interruptible(remaining_seconds(given.time_limit, started)) as watchman:
-            problem = load_changed(given)
+            problem = options.load_changed(given)
             with watchman.searching() as limits["cancel"]:
                 limits["time_limit"] = remaining_seconds(given.time_limit, started)
                 found = _find_candidates(problem, given, limits)
@@ -100,11 +100,11 @@ def run_candidates(started: float, given: Namespace) -> Exit:
                 tell(f"\n{ranking}")
         if given.plan_file is not None:
             for number, plan in enumerate(plans, start=1):
-                write_atomically(_number_file(given.plan_file, number), plan_text(plan))
+                write_atomically(_number_file(given.plan_file, number), options.plan_text(plan))
         if given.json:
             give(_as_json(found, ranking))
         elif plans:
-            give("\n".join(_head(plan, found) + plan_text(plan) for plan in plans))
+            give("\n".join(_head(plan, found) + options.plan_text(plan) for plan in plans))
     if found.stopped_by is StoppedBy.CANCELLED:
         return Exit.INTERRUPTED
     if plans:
@@ -160,9 +160,6 @@ def _default_criteria(plans: Sequence[Plan], *, pareto: bool) -> list[str]:
     """Return the cost, and for `pareto` all other criteria in which these plans may differ."""
     if not pareto or not plans:
         return ["cost"]
-    from planner.model.domain import resources_of, uncertain_actions
-    from planner.problem_kinds import classical_of
-
     problem = classical_of(plans[0].problem)
     lasting = any(each.duration for each in problem.domain.actions.values())
     applicable = {

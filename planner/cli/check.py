@@ -10,19 +10,19 @@ import sys
 from argparse import Namespace
 from collections import Counter
 
-from planner.cli.exit_codes import Exit
 from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
-from planner.cli.options import add_domain, add_limits, add_problem, add_quiet
-from planner.cli.output import give, tell
+from planner.cli.options import add_domain, add_limits, add_problem, add_quiet, load_named, name_source
+from planner.cli.output import Exit, give, tell
 from planner.cli.parser import Parser
 from planner.errors import ForethoughtError
+from planner.language.loading.load import Source, open_source
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.limits import Limits
+from planner.model import DomainModel, Problem
+from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, is_other_problem, service_of, unsupported_kind
 
 if TYPE_CHECKING:
-    from planner.language.loading.load import Source
     from planner.lint.findings import Finding
-    from planner.problem_kinds import AnyDomain, AnyProblem
 
 ABOUT: Final = "Report mistakes in a domain or a problem, such as actions that can never be applied."
 GROUP: Final = "forethought.checks"
@@ -38,8 +38,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(started: float, given: Namespace) -> Exit:
     """Print the findings, the worst first."""
-    from planner.cli.options import load_named, name_source
-    from planner.language.loading.load import open_source
     from planner.lint.findings import Level
     from planner.lint.problem_lint import sort_by_level
 
@@ -67,8 +65,6 @@ def _count_levels(levels: Counter[str]) -> str:
 def _run_own_checks(loaded: AnyProblem | AnyDomain, limits: Limits) -> list[Finding]:
     """Return the findings of the checks for this kind of problem or domain."""
     from planner.lint.problem_lint import check_domain, check_problem
-    from planner.model import DomainModel, Problem
-    from planner.problem_kinds import is_other_domain, is_other_problem, service_of, unsupported_kind
 
     if isinstance(loaded, Problem):
         return check_problem(loaded, limits)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from planner.cli.exit_codes import Exit
 from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
-from planner.cli.options import add_domain, add_limits, add_problem
-from planner.cli.output import give, tell, write_atomically
+from planner.cli.options import add_domain, add_limits, add_problem, load_named
+from planner.cli.output import Exit, give, tell, write_atomically
 from planner.cli.parser import Parser, choice_of, read_positive_number
 from planner.errors import InputError, UnsupportedError
+from planner.language.loading.load import find_languages, open_source
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast, replace
 from planner.model import DomainModel, Metric, Problem
 from planner.model.domain import creates_objects
@@ -64,9 +64,6 @@ def run(started: float, given: Namespace) -> Exit:
 
 def _load_writable(given: Namespace) -> Source:
     """Load what the arguments name, in the form that the language can say: without uncertain outcomes or creation."""
-    from planner.cli.options import load_named
-    from planner.language.loading.load import open_source
-
     source = load_named(open_source(given.domain), given.problem)
     if given.to == "pddl" and not isinstance(source, Problem | DomainModel):
         raise unsupported_kind(source, "writing PDDL for")
@@ -146,8 +143,6 @@ def as_files(source: Source, to: str, level: Level | None) -> dict[str, str]:
 
 def as_hddl(source: Source) -> dict[str, str]:
     """Return HDDL files; a classical problem gets methods that follow from its actions."""
-    from planner.language.loading.load import find_languages
-
     language = find_languages().get(".hddl")
     if language is None:
         raise UnsupportedError("writing HDDL", "install all packages of forethought")

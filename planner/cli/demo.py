@@ -10,8 +10,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from planner.cli.exit_codes import Exit
-from planner.cli.output import give, is_terminal
+from planner.cli.output import Exit, give, is_terminal
 from planner.cli.parser import Parser
 from planner.cli.solve import summarise
 from planner.errors import printable

@@ -5,38 +5,33 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from planner.cli.exit_codes import Exit, exit_of, exit_of_verdict
+from planner.cli import options
 from planner.cli.interrupt import Watchman, finite_limit, interruptible, limit_memory
-from planner.cli.options import add_domain, add_limits, add_problem, add_quiet
-from planner.cli.output import give, tell
+from planner.cli.output import Exit, exit_of, exit_of_verdict, give, tell
 from planner.cli.parser import Parser
 from planner.cli.solve import summarise
-from planner.lightweight import TYPE_CHECKING, Final
+from planner.language.loading.load import Source, is_readable, load_from, open_source
+from planner.lightweight import Final
 from planner.limits import Limits
 from planner.model import Problem
 from planner.plan import Plan, Status
 from planner.problem_kinds import AnyProblem, service_of
-
-if TYPE_CHECKING:
-    from planner.language.loading.load import Source
 
 ABOUT: Final = "Explain why each step of a plan is there, or why there is no plan and what would give one."
 
 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of the command."""
-    add_domain(parser)
-    add_problem(parser)
+    options.add_domain(parser)
+    options.add_problem(parser)
     about = "The plan to explain; without one, the problem is solved first."
     parser.add_argument("plan", type=Path, metavar="PLAN", nargs="?", help=about)
-    add_limits(parser, default=10.0)
-    add_quiet(parser)
+    options.add_limits(parser, default=10.0)
+    options.add_quiet(parser)
 
 
 def run(started: float, given: Namespace) -> Exit:
     """Print the explanation of the plan that is given or found, or of why there is none."""
-    from planner.cli.options import name_source
-    from planner.language.loading.load import load_from, open_source
     from planner.solve import solve
 
     domain, problem, plan = given.domain, given.problem, given.plan
@@ -48,7 +43,7 @@ def run(started: float, given: Namespace) -> Exit:
         loaded = load_from(source, problem)
         if plan is not None:
             return _explain_given(loaded, plan, limits, watchman)
-        with name_source(domain, problem), watchman.searching() as limits.cancel:
+        with options.name_source(domain, problem), watchman.searching() as limits.cancel:
             memory = limits.memory_limit
             result = solve(loaded, time_limit=limits.remaining, memory_limit=memory, cancel=limits.cancel)
     if not given.quiet or result.status is Status.UNSUPPORTED:
@@ -62,24 +57,21 @@ def run(started: float, given: Namespace) -> Exit:
 
 def _is_plan(text: str, source: Source) -> bool:
     """Return whether the word after the domain is a plan for the domain's own problem: a file that holds no problem."""
-    from planner.language.loading.load import is_readable
-
     own = source.problems()
     return bool(own) and text not in own and not is_readable(text) and Path(text).is_file()
 
 
 def _explain_given(problem: AnyProblem, path: Path, limits: Limits, watchman: Watchman) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
-    from planner.cli.options import read_plan_file, read_plan_text
     from planner.validation.validate import validate
 
     if isinstance(problem, Problem):
-        plan, _ = read_plan_file(path, problem)
+        plan, _ = options.read_plan_file(path, problem)
         verdict = validate(problem, plan.steps)
         text = _explain_steps(plan, limits) if verdict.valid else str(verdict)
     else:
         service = service_of(problem)
-        plan = service.read_plan(problem, read_plan_text(path), str(path))
+        plan = service.read_plan(problem, options.read_plan_text(path), str(path))
         with watchman.checking(plan) as limits.cancel:
             verdict = service.validate(problem, plan, limits)
             text = _explain_steps(plan, limits) if verdict.valid else str(verdict)

@@ -7,9 +7,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
 
-from planner.cli.exit_codes import Exit
 from planner.cli.interrupt import interruptible
-from planner.cli.output import give, tell
+from planner.cli.output import Exit, give, tell, tell_error
 from planner.cli.parser import Parser
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import Any, Final, NoReturn
@@ -37,8 +36,6 @@ def run(arguments: Sequence[str], started: float) -> NoReturn:
         with interruptible():
             code = dispatch(arguments, started)
     except (Exception, LimitReached, KeyboardInterrupt) as error:  # noqa: BLE001 - each becomes a message and a code
-        from planner.cli.exit_codes import tell_error
-
         code = tell_error(error)
     sys.exit(code)
 

@@ -1,4 +1,4 @@
-"""`forethought solve`: find a plan, and prove it optimal where time allows.
+"""`forethought solve`: find a plan, and prove it optimal where time allows; with `--objective`, find a policy.
 
 On a terminal a line shows the progress of the search; a pipe receives nothing but the result.
 """
@@ -14,13 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from planner.cli import options
 from planner.cli.candidates import add_candidate_options, run_candidates
-from planner.cli.exit_codes import Exit, exit_of
 from planner.cli.interrupt import delay_interrupts, interruptible, limit_memory, remaining_seconds
-from planner.cli.options import add_domain, add_limits, add_problem, add_problem_changes, add_quiet, plan_text
-from planner.cli.output import check_writable, give, is_terminal, tell, write_atomically
-from planner.cli.parser import Parser, choice_of, read_whole_number
-from planner.cli.policies import POLICY_SEARCHES, add_objective, run_objective
+from planner.cli.output import Exit, check_writable, exit_of, give, is_terminal, tell, write_atomically
+from planner.cli.parser import Parser, choice_of, read_amount, read_whole_number
 from planner.errors import InputError, UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, Final
@@ -30,6 +28,8 @@ from planner.problem_kinds import service_of
 
 if TYPE_CHECKING:
     from rich.live import Live
+
+    from planner.policies.decision import Decision
 
 DRAW_AFTER_SECONDS: Final = 0.4
 """Delay of the progress line, in seconds: shorter work neither draws it nor loads the library that draws."""
@@ -104,6 +104,14 @@ def _draw(watch: Watch, drawn: list[Live]) -> None:
 
 ABOUT: Final = "Find a plan, and prove it optimal where time allows."
 MODES: Final = ("anytime", "first", "optimal")
+OBJECTIVES: Final = ("success", "cost", "utility")
+POLICY_SEARCHES: Final = "For policies: vi, lao, plans or mcts."
+"""The part of the help on `--search` about policies; written here so that no policy search is loaded for the help."""
+POLICY_OPTIONS: Final = (
+    "domain problem objective penalty search simulations seed budget deadline soft time_limit memory_limit plan_file"
+    " json quiet"
+)
+"""The options of `solve` that apply to policies."""
 
 
 def _search_help() -> str:
@@ -129,8 +137,8 @@ def _join(names: Iterable[str]) -> str:
 
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of the command."""
-    add_domain(parser)
-    add_problem(parser)
+    options.add_domain(parser)
+    options.add_problem(parser)
     about = "Improve plans until the proof, stop at the first plan, or search for the proof only (default: anytime)."
     parser.add_argument("--mode", type=choice_of(*MODES), default="anytime", metavar="|".join(MODES), help=about)
     parser.add_argument("--search", metavar="NAME", help=_search_help())
@@ -141,14 +149,14 @@ def add_arguments(parser: Parser) -> None:
     about = "Seed of the random choices of a search (default: %(default)s)."
     parser.add_argument("--seed", type=read_whole_number, default=0, metavar="N", help=about)
     add_objective(parser)
-    add_problem_changes(parser)
+    options.add_problem_changes(parser)
     add_candidate_options(parser)
-    add_limits(parser, default=10.0)
+    options.add_limits(parser, default=10.0)
     parser.add_argument("--plan-file", type=Path, metavar="FILE", help="Write the plan to FILE as well.")
     about = "Draw the decomposition tree of a hierarchical plan on stderr."
     parser.add_argument("--tree", action="store_true", help=about)
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
-    add_quiet(parser)
+    options.add_quiet(parser)
 
 
 def run(started: float, given: Namespace) -> Exit:
@@ -172,14 +180,13 @@ def run_search(started: float, given: Namespace) -> Exit:
     memory, watch = limit_memory(given.memory_limit), Watch()
 
     def solve_given() -> Result:
-        from planner.cli.options import load_changed, name_source
         from planner.portfolio.portfolio import check_names_of_any_kind
         from planner.solve import solve
 
         check_names_of_any_kind(given.search, given.heuristic)
         with interruptible(remaining_seconds(given.time_limit, started)) as watchman:
-            problem = load_changed(given)
-            of_problem = name_source(given.domain, given.problem) if given.engine is None else nullcontext()
+            problem = options.load_changed(given)
+            of_problem = options.name_source(given.domain, given.problem) if given.engine is None else nullcontext()
             with of_problem, watchman.searching() as cancel:
                 return solve(
                     problem,
@@ -204,7 +211,7 @@ def run_search(started: float, given: Namespace) -> Exit:
             tell(_draw_tree(result.plan))
         try:
             if result.plan is not None and given.plan_file is not None:
-                write_atomically(given.plan_file, plan_text(result.plan))
+                write_atomically(given.plan_file, options.plan_text(result.plan))
         finally:
             _print_result(result, json=given.json)
     return exit_of(result)
@@ -231,7 +238,7 @@ def _print_result(result: Result, *, json: bool) -> None:
 
         give(dumps(_as_json(result), check_circular=False))
     elif result.plan is not None:
-        give(plan_text(result.plan))
+        give(options.plan_text(result.plan))
 
 
 def _draw_tree(plan: Plan) -> str:
@@ -295,3 +302,65 @@ def _describe_bound(result: Result) -> str:
         return f"net benefit {result.most_net_benefit} at most"
     gap = "" if result.gap is None else f" (gap {result.gap:.1%})"
     return f"lower bound {result.lower_bound}{gap}"
+
+
+def add_objective(parser: Parser) -> None:
+    """Add `--objective` and `--penalty`."""
+    about = "Find a policy for uncertain outcomes that maximises success or utility, or minimises the cost."
+    parser.add_argument("--objective", type=choice_of(*OBJECTIVES), metavar="|".join(OBJECTIVES), help=about)
+    about = "Cost of giving up, for '--objective cost'; by default, the probability of success comes first."
+    parser.add_argument("--penalty", type=read_amount, metavar="N", help=about)
+
+
+def run_objective(started: float, given: Namespace) -> Exit:
+    """Print the policy or the whole decision."""
+    from json import dumps
+
+    options.refuse_options(given, POLICY_OPTIONS, "objective", "it finds policies, not plans")
+    if given.plan_file is not None:
+        check_writable(given.plan_file)
+    decision = _decide(given, remaining_seconds(given.time_limit, started), limit_memory(given.memory_limit))
+    with delay_interrupts():
+        if not given.quiet or decision.status is Status.UNSUPPORTED:
+            tell(_summarise_decision(decision))
+        if decision.policy is not None and given.plan_file is not None:
+            write_atomically(given.plan_file, dumps(decision.policy.to_dict(), check_circular=False))
+        if given.json:
+            give(dumps(decision.to_dict(), check_circular=False))
+        elif decision.policy is not None:
+            give(str(decision.policy))
+    return exit_of(Result(decision.status, decision.stopped_by))
+
+
+def _summarise_decision(decision: Decision) -> str:
+    """Describe the decision and the work in one line."""
+    took = decision.statistics
+    how = " with ".join(name for name in (took.search, took.heuristic) if name)
+    seconds = took.ground_seconds + took.search_seconds
+    work = [how, f"{took.expanded:,} states expanded", f"{seconds:.2f} s"] if how else [f"{seconds:.2f} s"]
+    return f"{decision.describe()} [{', '.join(work)}]"
+
+
+def _decide(given: Namespace, seconds: float | None, memory: float | None) -> Decision:
+    """Find a policy; when a limit or a signal ends the work, return a decision without one."""
+    from planner.policies.decide import decide
+    from planner.policies.decision import Decision, Objective
+
+    objective = Objective[given.objective.upper()]
+    try:
+        with interruptible(seconds) as watchman:
+            problem = options.load_changed(given)
+            with options.name_source(given.domain, given.problem), watchman.searching() as cancel:
+                return decide(
+                    problem,
+                    objective=objective,
+                    penalty=given.penalty,
+                    search=given.search,
+                    simulations=given.simulations,
+                    seed=given.seed,
+                    time_limit=seconds,
+                    memory_limit=memory,
+                    cancel=cancel,
+                )
+    except STOPS as stop:
+        return Decision(Status.UNKNOWN, stop_reason(stop), objective)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from planner.cli.exit_codes import Exit
 from planner.cli.interrupt import finite_limit, interruptible, limit_memory
-from planner.cli.options import add_domain, add_limits, add_problem
-from planner.cli.output import give
+from planner.cli.options import add_domain, add_limits, add_problem, read_plan_file, read_plan_text
+from planner.cli.output import Exit, exit_of_verdict, give
 from planner.cli.parser import Parser
+from planner.language.loading.load import load
 from planner.lightweight import Final
 from planner.limits import Limits
+from planner.model import Problem
+from planner.problem_kinds import service_of
 
 ABOUT: Final = "Check a plan, step by step, against the problem as it is declared."
 
@@ -26,11 +28,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(started: float, given: Namespace) -> Exit:
     """Print the verdict on the plan."""
-    from planner.cli.exit_codes import exit_of_verdict
-    from planner.cli.options import read_plan_file, read_plan_text
-    from planner.language.loading.load import load
-    from planner.model import Problem
-    from planner.problem_kinds import service_of
     from planner.validation.validate import validate
 
     limits = Limits(finite_limit(given.time_limit), limit_memory(given.memory_limit), started=started)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 
-from planner.cli.exit_codes import Exit
-from planner.cli.output import give, tell
+from planner.cli.output import Exit, give, tell
 from planner.cli.parser import Parser
 from planner.lightweight import Final
 

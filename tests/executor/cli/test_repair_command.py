@@ -10,8 +10,8 @@ import pytest
 
 from planner import load, validate
 from planner.cli import main
-from planner.cli.exit_codes import Exit
 from planner.cli.options import read_plan_file
+from planner.cli.output import Exit
 
 PLAN = "1. search web(heating)\n2. fetch(survey)\n3. teleport(memo)\n4. summarise(survey)\n5. send(memo, board)\n"
 

@@ -17,8 +17,8 @@ import pytest
 from executor import ActionPlan
 from planner import load, solve
 from planner.cli import main
-from planner.cli.exit_codes import Exit
 from planner.cli.options import plan_text
+from planner.cli.output import Exit
 
 Run = Callable[..., tuple[int, str, str]]
 NEGATIVE = ("FAILED", "COMPENSATED", "IMPOSSIBLE")

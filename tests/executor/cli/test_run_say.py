@@ -13,7 +13,7 @@ from endpoint import Endpoint
 from executor.cli import sentence as saying
 from executor.language_model.client import BLOCKED
 from planner.cli import main
-from planner.cli.exit_codes import Exit
+from planner.cli.output import Exit
 
 Say = Callable[..., tuple[int, str, str]]
 SUM_UP = {"meanings": [{"goal": ["summarised(survey)"]}], "thought": "a summary"}

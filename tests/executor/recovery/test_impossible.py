@@ -10,7 +10,7 @@ from executor.agent.agent import Agent
 from executor.testing import ScriptedModel, SimulatedWorld, run_virtual
 from planner import Atom, Domain, Limits, Outcome, explain_unsolvable
 from planner.cli import main
-from planner.cli.exit_codes import Exit
+from planner.cli.output import Exit
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
 

@@ -12,7 +12,7 @@ from htn_post import PLAN, ROUND, STEPS, crowd
 from htn.language.hddl.hddl_writer import write_domain, write_problem
 from htn.language.plan_text import write_plan
 from planner.cli import interrupt, main
-from planner.cli.exit_codes import Exit
+from planner.cli.output import Exit
 from planner.language.pddl.plan_files import write_plan as write_steps
 from planner.plan import Plan
 

@@ -13,7 +13,7 @@ import planner
 from htn.htn_portfolio import HEURISTICS, SEARCHES
 from htn.solve import solve as solve_hierarchical
 from planner.cli import interrupt, main
-from planner.cli.exit_codes import Exit
+from planner.cli.output import Exit
 
 DOMAIN = """\
 (define (domain trips)

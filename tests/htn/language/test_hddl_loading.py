@@ -11,7 +11,7 @@ import pytest
 
 from htn.model import HtnDomain, HtnProblem
 from planner import InputError, load, load_domain
-from planner.cli.exit_codes import Exit
+from planner.cli.output import Exit
 from planner.language.loading.load import PLUGIN_GROUP, find_languages
 
 DOMAIN = """(define (domain trips) (:types place) (:predicates (at ?x - place))

@@ -26,8 +26,8 @@ from alarms import alarmed
 import planner.cli.solve as progress_module
 from planner import Plan, Problem, Progress, Result, Statistics, Status, Step, StoppedBy, load
 from planner.cli import Exit, interrupt, main, plugin_commands, root
-from planner.cli.exit_codes import exit_of, judge
 from planner.cli.interrupt import interruptible
+from planner.cli.output import exit_of, judge
 from planner.cli.solve import Watch, attempt, describe_status, show_progress
 from planner.errors import EngineError, InputError, NoPlan
 from planner.limits import Alarm
@@ -514,7 +514,7 @@ def test_a_command_that_cannot_be_loaded_harms_no_other(
 def test_a_signal_while_a_plan_is_written_does_not_lose_it(
     corridor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = import_module("planner.cli.solve")
+    module = import_module("planner.cli.options")
     written = module.plan_text
 
     def disturbed(plan: Plan) -> str:

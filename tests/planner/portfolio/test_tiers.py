@@ -13,7 +13,7 @@ import pytest
 from search_twins import finished
 
 from planner import Status, load, solve
-from planner.cli.exit_codes import Exit
+from planner.cli.output import Exit
 from planner.cli.root import dispatch
 from planner.errors import ForethoughtError
 from planner.jit import build, build_process, library
