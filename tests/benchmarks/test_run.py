@@ -369,7 +369,7 @@ KILLED = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from test_bench_run import GOOD, Limits, Settings, Slow, attempts_of, load_suite, run_all
+from test_run import GOOD, Limits, Settings, Slow, attempts_of, load_suite, run_all
 slow = [Slow(name, GOOD, seconds=0.3) for name in "ab"]
 attempts = attempts_of(load_suite(Path({suite!r})), slow)
 run_all(attempts, Path({out!r}), Settings(Limits(10, 1), validators=(), jobs=2), lambda _: None)

@@ -16,7 +16,7 @@ from planner.model.actions import Action, CostFunction, When
 from planner.model.domain import Axiom, DomainModel, Predicate
 from planner.model.formulas import And, Atom, Exists, Forall, Imply, Not, Number, Object, Or, Variable
 from planner.model.problem import Goal, Problem
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def test_fast_downward(name: str, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     plan = written.read_plan((tmp_path / "plan").read_text())
-    assert validate(example.problem, plan).valid
+    assert check_steps(example.problem, plan).valid
     assert plan.cost == example.optimum
 
 
@@ -172,7 +172,7 @@ def test_pyperplan(name: str, tmp_path: Path) -> None:
     parser = Parser(str(tmp_path / "domain.pddl"), str(tmp_path / "problem.pddl"))
     steps = breadth_first_search(ground(parser.parse_problem(parser.parse_domain())))
     plan = written.read_plan("\n".join(step.name for step in steps))
-    assert validate(example.problem, plan).valid
+    assert check_steps(example.problem, plan).valid
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # its own use of pyparsing

@@ -96,8 +96,8 @@ def test_orders_are_not_circular(task):
 def test_goals_are_ordered_as_if_all_pairs_were_tried(monkeypatch):
     few = [landmarks(task) for task in TASKS]
     monkeypatch.setattr(
-        _Interference, "among", lambda _, places: [(early, late) for late in places for early in places]
+        _Interference, "find_pairs", lambda _, places: [(early, late) for late in places for early in places]
     )
     assert [landmarks(task) for task in TASKS] == few
-    monkeypatch.setattr(_Interference, "among", lambda *_: [])
+    monkeypatch.setattr(_Interference, "find_pairs", lambda *_: [])
     assert [landmarks(task) for task in TASKS] != few

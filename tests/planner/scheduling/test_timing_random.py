@@ -15,7 +15,7 @@ from random_plans import random_plan
 
 from planner.plan import Plan
 from planner.scheduling.schedule import makespan, schedule, starts
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 DURATIONS = (None, Decimal(0), Decimal(1), Decimal("2.5"), Decimal(7))
 
@@ -61,8 +61,8 @@ def test_steps_end_when_the_longest_way_to_them_does(rng):
 def test_the_plan_checker_holds_plans_to_the_deadline(rng):
     plan = timed_plan(rng)
     needed = makespan(plan)
-    assert validate(replace(plan.problem, deadline=needed), plan.steps).valid
+    assert check_steps(replace(plan.problem, deadline=needed), plan.steps).valid
     assume(needed)
-    verdict = validate(replace(plan.problem, deadline=needed - Decimal("0.5")), plan.steps)
+    verdict = check_steps(replace(plan.problem, deadline=needed - Decimal("0.5")), plan.steps)
     assert not verdict.valid
     assert verdict.reason == f"the plan takes {needed} seconds, and the deadline is {needed - Decimal('0.5')}"

@@ -262,7 +262,7 @@ def test_a_set_is_data():
         ({"k": 2.5}, "not 2.5"),
         ({"within": 0.5}, "a factor of 1 or more, not 0.5; 1.1 takes"),
         ({"within": "much"}, "'much' is not a number"),
-        ({"time_limit": -1}, "a number of seconds, 0 or more"),
+        ({"time_limit": -1}, "must be in seconds, 0 or more, got -1"),
     ],
 )
 def test_mistakes_are_named(options, message):

@@ -20,7 +20,7 @@ from planner.unified_planning.engine_forms import width
 from planner.unified_planning.problem_reader import from_unified_planning
 from planner.unified_planning.problem_writer import to_unified_planning
 from planner.unified_planning.propositional_form import to_propositional
-from planner.validation.validate import validate
+from planner.validation.validate import check_steps
 
 
 @pytest.mark.parametrize("tree", [False, True])
@@ -80,7 +80,7 @@ def test_without_parameters_the_optimum_is_the_same(seed: int) -> None:
         found = cheapest(image)
         assert (found is None) == (expected is None)
         if found is not None and expected is not None:
-            verdict = validate(problem, plain.steps(found[0]))
+            verdict = check_steps(problem, plain.steps(found[0]))
             assert (verdict.valid, verdict.cost) == (True, expected[1])
 
 
