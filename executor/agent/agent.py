@@ -6,16 +6,7 @@ from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Seque
 from pathlib import Path
 from typing import Any, Final
 
-from executor.agent.agent_events import (
-    AgentEvent,
-    Decided,
-    Finished,
-    Heard,
-    Tell,
-    events_of,
-    ignore_event,
-    stream_events,
-)
+from executor.agent import agent_events
 from executor.agent.agent_options import check_given
 from executor.agent.confirmation import Confirm, ask_to_confirm
 from executor.agent.conversations.record import load_room
@@ -235,26 +226,26 @@ class Agent:
         *,
         memory: Mapping[str, Any] | None = None,
         context: Collection[Part] = (),
-        tell: Tell = ignore_event,
+        tell: agent_events.Tell = agent_events.ignore_event,
     ) -> Achieved:
         """Plan for `request`, have the plan confirmed if needed, and carry it out; `tell` gets the events."""
         check_named(memory=memory)
         check_given(context=context, tell=tell)
-        tell(Heard(str(request)))
+        tell(agent_events.Heard(str(request)))
         proposal, may_be_done = await self.settle(await self.plan(request, context=context), tell)
         if may_be_done:
             achieved = await self.carry_out(proposal, memory=memory, tell=tell)
         else:
             achieved = Achieved(proposal)
-        tell(Finished(achieved))
+        tell(agent_events.Finished(achieved))
         return achieved
 
-    def stream(self, request: Any, **options: Any) -> AsyncGenerator[AgentEvent]:
+    def stream(self, request: Any, **options: Any) -> AsyncGenerator[agent_events.AgentEvent]:
         """Yield the events while `request` is achieved, with the options of `achieve`; `Finished` comes last.
 
         Closing the generator interrupts the run: the running steps end, and the run can be resumed.
         """
-        return stream_events(lambda tell: self.achieve(request, tell=tell, **options), self.runs.interrupt)
+        return agent_events.stream_events(lambda tell: self.achieve(request, tell=tell, **options), self.runs.interrupt)
 
     async def carry_out(
         self,
@@ -262,7 +253,7 @@ class Agent:
         *,
         memory: Mapping[str, Any] | None = None,
         alternatives: Iterable[Proposal] = (),
-        tell: Tell = ignore_event,
+        tell: agent_events.Tell = agent_events.ignore_event,
     ) -> Achieved:
         """Carry out the plan of `proposal`, which counts as confirmed; raises `InputError` if it has none.
 
@@ -282,7 +273,9 @@ class Agent:
             self.remember(proposal, meant=True)
         return self.runs.start(proposal, memory or {}, alternatives)
 
-    async def resume(self, run: str, *, tell: Tell = ignore_event, **given: Any) -> RunOutcome:
+    async def resume(
+        self, run: str, *, tell: agent_events.Tell = agent_events.ignore_event, **given: Any
+    ) -> RunOutcome:
         """Resume a run, and return its outcome; `given` is as for `Executor.take_up`."""
         return await self.runs.follow(self.runs.take_up(run, **given), tell)
 
@@ -306,7 +299,7 @@ class Agent:
         request: Any,
         *,
         context: Collection[Part] = (),
-        tell: Tell = ignore_event,
+        tell: agent_events.Tell = agent_events.ignore_event,
     ) -> Proposal:
         """Change the goal of an active run to `request`, once that is confirmed; its plan is patched.
 
@@ -342,14 +335,14 @@ class Agent:
             raise error.without_place() from None
         return replace(now, goal=stated.goal)
 
-    async def settle(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:
+    async def settle(self, proposal: Proposal, tell: agent_events.Tell) -> tuple[Proposal, bool]:
         """Have `proposal` confirmed if needed; return it, and whether it may be carried out."""
-        for event in events_of(proposal):
+        for event in agent_events.events_of(proposal):
             tell(event)
         if not proposal.is_for_somebody:
             return proposal, proposal.is_ready
         said = await ask_to_confirm(self._confirm, proposal)
-        tell(Decided(said))
+        tell(agent_events.Decided(said))
         return (proposal, False) if said is None else self.decide(proposal, said=said)
 
     def decide(self, proposal: Proposal, *, said: bool) -> tuple[Proposal, bool]:

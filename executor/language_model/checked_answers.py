@@ -13,20 +13,7 @@ from typing import Any, Final, Generic, TypeVar, overload
 from pydantic import Field, ValidationError
 
 from executor.errors import ModelError, NoAnswer, RunError, Unpaid, Unreachable
-from executor.language_model.protocol import (
-    UNANSWERED,
-    Allowance,
-    Answer,
-    Failed,
-    LanguageModel,
-    Meter,
-    Origin,
-    Part,
-    Purpose,
-    Reply,
-    Request,
-    Usage,
-)
+from executor.language_model import protocol as llm
 from executor.tools.containment import await_contained
 from executor.tools.containment import describe_error as said_by
 from executor.tools.json_data import dump_json_value
@@ -41,7 +28,7 @@ LONGEST_SHOWN: Final = 2_000
 """Most characters of an answer that the model is shown again."""
 MOST_OBJECTIONS: Final = 8
 """Most objections that are sent back."""
-Kind = TypeVar("Kind", bound=Answer)
+Kind = TypeVar("Kind", bound=llm.Answer)
 Check = Callable[[Any], Sequence[str] | Awaitable[Sequence[str]]]
 """Returns objections to an answer, or an awaitable of them; no objection accepts the answer."""
 
@@ -56,12 +43,12 @@ class CheckedAnswer(Generic[Kind]):
 
 
 async def ask_checked(
-    model: LanguageModel,
-    request: Request,
+    model: llm.LanguageModel,
+    request: llm.Request,
     kind: type[Kind],
     *,
     check: Check = lambda _: (),
-    meter: Meter | None = None,
+    meter: llm.Meter | None = None,
     rounds: int = ROUNDS,
     timeout: float = TIMEOUT,
 ) -> CheckedAnswer[Kind]:
@@ -70,7 +57,7 @@ async def ask_checked(
     Raises `NoAnswer` with the objections to the last answer, `Unpaid` where the meter refuses a call or the price is
     unknown although money is limited (the model's `is_priced`), and `ModelError` where the model fails.
     """
-    meter, timeout = meter or Meter(), getattr(model, "patience", None) or timeout
+    meter, timeout = meter or llm.Meter(), getattr(model, "patience", None) or timeout
     if meter.allowance.money is not None and not getattr(model, "is_priced", True):
         raise Unpaid("money is limited, and nobody knows what the model costs; say its 'prices' in the settings")
     asked, objections = request, list[str]()
@@ -90,7 +77,7 @@ async def ask_checked(
     raise NoAnswer(request.purpose.value, objections, rounds)
 
 
-async def _ask(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:
+async def _ask(model: llm.LanguageModel, request: llm.Request, meter: llm.Meter, timeout: float) -> llm.Reply:
     """Ask the model; repeat calls that failed for a passing reason, up to the model's `retries`."""
     attempts, failed = 1 + max(0, getattr(model, "retries", 0)), ""
     for attempt in range(1, attempts + 1):
@@ -101,20 +88,20 @@ async def _ask(model: LanguageModel, request: Request, meter: Meter, timeout: fl
                 raise Unpaid(f"{error}{failed}") from None
             try:
                 return await _ask_once(model, replace(request, room=room, attempt=attempt), meter, timeout)
-            except Failed as error:
+            except llm.Failed as error:
                 if not error.may_pass or attempt == attempts:
                     raise
                 failed = f"; it was asked in vain before: {error}"
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _ask_once(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:
+async def _ask_once(model: llm.LanguageModel, request: llm.Request, meter: llm.Meter, timeout: float) -> llm.Reply:
     """Call the model once, and count the call whatever its result."""
-    took = UNANSWERED
+    took = llm.UNANSWERED
     try:
-        reply: Reply = await asyncio.wait_for(await_contained(model.answer(request)), timeout)
+        reply: llm.Reply = await asyncio.wait_for(await_contained(model.answer(request)), timeout)
         took = replace(reply.usage, calls=max(1, reply.usage.calls))
-    except Failed as error:
+    except llm.Failed as error:
         took = error.usage
         raise
     except (ModelError, TimeoutError):
@@ -144,18 +131,19 @@ def _validate_answer(said: Any, kind: type[Kind]) -> tuple[Kind | None, list[str
         return None, ["the answer is nested too deeply"]
 
 
-def _objection_parts(said: Any, objections: Sequence[str]) -> tuple[Part, Part]:
+def _objection_parts(said: Any, objections: Sequence[str]) -> tuple[llm.Part, llm.Part]:
     """Return parts of a request that show the model its last answer and the objections."""
     text = said if isinstance(said, str) else json.dumps(said, default=str)
     cut = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
     wrong = "\n".join(f"- {each}" for each in objections[:MOST_OBJECTIONS])
-    return Part("Your answer before", cut, Origin.OBJECTION), Part("What is wrong with it", wrong, Origin.OBJECTION)
+    before = llm.Part("Your answer before", cut, llm.Origin.OBJECTION)
+    return before, llm.Part("What is wrong with it", wrong, llm.Origin.OBJECTION)
 
 
-AnswerKind = TypeVar("AnswerKind", bound=Answer)
+AnswerKind = TypeVar("AnswerKind", bound=llm.Answer)
 
 
-class TextAnswer(Answer):
+class TextAnswer(llm.Answer):
     """An answer in words."""
 
     text: str = Field(description="the answer")
@@ -168,26 +156,26 @@ class ModelClient:
     `meter` counts what a run spends if others count on it, too.
     """
 
-    model: LanguageModel
-    allowance: Allowance = Allowance()
-    meter: Meter | None = None
+    model: llm.LanguageModel
+    allowance: llm.Allowance = llm.Allowance()
+    meter: llm.Meter | None = None
 
     def for_run(self, spent: Mapping[str, float]) -> ModelClient:
         """Return a client for one run, which has already `spent` calls, tokens and cost."""
-        before = Usage(int(spent["calls"]), int(spent["tokens"]), money=spent["cost"])
-        return replace(self, meter=self.meter or Meter(self.allowance, before))
+        before = llm.Usage(int(spent["calls"]), int(spent["tokens"]), money=spent["cost"])
+        return replace(self, meter=self.meter or llm.Meter(self.allowance, before))
 
     def for_step(self, note: Callable[[Mapping[str, Any]], None]) -> StepModelClient:
         """Return a client for the handler of one step; `note` gets the usage of each question."""
-        return StepModelClient(self.model, self.meter or Meter(self.allowance), note, asyncio.get_running_loop())
+        return StepModelClient(self.model, self.meter or llm.Meter(self.allowance), note, asyncio.get_running_loop())
 
 
 @dataclass(frozen=True, slots=True)
 class StepModelClient:
     """A language model for the handler of one step; questions count in the allowance and metrics of the run."""
 
-    _model: LanguageModel
-    _meter: Meter
+    _model: llm.LanguageModel
+    _meter: llm.Meter
     _note: Callable[[Mapping[str, Any]], None]
     _loop: asyncio.AbstractEventLoop
 
@@ -221,8 +209,9 @@ class StepModelClient:
         where the allowance of the run is spent, and `ModelError` where the model fails.
         """
         meter = self._meter.share()
-        parts = tuple([Part(title, dump_json_value(value), Origin.TOOL) for title, value in (data or {}).items()])
-        request = Request(Purpose.HANDLER, instructions, parts, answer)
+        values = (data or {}).items()
+        parts = tuple([llm.Part(title, dump_json_value(value), llm.Origin.TOOL) for title, value in values])
+        request = llm.Request(llm.Purpose.HANDLER, instructions, parts, answer)
         try:
             found = await ask_checked(
                 self._model, request, answer, check=check, meter=meter, rounds=rounds, timeout=timeout

@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from executor.agent.agent_events import (
-    AgentEvent,
-    Decided,
-    Finished,
-    Heard,
-    Tell,
-    events_of,
-    ignore_event,
-    stream_events,
-)
+from executor.agent import agent_events
 from executor.agent.agent_options import check_given
 from executor.agent.conversations import record as room_record
 from executor.agent.conversations.errands import Errands
@@ -98,7 +89,7 @@ class OpenProposal:
         return None if proposal is None else room_record.OpenSentence.of(proposal)
 
     async def take_answer(
-        self, text: str, said: room_record.OpenSentence | None, tell: Tell
+        self, text: str, said: room_record.OpenSentence | None, tell: agent_events.Tell
     ) -> tuple[Proposal, bool] | None:
         """Take `text` as an answer to the open sentence `said`; None where it answers something else.
 
@@ -118,7 +109,7 @@ class OpenProposal:
             answer = room_record.read_decision(text)
             if answer is None:
                 return None
-            tell(Decided(answer))
+            tell(agent_events.Decided(answer))
             return self.agent.decide(proposal, said=answer)
         found: Proposal | None = None
         if proposal.standing is Standing.AMBIGUOUS:
@@ -129,16 +120,16 @@ class OpenProposal:
             found = await self._reread(room_record.OpenSentence.of(proposal), kinds)
         return None if found is None else await self.agent.settle(found, tell)
 
-    async def _ask_again(self, proposal: Proposal, text: str, tell: Tell) -> tuple[Proposal, bool] | None:
+    async def _ask_again(self, proposal: Proposal, text: str, tell: agent_events.Tell) -> tuple[Proposal, bool] | None:
         """Ask the changed question of `proposal` again if `text` answers the former one."""
         answer = room_record.read_decision(text)
         if answer is None or not proposal.is_for_somebody:
             self.proposal = None
             return None
         if not answer:
-            tell(Decided(answer))
+            tell(agent_events.Decided(answer))
             return self.agent.decide(proposal, said=answer)
-        for event in events_of(proposal):
+        for event in agent_events.events_of(proposal):
             tell(event)
         return proposal, False
 
@@ -189,7 +180,7 @@ class Room:
         *,
         priority: int = 0,
         memory: Mapping[str, Any] | None = None,
-        tell: Tell = ignore_event,
+        tell: agent_events.Tell = agent_events.ignore_event,
     ) -> Achieved:
         """Carry out `request` in this room, or take it as the answer to the open question; return what happened.
 
@@ -200,7 +191,7 @@ class Room:
         """
         check_given(priority=priority, tell=tell)
         check_named(memory=memory)
-        tell(Heard(str(request)))
+        tell(agent_events.Heard(str(request)))
         achieved = None
         if isinstance(request, str):
             if not request.strip():
@@ -210,22 +201,26 @@ class Room:
         if achieved is None:
             achieved = await self._handle_request(request, priority, memory or {}, tell)
         self.note(self.record.with_turn("agent", _reply_to(achieved)))
-        tell(Finished(achieved))
+        tell(agent_events.Finished(achieved))
         return achieved
 
-    def stream(self, request: Any, **options: Any) -> AsyncGenerator[AgentEvent]:
+    def stream(self, request: Any, **options: Any) -> AsyncGenerator[agent_events.AgentEvent]:
         """Yield the events while `request` is achieved; see `Agent.stream`."""
-        return stream_events(lambda tell: self.achieve(request, tell=tell, **options), self._agent.runs.interrupt)
+        return agent_events.stream_events(
+            lambda tell: self.achieve(request, tell=tell, **options), self._agent.runs.interrupt
+        )
 
     def interrupt(self) -> None:
         """Stop the active runs of the room at the end of a step; `resume` continues them."""
         self._errands.interrupt()
 
-    async def resume(self, *, tell: Tell = ignore_event) -> list[RunOutcome]:
+    async def resume(self, *, tell: agent_events.Tell = agent_events.ignore_event) -> list[RunOutcome]:
         """Resume all unfinished requests of the room, the most urgent first; return their outcomes."""
         return await self._errands.resume(tell)
 
-    async def _handle_request(self, request: Any, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
+    async def _handle_request(
+        self, request: Any, priority: int, memory: Mapping[str, Any], tell: agent_events.Tell
+    ) -> Achieved:
         """Carry out `request`, or keep the question that a person has to answer first."""
         settled = await self._opened.take_answer(request, self.record.open, tell) if isinstance(request, str) else None
         if settled is None:
@@ -244,13 +239,13 @@ class Room:
         self.note(self.record.model_copy(update={"open": self._opened.keep(proposal if is_open else None)}))
         return await self._errands.carry_out(proposal, priority, memory, tell) if may_be_done else Achieved(proposal)
 
-    def _ignore_empty(self, proposal: Proposal, tell: Tell) -> Achieved:
+    def _ignore_empty(self, proposal: Proposal, tell: agent_events.Tell) -> Achieved:
         """Return that nothing was asked for; an open question stays open."""
         achieved = Achieved(replace(proposal, question=self.question))
-        tell(Finished(achieved))
+        tell(agent_events.Finished(achieved))
         return achieved
 
-    async def _obey_command(self, text: str, tell: Tell) -> Achieved | None:
+    async def _obey_command(self, text: str, tell: agent_events.Tell) -> Achieved | None:
         """Obey `text` if it is "stop" or "go on"; None where it is neither."""
         active = self._errands.active
         if active is not None and room_record.is_stop(text):
@@ -269,7 +264,7 @@ class Room:
             return Achieved(Proposal(Standing.NOTHING, stopped[0].request, words=stopped[0].words, reason=LOST))
         return Achieved(Proposal(Standing.PLANNED, stopped[0].request, words=stopped[0].words), ended[0])
 
-    async def _answer_run(self, text: str, tell: Tell) -> Achieved | None:
+    async def _answer_run(self, text: str, tell: agent_events.Tell) -> Achieved | None:
         """Answer the run that waits for `text`; None where no run does."""
         for errand, asked in self._errands.open_questions() if self.record.open is None else ():
             if is_filling(asked) and room_record.read_decision(text) is False:
