@@ -22,7 +22,7 @@ from executor.events.tasks import Hierarchy
 from executor.executor import Executor
 from executor.loop.parameters import Fill
 from executor.plan_check.check_plan import errors_in
-from executor.plan_check.imported_plans.foreign_fields import NOT_IMPORTED
+from executor.plan_check.import_step import NOT_IMPORTED
 from executor.plan_check.read_plan import is_action_plan, read_plan
 from executor.plans.action_plan import ActionPlan
 from executor.plans.execution_models import ExecutionModel

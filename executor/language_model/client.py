@@ -201,15 +201,8 @@ PASSING_STATUSES: Final = frozenset({408, 409, 425, 429})
 SERVER: Final = 500
 """The least status code of server errors."""
 UNSENT: Final = frozenset(
-    {
-        "ConnectError",
-        "ConnectTimeout",
-        "LocalProtocolError",
-        "PoolTimeout",
-        "ProxyError",
-        "UnicodeEncodeError",
-        "UnsupportedProtocol",
-    }
+    {"ConnectError", "ConnectTimeout", "LocalProtocolError", "PoolTimeout"}
+    | {"ProxyError", "UnicodeEncodeError", "UnsupportedProtocol"}
 )
 """Names of errors, also of HTTP libraries, after which nothing was sent."""
 

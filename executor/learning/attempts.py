@@ -32,17 +32,8 @@ class Verdict(Enum):
 
 
 READ: Final = frozenset(
-    {
-        "RunStarted",
-        "RunResumed",
-        "RunEnded",
-        "PlanChanged",
-        "RungTaken",
-        "StepStarted",
-        "StepReturned",
-        "StepWaiting",
-        "StepEnded",
-    }
+    {"RunStarted", "RunResumed", "RunEnded", "PlanChanged", "RungTaken"}
+    | {"StepStarted", "StepReturned", "StepWaiting", "StepEnded"}
 )
 """The kinds of events that `Reader` uses."""
 _VERDICTS: Final = {

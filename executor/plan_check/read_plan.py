@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from executor.plan_check.check_plan import check_plan
-from executor.plan_check.imported_plans.import_plan import import_plan, is_foreign
+from executor.plan_check.import_plan import import_plan, is_foreign
 from executor.plan_check.plan_findings import PLAN, PlanFinding
 from executor.plans.action_plan import ActionPlan, statement_of
 from executor.tools.world import World, domain_model_of

@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from executor.loop.dispatch import linearise
-from executor.plan_check.imported_plans.foreign_fields import Here, Part, is_number
-from executor.plan_check.imported_plans.import_step import Names, ids_of, import_step
+from executor.plan_check.import_step import Here, Names, Part, ids_of, import_step, is_number
 from executor.plan_check.plan_findings import Path, PlanFinding, path_text
 from executor.plans.action_plan import references
 from planner.errors import kind_of

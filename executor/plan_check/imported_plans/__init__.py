@@ -1,1 +1,0 @@
-"""Import of plans that other agent frameworks write."""
