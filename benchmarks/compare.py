@@ -1,6 +1,6 @@
-"""Two planners, or two runs of one, side by side: coverage, contradicting claims, times.
+"""Compare two planners, or two runs of one: coverage, contradicting claims, times.
 
-Which records to look at: of which planners and tasks, and without what some planners do not support.
+`RecordFilter` selects the records to compare: by planner and task, and without what some planners do not support.
 """
 
 from __future__ import annotations

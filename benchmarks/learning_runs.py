@@ -1,12 +1,6 @@
-"""What runs cost that learn how reliable their tools are, one after the other.
+"""`forethought bench learning`: costs of consecutive runs that learn from one journal how reliable their tools are.
 
-`forethought bench learning`: consecutive runs that learn how reliable their tools are.
-
-Consecutive runs with one journal, and what each of them paid.
-
-Tools whose reliability nobody but the simulated world knows.
-
-Mean costs of the first, the tenth and the hundredth run.
+Only the simulated world knows the reliability of its tools.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Monte-Carlo tree search against exact solutions of uncertain problems, and against A* where all is certain.
+"""`forethought bench simulations`: Monte-Carlo tree search against exact solutions, and against A* without chances.
 
-`forethought bench simulations`: Monte-Carlo tree search, with chances and without.
-
-How many simulations it takes until policies are as good as the best one, and how fast these are made.
-
-What plans cost after some time: Monte-Carlo tree search against A* and others, on tasks without chances.
+With chances, it counts the simulations until policies are as good as the best one. Without, it compares the costs of
+plans after some time.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""Patching measured: broken plans of the shipped domains and of random ones, against planning from scratch.
-
-`forethought bench patch`: patches of broken plans against planning from scratch.
-
-What a patch costs, keeps and takes, and what planning from scratch does.
-
-Plans that broke: somebody else did something while they ran.
-"""
+"""`forethought bench patch`: patch plans that somebody else's actions broke, and compare with planning from scratch."""
 
 from __future__ import annotations
 

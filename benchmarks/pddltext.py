@@ -1,7 +1,7 @@
-"""PDDL as nested lists of words, and the features of a task.
+"""Read PDDL as nested lists of words and plans as steps, and tell the features of a task.
 
-Read independently of the planner's own reader, so that what other planners and validators are given does not depend
-on what is being measured.
+This reader shares no code with the planner's own, so that the input of other planners and validators does not depend on
+what is measured.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Final
 from planner.errors import Location, PddlError
 
 Expression = str | list["Expression"]
+Steps = list[tuple[str, ...]]
+"""Steps `(action, argument, …)`."""
 
 TOKEN: Final = re.compile(r"[()]|[^\s()]+")
 COMMENT: Final = re.compile(r";[^\n]*")
@@ -155,3 +157,9 @@ def condition_features(condition: Expression) -> set[str]:
 def task_features(domain_path: Path, problem_path: Path) -> frozenset[str]:
     """Return the features of the task in two files."""
     return features(read_file(domain_path), read_file(problem_path))
+
+
+def plan_steps(text: str) -> Steps:
+    """Return the steps of a plan in the competition's format, in lower case."""
+    lines = (line.partition(";")[0].strip().lower() for line in text.splitlines())
+    return [tuple(re.findall(r"[^\s()]+", line)) for line in lines if line]

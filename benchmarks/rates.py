@@ -1,7 +1,4 @@
-"""How fast searches are by themselves, side by side: states a second, and memory for each state that is stored.
-
-Grounding side by side: ours against Fast Downward's translator, task by task.
-"""
+"""Rates of search (states a second, memory for each stored state), and grounding against Fast Downward's."""
 
 from __future__ import annotations
 

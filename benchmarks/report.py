@@ -1,12 +1,8 @@
-"""Tables of results: coverage and scores, outcomes, time and memory against a first planner, validators.
+"""Tables of results, as Markdown for terminals and as data for pages.
 
-Tables, as Markdown for terminals and as data for pages.
-
-Each task a row, each planner some columns: what came of it, and what it took. For series of growing instances.
-
-Results on hierarchical tasks: by track and domain, how many are done, how soon, and how long the plans are.
-
-The scores of the planning competitions: coverage, agile and satisficing, each at most 1 a task.
+They show coverage and the scores of the planning competitions (agile, satisficing and length score, each at most 1 a
+task), outcomes, time and memory against a first planner, the verdicts of validators, each task by itself, and
+hierarchical tasks by track.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs planners over tasks: every process under limits, every plan validated, every result recorded at once."""
+"""Run planners on tasks: each process under limits, each plan validated, each result recorded at once."""
 
 from __future__ import annotations
 

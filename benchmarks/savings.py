@@ -1,12 +1,8 @@
-"""Errands that come again: what references, caches and remembered readings save of calls, tokens and search.
+"""`forethought bench savings`: what references between steps, caches of plans and kept readings save.
 
-`forethought bench savings`: the same errands with and without references and caches.
-
-Errands: recorded sentences, some of which come much more often than others, and domains without references.
-
-A language model that knows the right answer, and counts what it is asked for what.
-
-One errand after the other, in one of several ways: calls, tokens and the time of searches, a run.
+The errands are recorded sentences, some of which come much more often than others. Agents do them one after the other,
+with and without references and caches, and with a language model that knows the right answer; calls, tokens and CPU
+time of planning are counted.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""The k best plans measured: ours against SymK and K*, on tasks of the competitions.
-
-`forethought bench candidates`: the k best plans, ours against others'.
-
-Planners that list the k cheapest plans: the command of each, and where it leaves the costs.
-
-The k cheapest plans of tasks: costs and CPU time of each planner, each in a process of its own.
-"""
+"""`forethought bench candidates`: the k cheapest plans by our planner, SymK and K*, each in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""`forethought bench adversary`: seeded runs with a language model that says anything.
-
-How runs with a model that says anything ended, by what was asked.
-
-Whether a run with a model that says anything went as it may, and how it ended.
-"""
+"""`forethought bench adversary`: seeded runs with a language model that says anything, judged by what they did."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A run with a model that says anything, carried out in virtual time; what the model was asked is counted apart.
-
-One run with a model that says anything, as its seed draws it.
-"""
+"""One run with an adversarial model, as its seed draws it, carried out in virtual time with its usage counted."""
 
 from __future__ import annotations
 
@@ -13,8 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from benchmarks.adversary.adversarial_model import AdversarialModel
-from benchmarks.adversary.adversary_models import CunningModel, make_hostile, wild_plan
+from benchmarks.adversary.adversary_models import AdversarialModel, CunningModel, make_hostile, wild_plan
 from benchmarks.sentences.sentence_replay import problem_of, recorded
 from executor.agent.agent import Agent
 from executor.agent.goal_reading.confirmed_readings import Readings

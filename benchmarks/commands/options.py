@@ -1,7 +1,4 @@
-"""Arguments and options that several commands share, and how they are read.
-
-The tasks that options select.
-"""
+"""Arguments and options that several commands share, and the tasks and planners that they select."""
 
 from __future__ import annotations
 

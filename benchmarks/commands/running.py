@@ -1,7 +1,4 @@
-"""Commands that run something: planners, grounding, validators.
-
-Commands that list what there is: suites, planners, validators.
-"""
+"""Commands that run planners, grounding and validators, or list the suites, planners and validators that there are."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`forethought bench faults`: random runs in which something goes wrong, and whether they end honestly.
+"""`forethought bench faults`: random runs in which something goes wrong, judged by how they end.
 
-What a fault campaign came to: counts by kind of fault and by execution model, and how to replay what went wrong.
+The report counts endings by kind of fault and by execution model; `--only` replays one run.
 """
 
 from __future__ import annotations

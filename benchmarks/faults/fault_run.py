@@ -1,4 +1,4 @@
-"""One run of a fault campaign, carried out: in virtual time, and taken up again where its process died."""
+"""Carry out one run of a fault campaign in virtual time, and resume it where its process died."""
 
 from __future__ import annotations
 
@@ -11,22 +11,56 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Never
 
-from benchmarks.faults.fault_problems import as_policy, classical
-from benchmarks.faults.fault_setting import Setting
-from benchmarks.faults.given_up import GivenUp
-from benchmarks.faults.simulated_approval import approve
+from benchmarks.faults.fault_setting import Setting, as_policy, classical
+from benchmarks.faults.reachable_goal import GivenUp
 from executor.events.answers import GIVE_UP, HAPPENED, NOTHING
 from executor.events.events import Asked, Event, Rung, RungTaken
 from executor.events.run_state import RunState
 from executor.executor import Executor
 from executor.plans.action_plan import ActionPlan, texts_of
 from executor.plans.execution_models import ExecutionModel
+from executor.recovery.ask_people import Request
 from executor.run import RunOutcome
 from executor.testing import Crash, FaultKind, SimulatedWorld, run_virtual
 from executor.testing.virtual_time import now
+from planner.model import Atom
 from planner.model.domain import creates_objects
+
+
+class Unprintable:
+    """A value that cannot be printed, compared or judged true or false."""
+
+    def _refuse(self, *_: object) -> Never:
+        raise ValueError("this value cannot be used")
+
+    __repr__ = __str__ = __bool__ = __len__ = __eq__ = __hash__ = _refuse
+
+
+class UnprintableError(Exception):
+    """An error that cannot be printed."""
+
+    __str__ = __repr__ = Unprintable._refuse  # noqa: SLF001 - the same refusal
+
+
+async def approve(simulated: SimulatedWorld, request: Request) -> Any:
+    """Approve the step of `request`, unless a fault strikes."""
+    step = Atom(request.action, tuple(request.arguments.values()))
+    struck = simulated.strike(step, source="approval")
+    if struck is None:
+        return True
+    match struck[1].kind:
+        case FaultKind.APPROVAL_LATE:
+            await asyncio.sleep(struck[1].delay)
+            return True
+        case FaultKind.APPROVAL_RAISES:
+            raise UnprintableError
+        case FaultKind.APPROVAL_UNPRINTABLE:
+            return Unprintable()
+        case _:
+            return False
+
 
 RUN: Final = "r"
 MOST_CRASHES: Final = 5

@@ -9,8 +9,8 @@ from typing import Final
 
 from benchmarks.faults.fault_run import Carried
 from benchmarks.faults.fault_setting import CHANGES, Setting
-from benchmarks.faults.given_up import GivenUp
 from benchmarks.faults.promises import Evidence, broken_promises
+from benchmarks.faults.reachable_goal import GivenUp
 from executor.events.events import RunStatus, StepEnded, StepStatus
 from executor.recovery.recovery_policy import Recovery
 from executor.run import RunOutcome

@@ -1,8 +1,7 @@
-"""Plans with mistakes: optimal plans of shipped domains, random problems and competition tasks, spoilt.
+"""Plans with mistakes, as other people, frameworks and language models write them.
 
-The forms in which frameworks and models write plans.
-
-The mistakes that plans of others have: steps are left out, swapped, called by other names, misspelt, invented.
+Optimal plans of shipped domains, random problems and competition tasks get mistakes: steps are left out, swapped,
+called by other names, misspelt or invented. Each plan is written as text, as JSON, or as tool calls.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from planner.language.declare import resolve_action
 from planner.language.declare.declared_names import fold_name
 from planner.lightweight import replace
 from planner.model import Action
-from planner.model import Problem as Problem_forms
-from planner.model import Problem as Problem_mistakes
 from planner.model.domain import creates_objects
 
 Line = tuple[str, tuple[str, ...]]
@@ -34,13 +31,13 @@ MISTAKE_TRIES: Final = 20
 INVENTED: Final = ("prepare_everything", "double_check", "wait_for_confirmation", "use_magic")
 
 
-def dropped(lines: Lines, _problem: Problem_mistakes, rng: Random) -> Lines:
+def dropped(lines: Lines, _problem: Problem, rng: Random) -> Lines:
     """Leave steps out."""
     out = set(_places(lines, rng))
     return [line for place, line in enumerate(lines) if place not in out]
 
 
-def swapped(lines: Lines, _problem: Problem_mistakes, rng: Random) -> Lines:
+def swapped(lines: Lines, _problem: Problem, rng: Random) -> Lines:
     """Have steps change places."""
     found = list(lines)
     for place in _places(lines, rng):
@@ -49,13 +46,13 @@ def swapped(lines: Lines, _problem: Problem_mistakes, rng: Random) -> Lines:
     return found
 
 
-def other_names(lines: Lines, problem: Problem_mistakes, rng: Random) -> Lines:
+def other_names(lines: Lines, problem: Problem, rng: Random) -> Lines:
     """Call actions by their alternative names, or write their names in another way: these mean the same."""
     actions = problem.domain.actions
     return _at_some(lines, rng, lambda line: (_alias(actions[line[0]], rng), line[1]))
 
 
-def misspelt(lines: Lines, problem: Problem_mistakes, rng: Random) -> Lines:
+def misspelt(lines: Lines, problem: Problem, rng: Random) -> Lines:
     """Misspell actions or objects, so that nothing has that name."""
     known = {fold_name(each.name) for each in problem.all_objects}
     known |= {fold_name(name) for each in problem.domain.actions.values() for name in (each.name, *each.similes)}
@@ -69,7 +66,7 @@ def misspelt(lines: Lines, problem: Problem_mistakes, rng: Random) -> Lines:
     return _at_some(lines, rng, misspell)
 
 
-def invented(lines: Lines, problem: Problem_mistakes, rng: Random) -> Lines:
+def invented(lines: Lines, problem: Problem, rng: Random) -> Lines:
     """Put steps in between that nobody needs: of unknown actions or objects, or anything at random."""
     found = list(lines)
     for _ in _places(lines, rng):
@@ -77,14 +74,14 @@ def invented(lines: Lines, problem: Problem_mistakes, rng: Random) -> Lines:
     return found
 
 
-def all_of_these(lines: Lines, problem: Problem_mistakes, rng: Random) -> Lines:
+def all_of_these(lines: Lines, problem: Problem, rng: Random) -> Lines:
     """Make each of these mistakes."""
     for make in (dropped, swapped, other_names, misspelt, invented):
         lines = make(lines, problem, rng)
     return lines
 
 
-Mistake = Callable[[Lines, Problem_mistakes, Random], Lines]
+Mistake = Callable[[Lines, Problem, Random], Lines]
 MISTAKES: Final[Mapping[str, Mistake]] = {
     "dropped": dropped,
     "swapped": swapped,
@@ -119,7 +116,7 @@ def _slip(name: str, known: set[str], rng: Random) -> str:
     return f"{name}{name}"
 
 
-def _invention(problem: Problem_mistakes, rng: Random) -> Line:
+def _invention(problem: Problem, rng: Random) -> Line:
     names = [each.name for each in problem.all_objects] or ["thing"]
     action = rng.choice(list(problem.domain.actions.values()))
     args = tuple([rng.choice(names) for _ in action.parameters])
@@ -129,23 +126,23 @@ def _invention(problem: Problem_mistakes, rng: Random) -> Line:
     return action.name, (*args[:-1], "somebody_else") if which == 1 and args else args
 
 
-def as_text(lines: Lines, _problem: Problem_forms) -> str:
+def as_text(lines: Lines, _problem: Problem) -> str:
     """Return numbered lines of text."""
     return "\n".join(f"{number}. {name}({', '.join(args)})" for number, (name, args) in enumerate(lines, start=1))
 
 
-def as_list(lines: Lines, _problem: Problem_forms) -> str:
+def as_list(lines: Lines, _problem: Problem) -> str:
     """Return JSON, with arguments in their order."""
     return json.dumps({"plan": [{"action": name, "arguments": args} for name, args in lines]})
 
 
-def as_tool_calls(lines: Lines, problem: Problem_forms) -> dict[str, Any]:
+def as_tool_calls(lines: Lines, problem: Problem) -> dict[str, Any]:
     """Return calls of tools, with arguments by name where the tool is known."""
     calls = [{"name": line[0], "arguments": json.dumps(_arguments(line, problem))} for line in lines]
     return {"tool_calls": [{"type": "function", "function": call} for call in calls]}
 
 
-def _arguments(line: Line, problem: Problem_forms) -> dict[str, str] | list[str]:
+def _arguments(line: Line, problem: Problem) -> dict[str, str] | list[str]:
     name, args = line
     try:
         parameters = resolve_action(problem.domain, name).parameters
@@ -154,7 +151,7 @@ def _arguments(line: Line, problem: Problem_forms) -> dict[str, str] | list[str]
     return {each.name.removeprefix("?"): arg for each, arg in zip(parameters, args, strict=False)}
 
 
-FORMS: Final[Sequence[Callable[[Lines, Problem_forms], Any]]] = (as_text, as_list, as_tool_calls)
+FORMS: Final[Sequence[Callable[[Lines, Problem], Any]]] = (as_text, as_list, as_tool_calls)
 
 
 Drawn = tuple[str, Problem]

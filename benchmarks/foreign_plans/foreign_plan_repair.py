@@ -1,7 +1,4 @@
-"""`forethought bench foreign`: plans with mistakes are repaired, against planning from scratch.
-
-What repair makes of a plan with mistakes, and what planning from scratch does; what is repaired is replayed.
-"""
+"""`forethought bench foreign`: repair plans with mistakes, compare with planning from scratch, replay the answers."""
 
 from __future__ import annotations
 

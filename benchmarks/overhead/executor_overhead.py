@@ -1,8 +1,6 @@
-"""`forethought bench overhead`: what the executor takes for a step, beside what handlers and observers take.
+"""`forethought bench overhead`: time and memory of the executor for a step, beside those of handlers and observers.
 
-Many runs at once in one process, with one journal.
-
-How long the event loop is held up while many runs are planned at once.
+It also carries out many runs at once with one journal, and measures how long planning holds up the event loop.
 """
 
 from __future__ import annotations
@@ -27,8 +25,7 @@ from planner import load
 from planner.cli.output import give, tell
 
 if TYPE_CHECKING:
-    from benchmarks.overhead.memory import Memory
-    from benchmarks.overhead.overhead_setting import Setting
+    from benchmarks.overhead.overhead_setting import Memory, Setting
 
 HEAD: Final = (
     "plan",
@@ -58,7 +55,7 @@ def overhead(
     planned: Annotated[int, typer.Option("--planned", min=0, help="How many runs are planned at once; 0: none.")] = 100,
 ) -> None:
     """Time steps that do nothing, in microseconds, without and with a journal; and memory, and many runs at once."""
-    from benchmarks.overhead.memory import measured
+    from benchmarks.overhead.overhead_setting import measured
 
     give(markdown(HEAD, _rows(_settings(_lengths(steps)), rounds)))
     if memory:

@@ -1,16 +1,20 @@
-"""Plans of any length whose handlers do nothing, and worlds to carry them out in.
+"""Plans of any length whose handlers do nothing, and the time and memory that one run of them takes.
 
-One run, timed: until it has begun, until the order of its steps is known, and until it has ended.
+`python -m benchmarks.overhead.overhead_setting STEPS` measures memory in a process of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import json
+import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -164,3 +168,40 @@ def once(setting: Setting, journal: Path | None) -> Timed:
         scale * (clock[RunEnded] - clock[StepStarted]),
         scale * (cpu[RunEnded] - cpu[StepStarted]),
     )
+
+
+UNIT: Final = 1 if sys.platform == "darwin" else 1024
+"""Bytes in which the system counts resident memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Peak resident memory in bytes: at the end, and how much of it came with the run, after its plan was there."""
+
+    steps: int
+    peak: int
+    run: int
+
+
+def measured(steps: int) -> Memory:
+    """Return what a process needs that does nothing but carry out one plan of so many steps."""
+    command = [sys.executable, "-m", "benchmarks.overhead.overhead_setting", str(steps)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return Memory(**json.loads(done.stdout))
+
+
+def here(steps: int) -> Memory:
+    """Carry out the plan in this process."""
+    world, plan = Setting(CHAIN, "sequential", steps).made()
+    before = _peak()
+    outcome = asyncio.run(Executor(world, model="sequential").run(plan))
+    assert outcome.succeeded, outcome
+    return Memory(steps, _peak(), _peak() - before)
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(here(int(sys.argv[1])))))  # noqa: T201 - that is what it is started for

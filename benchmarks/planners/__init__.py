@@ -21,9 +21,8 @@ from typing import Final
 
 from benchmarks.planners.base import COVERED, PROVED, Answer, Job, Outcome, Planner, installed, missing
 from benchmarks.planners.downward import Downward, Translator, symk
-from benchmarks.planners.guests import Guest
-from benchmarks.planners.ours import Ours, OursInside
-from benchmarks.planners.pyperplan import Pyperplan
+from benchmarks.planners.ours import Ours, TaskProbe
+from benchmarks.planners.python_peers import Guest, Pyperplan
 from planner.errors import DocumentError, did_you_mean
 
 __all__ = [
@@ -42,8 +41,8 @@ __all__ = [
 
 KINDS: Final[dict[str, Callable[[str, str], Planner]]] = {
     "ours": lambda label, options: Ours(label, _pairs(options)),
-    "ours-ground": lambda label, _: OursInside(label, "ours-ground", "benchmarks.ground_ours"),
-    "ours-initial": lambda label, _: OursInside(label, "ours-initial", "benchmarks.initial_ours"),
+    "ours-ground": lambda label, _: TaskProbe(label, "ours-ground", "grounding"),
+    "ours-initial": lambda label, _: TaskProbe(label, "ours-initial", "lmcut"),
     "fd": Downward,
     "fd-translate": lambda label, _: Translator(label),
     "symk": symk,

@@ -10,7 +10,7 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from benchmarks.planners.base import (
     DOMAIN_FILE,
@@ -160,17 +160,10 @@ def lower_bound(log: str) -> float | None:
 class Translator:
     """Fast Downward's translator by itself (Helmert 2009); it also writes its result to a file."""
 
+    configuration: ClassVar[str] = "fd-translate:"
+    packages: ClassVar[tuple[str, ...]] = ("up-fast-downward",)
+
     label: str
-
-    @property
-    def configuration(self) -> str:
-        """The kind."""
-        return "fd-translate:"
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """The wheel with the translator."""
-        return ("up-fast-downward",)
 
     def job(self, limits: Limits) -> Job:  # noqa: ARG002 - the limits of the process are all it has
         """Return the translator's command, without the driver's process around it."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import planner
 from benchmarks.planners.base import DOMAIN_FILE, PLAN_FILE, PROBLEM_FILE, Answer, Effort, Job, Outcome, failed
@@ -45,6 +45,9 @@ EXITS: Final = {11: Outcome.UNKNOWN, 12: Outcome.UNSUPPORTED}
 class Ours:
     """Our command with `options` such as `mode`, `search` and `heuristic`."""
 
+    packages: ClassVar[tuple[str, ...]] = ()
+    languages: ClassVar[frozenset[str]] = frozenset({PDDL, HDDL})
+
     label: str
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -58,19 +61,9 @@ class Ours:
         check_names_of_any_kind(self.options.get("search"), self.options.get("heuristic"))
 
     @property
-    def languages(self) -> frozenset[str]:
-        """Both, classical and hierarchical."""
-        return frozenset({PDDL, HDDL})
-
-    @property
     def configuration(self) -> str:
         """The kind and its options."""
         return "ours:" + ",".join(f"{name}={value}" for name, value in self.options.items())
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """None: we are here."""
-        return ()
 
     def job(self, limits: Limits) -> Job:
         """Return the command without a time limit of its own: that counts the clock, the harness CPU time."""
@@ -115,27 +108,24 @@ def effort(statistics: Mapping[str, Any], run: Run) -> Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class OursInside:
-    """What a `module` of ours tells of a task, as a dict: its grounding, or a first estimate, by themselves."""
+class TaskProbe:
+    """A probe of `benchmarks.task_probe`: grounding by itself, or LM-cut's value of the initial state."""
+
+    packages: ClassVar[tuple[str, ...]] = ()
 
     label: str
     kind: str
-    module: str
+    probe: str
 
     @property
     def configuration(self) -> str:
         """The kind."""
         return f"{self.kind}:"
 
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """None: we are here."""
-        return ()
-
     def job(self, limits: Limits) -> Job:
         """Return the command."""
         memory = f"{limits.memory_gib * MEMORY_SHARE:.3f}"
-        return Job((sys.executable, "-m", self.module, DOMAIN_FILE, PROBLEM_FILE, memory), HERE)
+        return Job((sys.executable, "-m", "benchmarks.task_probe", self.probe, DOMAIN_FILE, PROBLEM_FILE, memory), HERE)
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
         """Return what was printed."""

@@ -1,10 +1,7 @@
-"""`forethought bench sentences`: recorded sentences and answers, replayed.
+"""`forethought bench sentences`: replay recorded sentences with the right answer and wrong answers of a language model.
 
-An answer, replayed: an agent gets it from a model, a person looks at the goal, and all may be done.
-
-Recorded sentences: what each means, what a model answers that is right, and answers that are wrong.
-
-What sentences mean, as problems: read by the reader of problem documents, which no model's answer goes through.
+An agent gets an answer from a scripted model, a simulated person confirms the goal, and the plan is carried out. What a
+sentence means is read by the reader of problem documents, which no model's answer goes through.
 """
 
 from __future__ import annotations

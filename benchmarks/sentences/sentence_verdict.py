@@ -1,7 +1,4 @@
-"""What became of an answer, and whether that was as it may be.
-
-Tables: what became of right and of wrong answers, by kind of sentence, and of injected text.
-"""
+"""Judge what became of an answer, and tabulate endings by kind of sentence and by injected text."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
 """`forethought bench tools`: measure planning with generated tool libraries, or write them as a suite.
 
-What planning with a library takes, inside a process that is warm: declarations in memory to a proved optimum.
-
-Other planners on tool libraries: each a process, of which only the time that it states itself counts.
-
-Measurements of tool libraries as a table: medians over the seeds, each part of the time apart.
+Our planner runs in this process, warm, from declarations in memory to a proved optimum. Other planners run as
+processes, of which only the time that they state themselves counts. The table shows medians over the seeds.
 """
 
 from __future__ import annotations

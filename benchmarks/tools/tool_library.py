@@ -1,9 +1,4 @@
-"""Tools, and libraries of them with a task whose cheapest plan is known.
-
-A library as an agent program would declare it: a `Domain` with an action for each tool, and a problem.
-
-Tool libraries as a suite of PDDL files, so that any planner can be run on the same tasks.
-"""
+"""Libraries of agent tools with a task whose cheapest plan is known, as declarations and as suites of PDDL files."""
 
 from __future__ import annotations
 

@@ -1,33 +1,19 @@
-"""The profiles of libraries: what the tools have to do with each other.
+"""Profiles of tool libraries: how the tools depend on each other.
 
-Several chains of steps that share facts: pipelines that use the same sources and now and then each other's results.
+- `groups`: groups of about twenty related tools, as the integrations of an assistant are: mail, calendar, files. Each
+  has four layers of facts; its lowest tools need the outputs of one or two earlier groups. The goal is the output of
+  two groups; it needs more and more groups as the library grows, and most tools stay out of it.
+- `dense`: one pool of facts in layers. A tool makes one or two facts of a layer from one or two facts below.
+- `multi`: chains of stages. A stage is done straight on, more cheaply with a shared fact, from another chain's previous
+  stage, or together with another chain's stage.
+- `providers`: each step of a job can be done through any of many services, once connected to one. The services are of
+  three kinds, each with steps that it does cheaply. The optimum is certified by construction: it is a cheapest
+  partition of the steps into blocks of one service each.
+- `quotas`, `sessions`, `locks`: contended resources, which estimates that ignore deletes miss. Calls use up a quota
+  that is dear to refill; one session is open at a time; a few slots for locks serve jobs that need two files. An
+  exhaustive search finds the optimum; tasks whose relaxed plan costs more than three quarters of it are drawn again.
 
-Each stage of a chain can be done in a few ways: straight on, more cheaply with one of a few shared facts, from
-another chain's previous stage, or together with another chain's.
-
-Contended resources: what one step takes is missing for the next, and estimates that ignore this are far too low.
-
-`quotas`: calls use up a quota, and refilling it is dear. `sessions`: only one session is open at a time, and work
-alternates between systems. `locks`: a few slots for locks, and jobs that need two files locked at once. Each optimum is
-found by an exhaustive search; tasks whose relaxed plan costs more than three quarters of it are drawn again.
-
-One pool of facts that all tools share: almost any tool may turn out to be of use.
-
-The facts lie in layers. A tool makes one or two facts of a layer from one or two of those below.
-
-Interchangeable providers: each step of a job can be done through any of many services, once connected to one.
-
-The services are of three kinds, each with steps that it does cheaply; those of one kind cost nearly the same. The
-optimum is certified by its construction: the steps fall into blocks, each done through one service, so it is a
-cheapest partition of them.
-
-Groups of about twenty related tools, as the integrations of an assistant are: mail, calendar, files.
-
-A group has four layers of facts; each tool makes one or two facts of a layer from facts below, in most cases of the
-layer next to it. The lowest tools of a group need what one or two earlier groups hand on. The goal is what two
-groups hand on; it needs more and more groups as the library grows, most tools stay out of it.
-
-Deletes that are there and do not bind: a known plan keeps working, so its optimality is kept as well.
+Elsewhere deletes do not bind: a known plan keeps working, so that it stays optimal.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""`forethought bench uncertain`: policies against the optimum, and against replanning.
+"""`forethought bench uncertain`: policies for uncertain outcomes, against the optimum and against replanning.
 
-The ten problems, each with what is aimed at.
-
-Optima, and what strategies come to when they are carried out by chance.
-
-What agents without policies do: plan as if outcomes were certain, follow the plan, plan again where it fails.
+Agents without policies plan as if outcomes were certain, follow the plan, and plan again where it fails.
 """
 
 from __future__ import annotations
@@ -19,9 +15,18 @@ from typing import Annotated, Any, Final
 import typer
 
 from benchmarks.report import markdown
-from benchmarks.uncertain.hands import blocks, gripper
-from benchmarks.uncertain.roads import grid, navigation, river, tires
-from benchmarks.uncertain.services import asking, courier, tools, tour
+from benchmarks.uncertain.uncertain_problems import (
+    asking,
+    blocks,
+    courier,
+    grid,
+    gripper,
+    navigation,
+    river,
+    tires,
+    tools,
+    tour,
+)
 from planner import Atom, Decision, Execution, Objective, Plan, Problem, Step, decide, executions, solve
 from planner.compilations.determinization import determinize
 from planner.model import COST, Number

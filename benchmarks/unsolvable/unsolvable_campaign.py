@@ -1,7 +1,4 @@
-"""`forethought bench unsolvable`: tasks without a plan are written, and planners asked to prove it.
-
-Who has proved that there is no plan, in what time, and by which part of ours.
-"""
+"""`forethought bench unsolvable`: write tasks without a plan, and compare proofs: whose, how soon, by which part."""
 
 from __future__ import annotations
 

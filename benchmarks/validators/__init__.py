@@ -7,8 +7,8 @@
 | `unified-planning` | its PDDL reader and `SequentialPlanValidator`: all but axioms, no hierarchies       |
 | `fast-downward`    | the plan compiled into the task, so that nothing else can be done: all but hierarchies |
 
-Each is a module with `check(domain_path, problem_path, plan_text) -> Verdict`, run as a process of its own
-(`python -m benchmarks.validators NAME DOMAIN PROBLEM PLAN`), since it may take long or crash.
+Each is a function `check(domain_path, problem_path, plan_text) -> Verdict`, run in a process of its own
+(`python -m benchmarks.validators.plan_checks NAME DOMAIN PROBLEM PLAN`), since it may take long or crash.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """A validator's module, the distribution that it needs, and the features that it does not cover."""
+    """The distribution that a validator needs, and the features that it does not cover."""
 
-    module: str
     package: str | None = None
     lacks: frozenset[str] = frozenset()
 
@@ -84,10 +83,10 @@ BEYOND_STRIPS: Final = frozenset(
 HIERARCHY: Final = frozenset({"hierarchy"})
 OURS: Final = "forethought"
 VALIDATORS: Final = {
-    OURS: Validator("benchmarks.validators.ours"),
-    "pyperplan": Validator("benchmarks.validators.pyperplan", "pyperplan", BEYOND_STRIPS),
-    "unified-planning": Validator("benchmarks.validators.unified_planning", "unified-planning", HIERARCHY | {"axioms"}),
-    "fast-downward": Validator("benchmarks.validators.fast_downward", "up-fast-downward", HIERARCHY),
+    OURS: Validator(),
+    "pyperplan": Validator("pyperplan", BEYOND_STRIPS),
+    "unified-planning": Validator("unified-planning", HIERARCHY | {"axioms"}),
+    "fast-downward": Validator("up-fast-downward", HIERARCHY),
 }
 FOREIGN: Final = tuple(name for name in VALIDATORS if name != OURS)
 
@@ -99,7 +98,15 @@ def validate_plan(
     with TemporaryDirectory(prefix="validate-") as folder:
         file = Path(folder) / "plan"
         file.write_text(plan, encoding="utf-8")
-        command = (sys.executable, "-m", "benchmarks.validators", name, str(domain), str(problem), str(file))
+        command = (
+            sys.executable,
+            "-m",
+            "benchmarks.validators.plan_checks",
+            name,
+            str(domain),
+            str(problem),
+            str(file),
+        )
         run = run_limited(command, Path(folder), limits, cores=cores, environment=HERE)
         try:
             answer = json.loads(run.stdout.splitlines()[-1])

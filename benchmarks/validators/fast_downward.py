@@ -12,11 +12,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.pddltext import Expression, names_in, option, read_file, sections, write_expression
+from benchmarks.pddltext import Expression, Steps, names_in, option, plan_steps, read_file, sections, write_expression
 from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Outcome, package_folder, stated_cost
 from benchmarks.planners.downward import EXIT_CODES, last_plan
 from benchmarks.validators import VALID, Verdict
-from benchmarks.validators.plantext import Steps, plan_steps
 
 NO_INVARIANTS = ("--translate-options", "--invariant-generation-max-candidates", "0")
 """Mutex groups would cost much time here and help nothing: there is one thing to do in every state."""

@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 
 from benchmarks.cli import app
 from benchmarks.faults.fault_campaign import Judged, campaign, report
-from benchmarks.faults.fault_problems import shipped
 from benchmarks.faults.fault_run import Carried, carry_out
-from benchmarks.faults.fault_setting import KINDS, MODELS, TIMEOUT, Setting, setting
+from benchmarks.faults.fault_setting import KINDS, MODELS, TIMEOUT, Setting, setting, shipped
 from benchmarks.faults.fault_verdict import REPEATS, Ending, Violation, verdict
 from executor.events.events import RunEnded, RunStatus
 from executor.events.failures import Tried

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.faults.fault_campaign import campaign
-from benchmarks.faults.fault_problems import shipped_orders
 from benchmarks.faults.fault_run import carry_out
-from benchmarks.faults.fault_setting import KINDS, ORDERS_MODELS, TIMEOUT, Setting
+from benchmarks.faults.fault_setting import KINDS, ORDERS_MODELS, TIMEOUT, Setting, shipped_orders
 from benchmarks.faults.fault_verdict import Ending, Violation, evidence_of, verdict
 from benchmarks.faults.promises import (
     Evidence,

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from benchmarks.cli import app
 from benchmarks.planners import Answer, Outcome, installed, missing, planner_of
 from benchmarks.planners.base import VARIABLE, interpreter_of, peers_folder, version_in_own
-from benchmarks.planners.guests import Guest
+from benchmarks.planners.python_peers import Guest
 from benchmarks.process import Limits, Run, run_limited
 from benchmarks.records import read_records
 from benchmarks.tools.tool_benchmark import measure_others

@@ -11,18 +11,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.hop.__main__ import written
-from benchmarks.hop.blocks import Blocks
-from benchmarks.hop.reading import initial, parts, read, tasks
-from benchmarks.hop.snacks import Snacks
-from benchmarks.hop.towers import Towers
-from benchmarks.hop.trees import chosen, decomposed, plan_text
+from benchmarks.hop.gtpyhop_domains import Blocks, Snacks, Towers, initial, parts, read, tasks
+from benchmarks.hop.gtpyhop_guest import chosen, decomposed, plan_text, written
 from benchmarks.planners import Outcome, missing, planner_of
-from benchmarks.planners import aries_guest as aries
+from benchmarks.planners import guest_script as aries
 from benchmarks.planners.base import VARIABLE
 from benchmarks.process import Limits, run_limited
 from benchmarks.suite import HDDL
-from benchmarks.validators.ours import check
+from benchmarks.validators.plan_checks import check_by_forethought
 
 DATA = Path(__file__).parents[2].parent / "shared/data/ipc2020-htn/total-order"
 GTPYHOP = """
@@ -246,7 +242,7 @@ def test_plans_of_competition_problems_are_valid(name: str, tmp_path: Path) -> N
     answer = ask_peer(domain, problem, tmp_path)
     assert answer.outcome is Outcome.SOLVED, answer.detail
     assert "==>" in answer.plan
-    assert check(domain, problem, answer.plan).valid
+    assert check_by_forethought(domain, problem, answer.plan).valid
 
 
 @pytest.mark.usefixtures("peer")

@@ -21,7 +21,7 @@ from benchmarks.records import Record, done, read_records
 from benchmarks.report import length_score, shortest_plans, track_tables
 from benchmarks.run import Attempt, Settings, carry_out, plan_length
 from benchmarks.suite import BenchmarkTask, Selection, load_suite
-from benchmarks.validators.ours import check
+from benchmarks.validators.plan_checks import check_by_forethought
 from planner.errors import DocumentError
 
 DOMAIN = """; what follows is a domain
@@ -168,7 +168,7 @@ def test_the_length_of_plans(plan: str, length: int) -> None:
 )
 def test_plans_are_judged(plan: str, said: str, suite: Path) -> None:
     task = load_suite(suite)[0]
-    verdict = check(task.domain_path, task.problem_path, plan)
+    verdict = check_by_forethought(task.domain_path, task.problem_path, plan)
     assert verdict.said.startswith(said)
     assert (verdict.cost == 3) is verdict.valid
 

@@ -7,8 +7,7 @@ from typer.testing import CliRunner
 
 from benchmarks.cli import app
 from benchmarks.overhead.executor_overhead import HEAD, MODELS, crowd
-from benchmarks.overhead.memory import here
-from benchmarks.overhead.overhead_setting import PLANS, Setting, Timed, medians, once
+from benchmarks.overhead.overhead_setting import PLANS, Setting, Timed, here, medians, once
 from planner import validate
 
 

@@ -12,7 +12,7 @@ from benchmarks.planners import NAMED, Answer, Outcome, missing, planner_of
 from benchmarks.planners.base import Effort
 from benchmarks.planners.downward import Downward, Translator, symk
 from benchmarks.planners.ours import Ours
-from benchmarks.planners.pyperplan import Pyperplan
+from benchmarks.planners.python_peers import Pyperplan
 from benchmarks.process import Limits, Run
 from planner.errors import DocumentError
 

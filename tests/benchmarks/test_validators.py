@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from benchmarks.pddltext import task_features
 from benchmarks.process import Limits
 from benchmarks.validators import FOREIGN, VALIDATORS, Verdict, validate_plan
+from benchmarks.validators.plan_checks import CHECKS
 
 STRIPS = """(define (domain parcels)
   (:requirements :strips :typing)
@@ -108,7 +108,7 @@ def test_every_validator_judges_rightly(case: Case, name: str, folder: Path) -> 
     domain, problem = folder / f"{case.files}-domain.pddl", folder / f"{case.files}.pddl"
     if not validator.takes(task_features(domain, problem)):
         pytest.skip(f"{name} does not cover the features, or is not installed")
-    verdict: Verdict = import_module(validator.module).check(domain, problem, case.plan)
+    verdict: Verdict = CHECKS[name](domain, problem, case.plan)
     assert (verdict.valid, verdict.invalid) == (case.cost is not None, case.cost is None), verdict
     if verdict.valid and verdict.cost is not None:
         assert verdict.cost == case.cost

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from benchmarks.adversary.adversarial_model import AdversarialModel
+from benchmarks.adversary.adversary_models import AdversarialModel
 from executor import Agent, Allowance, Journal, RunStatus, World
 from executor.agent import agent_events as told
 from executor.agent.proposals import Standing

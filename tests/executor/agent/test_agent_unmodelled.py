@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from benchmarks.adversary.adversarial_model import AdversarialModel
+from benchmarks.adversary.adversary_models import AdversarialModel
 from executor import Executor, RunStatus, StepStatus, World
 from executor.agent.agent import Agent
 from executor.agent.improvise import Improvised, Improviser

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from benchmarks.adversary.adversarial_model import AdversarialModel
+from benchmarks.adversary.adversary_models import AdversarialModel
 from executor import Agent, Standing
 from executor.agent.goal_reading.read_sentence import MOST, NONE, attainable_facts
 from executor.language_model.event_loop import ThreadedModel

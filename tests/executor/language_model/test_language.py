@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from pydantic import Field
 
-from benchmarks.adversary.adversarial_model import AdversarialModel
+from benchmarks.adversary.adversary_models import AdversarialModel
 from executor.errors import ModelError, NoAnswer, Unpaid, Unreachable
 from executor.language_model import (
     Allowance,

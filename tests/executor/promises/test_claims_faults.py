@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.faults.fault_problems import classical, shipped
 from benchmarks.faults.fault_run import carry_out
-from benchmarks.faults.fault_setting import CRASHES, LATE, MODELS, PLAIN, SETTLED, TIMEOUT, Setting
+from benchmarks.faults.fault_setting import CRASHES, LATE, MODELS, PLAIN, SETTLED, TIMEOUT, Setting, classical, shipped
 from benchmarks.faults.fault_verdict import verdict
 from executor.testing import Fault, FaultKind, Observe
 from executor.tools.step_policy import ExecutionPolicy

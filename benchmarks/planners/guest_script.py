@@ -1,14 +1,16 @@
-"""Solve a task with the peer that is installed here, and print what came of it as one line of JSON.
+"""Solve a task with the peer that is installed here, and print the answer as one line of JSON.
 
-A script of its own for an interpreter that has the peer and nothing of ours: `python -I guest.py PEER OPTIONS DOMAIN
-PROBLEM SECONDS`. OPTIONS is JSON; with `warm` a tiny task is solved first, so that the times are those of a process
-in use. Printed are `status` ("optimal", "solved", "unsolvable", or what stopped it), `cost`, `plan`, `read_seconds`
-(files to ground task), `search_seconds`, and what the search took: `evaluations`, `expansions`, `stored_states` where
-the peer counts them, `search_bytes`, by which the process has grown at its highest, and `effort_seconds` of CPU time.
+A script of its own for an interpreter that has the peer and nothing of ours: `python -I guest_script.py PEER OPTIONS
+DOMAIN PROBLEM SECONDS`. PEER is kairos, jupyddl or aries. OPTIONS is JSON; with `warm` a tiny task is solved first, so
+that the times are those of a process in use. The answer has `status` ("optimal", "solved", "unsolvable", or what
+stopped the search), `cost`, `plan`, `read_seconds` (files to ground task) and `search_seconds`, and what the search
+took: `evaluations`, `expansions`, `stored_states` where the peer counts them, `search_bytes`, by which the process has
+grown at its highest, and `effort_seconds` of CPU time.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -20,6 +22,15 @@ from typing import Any
 
 POLL_SECONDS = 0.005
 """How often the CPU time of a search in native code is looked at."""
+ARIES_STATUSES = {
+    "SOLVED_OPTIMALLY": "solved",
+    "SOLVED_SATISFICING": "solved",
+    "UNSOLVABLE_PROVEN": "unsolvable",
+    "UNSOLVABLE_INCOMPLETELY": "unknown",
+    "TIMEOUT": "time",
+    "MEMOUT": "out_of_memory",
+    "UNSUPPORTED_PROBLEM": "unsupported",
+}
 TINY_DOMAIN = """(define (domain tiny) (:requirements :strips) (:predicates (a) (b))
 (:action go :parameters () :precondition (a) :effect (and (b) (not (a)))))"""
 TINY_PROBLEM = "(define (problem tiny) (:domain tiny) (:init (a)) (:goal (b)))"
@@ -120,7 +131,84 @@ def grown_bytes(before: int) -> int | None:
     return max(0, peak - before) if before else None
 
 
-PEERS = {"kairos": kairos, "jupyddl": jupyddl}
+def aries(domain_path: str, problem_path: str, seconds: float, _: dict[str, str]) -> dict[str, Any]:
+    """Solve a hierarchical task with Aries until its first plan, at most for `seconds` by the clock.
+
+    See Bit-Monnot 2023, "Experimenting with Lifted Plan-Space Planning as Scheduling: Aries in the 2023 IPC".
+    """
+    from unified_planning.environment import get_environment
+    from unified_planning.exceptions import UPException
+    from unified_planning.io import PDDLReader
+    from up_aries import Aries
+
+    began = time.perf_counter()
+    get_environment().error_used_name = False
+    try:
+        problem = PDDLReader().parse_problem(domain_path, problem_path)
+    except (UPException, NotImplementedError, SyntaxError, AssertionError) as error:
+        return {"status": "unsupported", "detail": str(error)[:300]}
+    lacking = problem.kind.features - Aries.supported_kind().features
+    if lacking:
+        return {"status": "unsupported", "detail": ", ".join(sorted(lacking))}
+    read = time.perf_counter()
+    with tempfile.TemporaryFile("w") as output:
+        result = Aries().solve(problem, timeout=seconds, output_stream=output)
+    return {
+        "status": ARIES_STATUSES.get(result.status.name, "error"),
+        "plan": None if result.plan is None else plan_text(result.plan, problem),
+        "read_seconds": read - began,
+        "search_seconds": time.perf_counter() - read,
+        "detail": "" if result.status.name in ARIES_STATUSES else f"{result.status.name} {result.log_messages}"[:300],
+    }
+
+
+def plan_text(plan: Any, problem: Any) -> str:
+    """Return a hierarchical plan as the competition writes it: steps, then each task with its method and subtasks."""
+    steps = plan.action_plan.actions
+    numbers = {id(step): number for number, step in enumerate(steps)}
+    lines = ["==>", *(f"{number} {action_text(step.action.name, step)}" for number, step in enumerate(steps))]
+    count = len(steps)
+    waiting = [("root", problem.task_network, plan.decomposition)]
+    while waiting:
+        start, network, decomposition = waiting.pop()
+        children = []
+        for subtask in network.subtasks:
+            done = decomposition.subtasks[subtask.identifier]
+            number = numbers.get(id(done))
+            if number is None:
+                number, count = count, count + 1
+                head = f"{number} {task_text(done)} -> {done.method.name}"
+                waiting.append((head, done.method, done.decomposition))
+            children.append(str(number))
+        lines.append(" ".join([start, *children]))
+    return "\n".join([*lines, "<=="]) + "\n"
+
+
+def task_text(done: Any) -> str:
+    """Return the task that a method was used for."""
+    task = done.method.achieved_task
+    values = {parameter.name: value for parameter, value in zip(done.method.parameters, done.parameters, strict=True)}
+    return " ".join([task.task.name, *(str(values[parameter.name]) for parameter in task.parameters)])
+
+
+def action_text(name: str, step: Any) -> str:
+    """Return an action with its arguments."""
+    return " ".join([name, *map(str, step.actual_parameters)])
+
+
+def collect_server() -> None:
+    """Wait for the solver's process, which ends with what owns it, so that its CPU time counts as this one's."""
+    gc.collect()
+    for _ in range(100):
+        try:
+            if os.waitpid(-1, os.WNOHANG) != (0, 0):
+                return
+        except ChildProcessError:
+            return
+        time.sleep(0.01)
+
+
+PEERS = {"kairos": kairos, "jupyddl": jupyddl, "aries": aries}
 
 
 def warm_up(peer: str, options: dict[str, str]) -> None:
@@ -133,11 +221,14 @@ def warm_up(peer: str, options: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Solve the task of the command line."""
     peer, options, domain, problem, seconds = sys.argv[1], json.loads(sys.argv[2]), *sys.argv[3:6]
     if options.pop("warm", None):
         warm_up(peer, options)
-    print(json.dumps(PEERS[peer](domain, problem, float(seconds), options)))  # noqa: T201 - that is the answer
+    answer = PEERS[peer](domain, problem, float(seconds), options)
+    if peer == "aries":
+        collect_server()
+    print(json.dumps(answer))  # noqa: T201 - that is the answer
 
 
 if __name__ == "__main__":

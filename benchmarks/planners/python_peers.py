@@ -1,24 +1,81 @@
-"""Peers that run in environments of their own: kairos-planner, jupyddl, GTPyhop and Aries."""
+"""Peers with Python interfaces: pyperplan, and kairos-planner, jupyddl, GTPyhop and Aries in their own environments.
+
+pyperplan (Alkhazraji et al. 2020) plans in STRIPS with types, every action at cost 1.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Answer, Effort, Job, Outcome, failed, interpreter_of
+from benchmarks.planners.base import (
+    DOMAIN_FILE,
+    PROBLEM_FILE,
+    Answer,
+    Effort,
+    Job,
+    Outcome,
+    failed,
+    interpreter_of,
+    last_number,
+)
 from benchmarks.process import Limits, Run
 from benchmarks.suite import HDDL, PDDL
 
-SCRIPT: Final = Path(__file__).with_name("guest.py")
-SCRIPTS: Final = {
-    "kairos": SCRIPT,
-    "jupyddl": SCRIPT,
-    "aries": Path(__file__).with_name("aries_guest.py"),
-    "gtpyhop": Path(__file__).parents[1] / "hop" / "__main__.py",
-}
+SHORTEST: Final = frozenset({("bfs", ""), ("ids", ""), ("astar", "blind"), ("astar", "hmax"), ("astar", "lmcut")})
+"""Search and heuristic where the first plan is a shortest one."""
+COMPLETE: Final = frozenset({"astar", "wastar", "gbf", "bfs"})
+
+
+@dataclass(frozen=True, slots=True)
+class Pyperplan:
+    """pyperplan with a search and, where that takes one, a heuristic."""
+
+    packages: ClassVar[tuple[str, ...]] = ("pyperplan",)
+
+    label: str
+    search: str
+    heuristic: str = ""
+
+    @property
+    def configuration(self) -> str:
+        """The kind and its options."""
+        return f"pyperplan:search={self.search}" + (f",heuristic={self.heuristic}" if self.heuristic else "")
+
+    def job(self, limits: Limits) -> Job:  # noqa: ARG002 - it has no limits of its own
+        """Return its command; it writes the plan beside the problem file."""
+        options = ("-s", self.search, *(("-H", self.heuristic) if self.heuristic else ()))
+        return Job((sys.executable, "-m", "pyperplan", *options, DOMAIN_FILE, PROBLEM_FILE))
+
+    def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:
+        """Return the outcome; what its parser refuses is unsupported."""
+        seconds = last_number(r"Search time: ([\d.e+-]+)", run.stdout)
+        solution = folder / f"{PROBLEM_FILE}.soln"
+        if run.returncode == 0 and solution.exists():
+            plan = solution.read_text(encoding="utf-8")
+            proved = (self.search, self.heuristic) in SHORTEST and "costs" not in features
+            length = plan.count("(")
+            return Answer(
+                Outcome.OPTIMAL if proved else Outcome.SOLVED,
+                plan=plan,
+                cost=None if "costs" in features else length,
+                lower_bound=length if proved else None,
+                search_seconds=seconds,
+            )
+        if run.returncode == 0 and "No solution could be found" in run.stdout:
+            return Answer(Outcome.UNSOLVABLE if self.search in COMPLETE else Outcome.UNKNOWN, search_seconds=seconds)
+        if run.limit is None and "pyperplan/pddl/" in run.stderr:
+            return Answer(Outcome.UNSUPPORTED, detail=run.last_words)
+        return failed(run)
+
+
+SCRIPT: Final = Path(__file__).with_name("guest_script.py")
+GTPYHOP_SCRIPT: Final = Path(__file__).parents[1] / "hop" / "gtpyhop_guest.py"
+
 OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "kairos": frozenset({"first", "warm"}),
     "jupyddl": frozenset({"search", "heuristic", "warm"}),
@@ -47,7 +104,7 @@ OUTCOMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A peer of one of the kinds of `SCRIPTS` with its options."""
+    """A peer in an environment of its own: its kind, one of `OPTIONS`, and its options."""
 
     label: str
     kind: str
@@ -79,7 +136,9 @@ class Guest:
         spare = max(SPARE_SECONDS, 0.05 * limits.cpu_seconds)
         seconds = limits.cpu_seconds - spare if self.kind == "kairos" else limits.wall_seconds
         words = (self.kind, json.dumps(dict(self.options)), DOMAIN_FILE, PROBLEM_FILE, f"{seconds:.2f}")
-        return Job((str(interpreter_of(self.package)), "-I", str(SCRIPTS[self.kind]), *words))
+        return Job(
+            (str(interpreter_of(self.package)), "-I", str(GTPYHOP_SCRIPT if self.kind == "gtpyhop" else SCRIPT), *words)
+        )
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
         """Return what the script has printed. What LM-cut says of conditional effects and axioms is not relied on."""
