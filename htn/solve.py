@@ -1,4 +1,4 @@
-"""From a hierarchical problem to an answer: the story of `solve`, stage by stage."""
+"""Solve a hierarchical problem: reduce, ground, search, explain."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from planner.portfolio.portfolio import MODES, check_name
 from planner.search.search_run import Ending
 
 REASON_SECONDS: Final = 1.0
-"""Time limit, in seconds, of the search for a reason where it is proved that there is no plan."""
+"""Seconds for explaining unsolvability."""
 
 
 def solve(problem: HtnProblem, options: SolveOptions) -> Result:
-    """Return the answer to `problem`, as `planner.solve` does for classical ones.
+    """Solve `problem` as `planner.solve` solves classical problems.
 
-    A `search` is one of `htn.htn_portfolio.SEARCHES`, a `heuristic` one of `HEURISTICS` there (alone: A*). A plan comes
-    with its decomposition, and both were verified; OPTIMAL is the cheapest plan that decomposes the tasks.
+    `search` is one of `htn.htn_portfolio.SEARCHES`, and `heuristic` one of `HEURISTICS` there. A heuristic without a
+    search selects A*. The verifier has checked each plan and its decomposition. An OPTIMAL plan is a cheapest plan that
+    decomposes the tasks.
     """
     problem = resolve(problem)
     limits = options.limits()
@@ -35,9 +36,9 @@ def solve(problem: HtnProblem, options: SolveOptions) -> Result:
 
 
 def answer(problem: HtnProblem, options: SolveOptions) -> Result:
-    """Return what `solve` does for a resolved problem, without a search for the reason where there is no plan.
+    """Solve a resolved problem without explaining unsolvability.
 
-    The first reduction that applies answers, or else a search for decompositions.
+    The first applicable reduction answers; else a search for decompositions.
     """
     options.check()
     for reduce in REDUCTIONS:
@@ -46,15 +47,15 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
             return found
     compiled = compile_constraints(problem).problem
     incumbent = HtnIncumbent(problem, options)
-    found = incumbent.run_within_limits(lambda: _search(compiled, incumbent, options))
+    found = incumbent.run_within_limits(lambda: _ground_and_search(compiled, incumbent, options))
     return weaken_to_intended(problem.classical.domain, found)
 
 
-def _search(problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions) -> Result:
-    """Ground the compiled problem, while a lifted search descends, and search its hierarchy; raises `LimitReached`."""
+def _ground_and_search(problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions) -> Result:
+    """Ground the problem while a lifted search runs. Then search the ground hierarchy. Raises `LimitReached`."""
     if options.mode == "optimal" and options.search in ONE_PLAN_SEARCHES:
         stops = f"{options.search} search stops at the first plan"
-        incumbent.caveat = f"{stops}, which it does not prove optimal as astar does"
+        incumbent.caveat = f"{stops} and does not prove it optimal; astar does"
     if options.search == "depth-first":
         return search_depth_first(problem, incumbent, options.heuristic)
     limits = LimitsWithDescent.start(problem, incumbent, options)
@@ -71,7 +72,7 @@ def _search(problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions)
 
 
 def _add_reason(problem: HtnProblem, result: Result, limits: Limits) -> Result:
-    """Return `result` with the reason, if there is no plan and a reason is found in time."""
+    """Add the reason to an UNSOLVABLE `result` if an explanation is found within `REASON_SECONDS`."""
     if result.status is not Status.UNSOLVABLE or result.statistics.ground_seconds > REASON_SECONDS:
         return result
     from htn.explain.task_explanations import explain_unsolvable
@@ -88,7 +89,7 @@ def _add_reason(problem: HtnProblem, result: Result, limits: Limits) -> Result:
 
 
 def ask_engine(problem: HtnProblem, options: SolveOptions, *_: object) -> Result | None:
-    """Hand the problem to a foreign planner, if the options name one."""
+    """Solve the problem by the foreign planner that the options name; return None if they name none."""
     if options.engine is None:
         return None
     from planner.unified_planning import solve_with
@@ -97,7 +98,7 @@ def ask_engine(problem: HtnProblem, options: SolveOptions, *_: object) -> Result
 
 
 def refuse_unsupported(problem: HtnProblem, options: SolveOptions, *_: object) -> Result | None:
-    """Refuse what no search takes; raises `InputError` for unknown names of modes, searches and heuristics."""
+    """Refuse constructs that no search supports. Raises `InputError` for unknown modes, searches and heuristics."""
     check_name("mode", options.mode, MODES)
     check_name("search for hierarchical problems", options.search, SEARCHES)
     check_name("heuristic for hierarchical problems", options.heuristic, HEURISTICS)
@@ -115,4 +116,4 @@ REDUCTIONS: Final[tuple[Callable[[HtnProblem, SolveOptions, Solve], Result | Non
     ask_engine,
     refuse_unsupported,
 )
-"""Tried in this order; a reduction returns None for problems that it leaves to the next one, or at last to search."""
+"""The reductions in the order of trial. A reduction returns None to leave the problem to the next one, or to search."""

@@ -179,7 +179,7 @@ def check_classical(problem: object, asked: str, hint: str) -> None:
     classical = getattr(problem, "classical", None)
     if isinstance(classical, Problem):
         raise InputError(f"{classical.name!r} is {kind_of(problem)}; {asked} takes classical problems", hint=hint)
-    raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
+    raise InputError(f"expected a problem, got {kind_of(problem)}", hint="load(…) and domain.problem(…) give one")
 
 
 SomeProblem = TypeVar("SomeProblem")
@@ -188,13 +188,13 @@ SomeProblem = TypeVar("SomeProblem")
 def resolve_problem(problem: SomeProblem) -> SomeProblem:
     """Parse the texts of goal, constraints and facts in `problem`, and resolve all its names.
 
-    The module of another kind of problems resolves these. Raises `InputError` for a value that is no problem, for names
-    that the domain and the problem do not declare, and for arguments of a wrong number or type.
+    For other kinds of problems, call the module registered for the kind. Raises `InputError` for a value that is not a
+    problem, for undeclared names, and for arguments of a wrong number or type.
     """
     if is_other_problem(problem):
         return cast("SomeProblem", service_of(problem).resolve(problem))
     if not isinstance(problem, Problem):
-        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
+        raise InputError(f"expected a problem, got {kind_of(problem)}", hint="load(…) and domain.problem(…) give one")
     if not problem.unsealed:
         return problem
     from planner.language.declare.name_resolution import resolve_names

@@ -35,15 +35,15 @@ def solve(
 ) -> Result:
     """Solve `problem`: return a validated plan with its proof or gap, or why there is no plan.
 
-    `mode` says when to stop: `anytime` with a proof, `first` with any plan, `optimal` with a proof and without looking
-    for other plans on the way. `search` and `heuristic` override the automatic choice; `engine` names a foreign planner
-    to use instead. Search `mcts` stops after `simulations`; its random numbers, and so its plan, depend on `seed` only.
-    `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. `on_progress` is called with
-    every better plan and bound. Setting `cancel` from any thread ends the work, as Ctrl-C does.
+    `mode` says when to stop: `anytime` stops with a proof, and `first` with any plan; `optimal` stops with a proof and
+    runs no search for intermediate plans. `search` and `heuristic` override the automatic choice; `engine` names a
+    foreign planner to use instead. Search `mcts` stops after `simulations`; its random numbers, and so its plan, depend
+    on `seed` only. `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. `solve` calls
+    `on_progress` with every better plan and bound. Setting `cancel` from any thread ends the work, as Ctrl-C does.
 
-    The module that serves a problem of another kind, such as a hierarchical one, solves it. Uncertain actions are
-    planned with their intended outcome, `provides`; `reason` says so. Where there are wishes, the optimum is the
-    greatest net benefit: the utilities of the wishes that come true, less the cost.
+    For other kinds of problems, such as hierarchical ones, `solve` calls the module registered for the kind. `solve`
+    assumes each uncertain action's intended outcome (`provides`). `reason` states this. For a problem with wishes, the
+    optimum is the greatest net benefit: the utilities of the fulfilled wishes, less the cost.
 
     Raises `InputError` for unknown names, invalid limits, and mistakes in the problem that only grounding finds.
     """
@@ -63,23 +63,23 @@ def solve(
 def answer(problem: AnyProblem, options: SolveOptions) -> Result:
     """Solve a resolved problem, without explaining unsolvability by conflicts.
 
-    The module of another kind of problems solves them, or the first reduction that applies, or a search.
+    The kind's module answers if there is one; else the first applicable reduction; else a search.
     """
     options.check()
     if is_other_problem(problem):
         return service_of(problem).solve(problem, options)
     if not isinstance(problem, Problem):
-        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
+        raise InputError(f"expected a problem, got {kind_of(problem)}", hint="load(…) and domain.problem(…) give one")
     for reduce in REDUCTIONS:
         found = reduce(problem, options, answer)
         if found is not None:
             return found
     incumbent = Incumbent(problem, options)
-    found = incumbent.run_within_limits(lambda: _search(incumbent, options))
+    found = incumbent.run_within_limits(lambda: _ground_and_search(incumbent, options))
     return qualify_intended(problem, found, incumbent.limits, answer)
 
 
-def _search(incumbent: Incumbent, options: SolveOptions) -> Result:
+def _ground_and_search(incumbent: Incumbent, options: SolveOptions) -> Result:
     """Ground the problem and search; map back and validate each better plan. Raises `LimitReached`."""
     from planner.grounding.ground import ground
 
@@ -92,7 +92,7 @@ def _search(incumbent: Incumbent, options: SolveOptions) -> Result:
 
 
 async def improve(problem: AnyProblem, **options: Any) -> AsyncIterator[Result]:
-    """Search in a worker thread; yield a `Result` for each better plan, and at last the one that `solve` returns.
+    """Search in a worker thread; yield a `Result` for each better plan, and finally the result of `solve`.
 
     Takes the options of `solve`. Ending the iteration early cancels the search.
     """
@@ -101,18 +101,18 @@ async def improve(problem: AnyProblem, **options: Any) -> AsyncIterator[Result]:
     loop, found = asyncio.get_running_loop(), asyncio.Queue[Result | BaseException | None]()
     cancel = options["cancel"] = options.get("cancel") or threading.Event()
 
-    def report(item: Result | BaseException | None) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop may be closed by now: nobody listens
+    def send_item(item: Result | BaseException | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the event loop may be closed by now
             loop.call_soon_threadsafe(found.put_nowait, item)
 
-    def work() -> None:
+    def run_search() -> None:
         try:
-            report(solve(problem, **options, on_progress=lambda progress: report(_make_result(progress))))
-        except BaseException as error:  # noqa: BLE001 - raised where the iteration is
-            report(error)
-        report(None)
+            send_item(solve(problem, **options, on_progress=lambda progress: send_item(_make_result(progress))))
+        except BaseException as error:  # noqa: BLE001 - the consumer of the iteration raises it
+            send_item(error)
+        send_item(None)
 
-    thread = threading.Thread(target=work, daemon=True, name="forethought-improve")
+    thread = threading.Thread(target=run_search, daemon=True, name="forethought-improve")
     thread.start()
     best: Plan | None = None
     try:

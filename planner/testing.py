@@ -34,7 +34,7 @@ class PlanBuilder:
         """Append a step. Raises `AssertionError` with the reason where it cannot be applied."""
         step = Step(action, arguments)
         self._add_placeholders(step)
-        if self._simulation.objection(step) is not None:
+        if self._simulation.find_objection(step) is not None:
             raise AssertionError(check_steps(self._problem, [*self._steps, step]).reason)
         try:
             step = Step(action, arguments, self._simulation.cost(step))

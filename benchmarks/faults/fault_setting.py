@@ -151,7 +151,7 @@ def _hasty(plan: Plan) -> Iterator[Step]:
     actions = classical(plan).domain.actions
     simulation, left = Simulation(classical(plan)), list(plan.steps)
     while left:
-        possible = [step for step in left if simulation.objection(step) is None]
+        possible = [step for step in left if simulation.find_objection(step) is None]
         step = next((each for each in possible if "irreversible" in actions[each.action].tags), possible[0])
         simulation.apply(step)
         left.remove(step)

@@ -185,13 +185,13 @@ def _could_come_first(
     twin.world.update([fact for step in final for fact in twin.changes(step).provided], ())
     for each in others:
         step = course.steps[each]
-        if evidence.is_final(step.action) or twin.objection(step) is not None:
+        if evidence.is_final(step.action) or twin.find_objection(step) is not None:
             rest.append(each)
         else:
             twin.apply(step)
             first.append(each)
     for each in rest:
-        if twin.objection(course.steps[each]) is not None:
+        if twin.find_objection(course.steps[each]) is not None:
             return []
         twin.apply(course.steps[each])
     return first

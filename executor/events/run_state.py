@@ -378,7 +378,7 @@ class RunState:
         if not self.is_irreversible(record):
             return
         simulation, effects = self.beliefs.simulation, dict[Atom, bool]()
-        if simulation.objection(record.step) is None:
+        if simulation.find_objection(record.step) is None:
             changes = simulation.changes(record.step)
             effects = dict.fromkeys(changes.removed, False) | dict.fromkeys(changes.provided, True)
         effects = {fact: holds for fact, holds in effects.items() if not self.beliefs.is_internal(fact)}

@@ -95,7 +95,7 @@ class StepConditions:
     def find_objection(self, record: StepRecord) -> str:
         """Return why the step cannot be done, as far as is known; nothing where it can."""
         beliefs = self.state.beliefs
-        found = beliefs.simulation.objection(record.step)
+        found = beliefs.simulation.find_objection(record.step)
         if beliefs.has_seen_derived and (found is None or not found.misfit):
             parts = [part for part in conjuncts(beliefs.precondition_of(record.step)) if not beliefs.is_true(part)]
             if parts:

@@ -117,7 +117,7 @@ class Loop:
 
     def _expect_effects(self, record: StepRecord) -> Expected:
         simulation = self.state.beliefs.simulation
-        return NOTHING if simulation.objection(record.step) else self.stepper.conditions.expect_now(record)
+        return NOTHING if simulation.find_objection(record.step) else self.stepper.conditions.expect_now(record)
 
     async def _skip_ahead(self) -> None:
         """In a reactive run, look at the next step, and skip to the furthest point of the plan that works."""

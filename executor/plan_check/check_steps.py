@@ -272,7 +272,7 @@ class _Run:
 
     def complaints(self, step: Step, left_out: set[str]) -> Iterator[str]:
         """Yield the requirements of `step` that fail, with the reason."""
-        found = self.simulation.objection(step)
+        found = self.simulation.find_objection(step)
         if found is None:
             return
         if found.misfit:

@@ -64,7 +64,7 @@ class Options:
             for record in failed
             if record.step.action not in self.without_handler
             and (record.step.action, record.step.arguments) not in never
-            and now.objection(record.step) is not None
+            and now.find_objection(record.step) is not None
         ]
 
     def find_possible(self) -> list[StepRecord]:
@@ -74,7 +74,7 @@ class Options:
             simulation.apply(record.step)
         for record in self.find_remaining():
             stated = self.state.reader.condition(record.plan.requires, CodePlace(f"step {record.id!r}"))
-            works = simulation.objection(record.step) is None and simulation.holds(stated)
+            works = simulation.find_objection(record.step) is None and simulation.holds(stated)
             if works and lost.isdisjoint(record.plan.needs):
                 simulation.apply(record.step)
                 found.append(record)
@@ -97,7 +97,7 @@ class Options:
         watches = ConstraintMonitors(simulation)
         for record in (*fixed, *left):
             step = record.step
-            if step.action in self.without_handler or simulation.objection(step) is not None:
+            if step.action in self.without_handler or simulation.find_objection(step) is not None:
                 return False
             if record not in fixed and self._has_failed(step, simulation):
                 return False
@@ -131,7 +131,7 @@ class Options:
             with suppress(Unclear):
                 return find_furthest_reentry(now, [each.step for each in left], self.state.goal)
         for start in range(len(left), -1, -1):
-            if start < len(left) and now.objection(left[start].step) is not None:
+            if start < len(left) and now.find_objection(left[start].step) is not None:
                 continue
             if self.still_works(left[start:]):
                 return start

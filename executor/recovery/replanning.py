@@ -68,7 +68,7 @@ def prefer_hinted(
     for step in wanted:
         if found.steps and _key_of(found.steps[0]) == _key_of(step):
             return found
-        if found.objective is None or simulation.objection(step) is not None:
+        if found.objective is None or simulation.find_objection(step) is not None:
             continue
         step = replace(step, cost=simulation.cost(step))  # noqa: PLW2901 - the same step
         rest = search([*fixed, step])

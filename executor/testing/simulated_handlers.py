@@ -226,7 +226,7 @@ class Deed:
         if self.action.creates:
             self.created = truth.create(self.action)
         step = self._done_by(self.created)
-        objection = truth.objection(step)
+        objection = truth.find_objection(step)
         if not objection:
             partly = struck is not None and struck[1].kind is FaultKind.PARTLY
             dice = self.simulated.faults.dice("part", self.by, step) if partly else None
@@ -237,7 +237,7 @@ class Deed:
         truth = self.simulated.truth
         created = truth.create(self.action)
         step = self._done_by(created)
-        if truth.objection(step):
+        if truth.find_objection(step):
             truth.touch(step, self.by)
         else:
             truth.apply(step, self.by, created)

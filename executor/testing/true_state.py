@@ -131,10 +131,10 @@ class Truth:
             facts = dict.fromkeys(fact for pattern in patterns for fact in instances(problem, pattern))
             return [str(fact) if self.simulation.holds(fact) else f"{NOT}{fact}" for fact in facts]
 
-    def objection(self, step: Step) -> str:
+    def find_objection(self, step: Step) -> str:
         """Return why `step` is not applicable now, or ""."""
         with self._lock:
-            found = self.simulation.objection(step)
+            found = self.simulation.find_objection(step)
         if found is None:
             return ""
         return found.misfit or f"{step} requires {found.condition}, which does not hold"

@@ -247,7 +247,7 @@ def domain_model_of(domain: AnyDomain | Domain | Any) -> DomainModel:
     if is_other_domain(domain):
         domain = domain.classical  # type: ignore[attr-defined]  # that is what the question was
     if not isinstance(domain, DomainModel):
-        raise InputError(f"{kind_of(domain)} is no domain", hint="give a Domain, or its model")
+        raise InputError(f"expected a domain, got {kind_of(domain)}", hint="give a Domain, or its model")
     return domain
 
 

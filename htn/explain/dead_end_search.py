@@ -232,7 +232,7 @@ class _Search:
         for number, each in node.ready:
             if each.task.predicate in self.problem.domain.classical.actions:
                 step = Step(each.task.predicate, each.task.args)
-                if node.world.objection(step) is None:
+                if node.world.find_objection(step) is None:
                     world = node.world.copy()
                     world.apply(step)
                     rest = self._decompose(node.remaining, number, Network(), {})
@@ -262,7 +262,7 @@ class _Search:
     def _attempts(self, end: _Node, task: Atom, account: Callable[[Formula], str]) -> Iterator[Attempt]:
         """Yield the failing attempts to do `task` in the state of `end`."""
         if task.predicate in self.problem.domain.classical.actions:
-            objection = end.world.objection(Step(task.predicate, task.args))
+            objection = end.world.find_objection(Step(task.predicate, task.args))
             assert objection is not None
             condition = objection.condition
             lacks = () if objection.misfit else (Lack(str(condition), account(condition)),)

@@ -22,7 +22,7 @@ from planner.jit.library import bind_last
 from planner.lightweight import Final, TypeVar, replace
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import State, bits, facts_of
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 Entry = tuple[int, int]
 Network = tuple[Entry, ...]

@@ -29,8 +29,8 @@ from planner.task.ground_task import INFINITY, Task, facts_of
 from planner.topk.candidates import CandidateOptions, Candidates, Making, no_limit
 from planner.topk.completions import Completions
 from planner.topk.exploration import Explored, Part, Within
-from planner.topk.listing import Listing
 from planner.topk.partial_order_reduction import Commuting, Items, Sleep, Variants
+from planner.topk.plan_enumeration import Listing
 
 MANY: Final = 1024
 """Tasks of a network from which on larger networks are no worse."""

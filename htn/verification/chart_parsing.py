@@ -122,7 +122,7 @@ class Grammar:
         worlds = [World(simulation.world.state.copy(), simulation.rules.axioms)]
         for step in steps:
             limits.check()
-            if self._replay.objection(step) is not None:
+            if self._replay.find_objection(step) is not None:
                 return worlds, False
             changes = self._replay.apply(step)
             state = State()
@@ -130,7 +130,7 @@ class Grammar:
             for predicate in {fact.predicate for fact in (*changes.added, *changes.removed)}:
                 state.tables[predicate] = Table(simulation.world.state.table(predicate).rows)
             worlds.append(World(state, simulation.rules.axioms))
-        return worlds, self._replay.end(None).valid
+        return worlds, self._replay.judge_end(None).valid
 
 
 _ANY: Final = "?"

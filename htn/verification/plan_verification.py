@@ -61,7 +61,7 @@ class Sweep:
         for number, step in enumerate(steps):
             if self._waits_for[step_events[number]]:
                 return self._failure(steps)
-            objection = self._replay.objection(step)
+            objection = self._replay.find_objection(step)
             if objection is not None:
                 return objection
             changes = self._replay.apply(step)
@@ -69,7 +69,7 @@ class Sweep:
             touched = {fact.predicate for fact in (*changes.added, *changes.removed)}
             again = dict.fromkeys(event for predicate in touched for event in self._readers.get(predicate, ()))
             self._settle([*again, *self._successors(step_events[number])])
-        return self._failure(steps) if self._waiting else self._replay.end(plan.cost)
+        return self._failure(steps) if self._waiting else self._replay.judge_end(plan.cost)
 
     def _settle(self, ready: list[int]) -> None:
         """Let all events happen that can happen in this slot, beginning with `ready`."""

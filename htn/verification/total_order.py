@@ -174,7 +174,7 @@ class SinglePass:
             todo += below
         if number < len(steps) or any(unseen):
             return None
-        verdict = self._replay.end(self._plan.cost)
+        verdict = self._replay.judge_end(self._plan.cost)
         return verdict if verdict.valid else None
 
     def _begin_initial(self) -> list[int] | None:
@@ -190,7 +190,7 @@ class SinglePass:
         step, task = self._plan.steps[node.step], node.task
         if step.action != task.predicate or step.arguments != task.args:
             return False
-        if node.method or node.children or node.binding or self._replay.objection(step) is not None:
+        if node.method or node.children or node.binding or self._replay.find_objection(step) is not None:
             return False
         self._replay.apply(step)
         return True

@@ -216,7 +216,7 @@ def _keep_applicable(number: int, kept: list[int], problem: Problem, plan: Plan)
     left: list[int] = []
     for each in kept:
         step = plan.steps[each - 1]
-        if each != number and simulation.objection(step) is None:
+        if each != number and simulation.find_objection(step) is None:
             simulation.apply(step)
             left.append(each)
     return left, simulation

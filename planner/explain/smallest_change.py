@@ -288,7 +288,7 @@ def _keep_applicable(problem: Problem, steps: Iterable[Step]) -> list[Step] | No
     simulation = Simulation(problem)
     left = []
     for step in steps:
-        if simulation.objection(step) is None:
+        if simulation.find_objection(step) is None:
             simulation.apply(step)
             left.append(step)
     return left if _works(problem, left) else None

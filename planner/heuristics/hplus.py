@@ -41,7 +41,7 @@ def find_relaxed_plans(task: Task, costs: list[int], check: Check, work: int = M
     best: list[tuple[int, ...]] = []
     for order in heuristic.try_orders(state):
         root = Evaluation(heuristic, state, [])
-        value = root.run(INFINITY)
+        value = root.find_landmarks(INFINITY)
         if value == INFINITY:
             yield value, None
             return
@@ -102,7 +102,7 @@ class _Cases:
             case = waiting.pop()
             evaluation = Evaluation(self._heuristic, self._state, case.landmarks, case.prices)
             left = self._bound - case.spent
-            value = evaluation.run(left + 1)
+            value = evaluation.find_landmarks(left + 1)
             if value > left:
                 self.above = min(self.above, case.spent + value)
                 yield None
@@ -152,7 +152,7 @@ def _find_free_plan(heuristic: LmCut, evaluation: Evaluation, prices: list[int])
     Each fact is reached by a set of operators, and a set is as dear as all in it are: what several facts need is paid
     once (Keyder and Geffner, 2008).
     """
-    relaxed, left, looked = heuristic.relaxed, evaluation.cost, heuristic.start.looked
+    relaxed, left, expanded = heuristic.relaxed, evaluation.cost, heuristic.start.expanded
     missing = heuristic.start.missing[:]
     plan: dict[int, frozenset[int]] = {}
     price: dict[int, int] = {}
@@ -165,7 +165,7 @@ def _find_free_plan(heuristic: LmCut, evaluation: Evaluation, prices: list[int])
                 operators = frozenset((operator,)).union(*needed)
                 total = _sum_prices(operators, prices)
                 for fact in relaxed.effects[operator]:
-                    if not looked[fact] and total < price.get(fact, INFINITY):
+                    if not expanded[fact] and total < price.get(fact, INFINITY):
                         price[fact], plan[fact] = total, operators
                         heappush(waiting, (total, fact))
         total, fact = heappop(waiting)

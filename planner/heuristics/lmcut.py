@@ -1,17 +1,16 @@
 """LM-cut: the sum of the costs of disjunctive action landmarks (Helmert and Domshlak, 2009).
 
-As long as the goal costs something under h_max, the *goal zone*, all facts from which free operators lead to the goal,
-is cut off: every plan needs one of the actions that enter it. The cheapest of them says what that is worth; all of them
-are charged that much, and the next round goes on with what is left of their costs.
+While h_max of the goal is positive, each round cuts off the *goal zone*: the facts from which zero-cost operators reach
+the goal. Every plan contains an action that enters the zone. These actions are a landmark. The landmark cost is the
+least remaining cost of these actions. LM-cut subtracts it from each.
 
-A cut charges the *action*, and so every relaxed operator of it: an action with conditional effects pays once, whatever
-it achieves. So no action is charged more than it costs, each landmark takes its worth out of at least one action that
-every plan pays, and the sum is admissible. The first operator of a plan to enter the zone has no precondition in it:
-that is all a landmark needs, so operators with a precondition inside are never in the cut.
+LM-cut subtracts the landmark cost from all relaxed operators of an action. No action pays more than its cost. Every
+plan pays each landmark. Hence the sum is admissible. The first operator that enters the zone has all preconditions
+outside. The cut contains only such operators.
 
-Two things make it fast. Facts that cost as much as the goal or more are *far*, and are never looked into: the zone
-lies among them. And a successor inherits the landmarks of its parent that do not contain the action between
-(Pommerening and Helmert, 2013).
+Two techniques make LM-cut fast. LM-cut never expands facts whose h_max is at least the goal's. The zone contains only
+such facts. A successor inherits those landmarks of its parent that do not contain the action between them (Pommerening
+and Helmert, 2013).
 """
 
 from __future__ import annotations
@@ -27,7 +26,10 @@ from planner.task.ground_task import INFINITY, State, Task
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """Every plan has one of `actions`, and `worth` of its cost is counted for this; `operators` are the actions'."""
+    """A disjunctive action landmark. `worth` is its contribution to the estimate.
+
+    `operators` are the relaxed operators whose cost pays for it.
+    """
 
     worth: int
     actions: frozenset[int]
@@ -35,9 +37,9 @@ class Landmark:
 
 
 class LmCut:
-    """The LM-cut heuristic of a task: states inherit their parents' landmarks.
+    """The LM-cut heuristic of a task. A state inherits the landmarks of its parent.
 
-    `relaxed` is the relaxation of a task with so many `actions`.
+    `relaxed` is the relaxation of the task; `actions` is the number of actions.
     """
 
     def __init__(self, relaxed: RelaxedTask, actions: int, check: Check) -> None:
@@ -49,11 +51,11 @@ class LmCut:
         self._ordered = False
 
     def __call__(self, state: State) -> int:
-        """Return the estimate for `state`: never too high."""
+        """Return the admissible estimate of `state`."""
         return self.evaluate(state, None, INFINITY)[0]
 
     def inherit(self, known: list[Landmark], action: int) -> tuple[int, tuple[list[Landmark], int]]:
-        """Return what the landmarks without `action` are worth, and the way to them."""
+        """Return the cost of the landmarks without `action`, and the data from which `evaluate` filters them."""
         bound = 0
         for landmark in known:
             if action not in landmark.actions:
@@ -63,7 +65,7 @@ class LmCut:
     def evaluate(
         self, state: State, inherited: tuple[list[Landmark], int] | None, limit: int
     ) -> tuple[int, list[Landmark]]:
-        """Return the estimate for `state` (from `limit` on it may be too low) and its landmarks."""
+        """Return the estimate of `state` and its landmarks. The evaluation stops once the estimate reaches `limit`."""
         self.check()
         if not self._ordered:
             self._ordered = True
@@ -72,23 +74,23 @@ class LmCut:
         if inherited is not None:
             known, action = inherited
             landmarks = [landmark for landmark in known if action not in landmark.actions]
-        return Evaluation(self, state, landmarks).run(limit), landmarks
+        return Evaluation(self, state, landmarks).find_landmarks(limit), landmarks
 
     def choose_order(self, state: State) -> None:
-        """Choose the order of preconditions with the highest estimate of `state`: the first of the dearest counts.
+        """Choose the precondition order with the highest estimate. It breaks ties among preconditions of maximal value.
 
-        `state` is the first state to be evaluated: other states inherit its landmarks.
+        `state` is the first state that LM-cut evaluates: other states inherit its landmarks.
         """
         orders = self.try_orders(state)
-        self.relaxed.preconditions[:] = max(orders, key=lambda _: Evaluation(self, state, []).run(INFINITY))
+        self.relaxed.preconditions[:] = max(orders, key=lambda _: Evaluation(self, state, []).find_landmarks(INFINITY))
 
     def try_orders(self, state: State) -> Iterator[list[tuple[int, ...]]]:
-        """Sort the preconditions of all operators by one key after the other, and yield each order."""
+        """Sort the preconditions of all operators by one key after another; yield each order."""
         relaxed, given = self.relaxed, self.relaxed.preconditions[:]
         relaxed.preconditions[:] = [tuple(sorted(facts)) for facts in given]
         yield relaxed.preconditions[:]
         near = Evaluation(self, state, [])
-        near.run(0)
+        near.find_landmarks(0)
         keys: list[Callable[[int], int]] = [
             lambda fact: near.value[fact],
             lambda fact: len(relaxed.added_by[fact]),
@@ -101,18 +103,17 @@ class LmCut:
 
 
 class Evaluation:
-    """The work on one state, with other `costs` of operators if they are given.
+    """The evaluation of one state; `costs` replaces operator costs.
 
-    `value` is h_max of each fact under the costs that are left.
+    `value` is h_max of each fact under the remaining costs. Values below the goal's are final.
 
-    Facts below the goal's value are exact and have been *looked into*; `missing` counts, for each operator, the
-    preconditions that have not been; `supporter` is the dearest precondition where none is missing. `queue` holds facts
-    by the value that they had when they were put in; `keys` is the heap of these values.
+    `missing` counts unexpanded preconditions. `supporter` is the precondition of highest value. `queue` holds facts by
+    their value at the time of insertion; `keys` is the heap of these values.
     """
 
     __slots__ = (
         "check",
-        "cost", "facts", "keys", "landmarks", "looked", "missing", "operators_of", "queue", "ready", "relaxed",
+        "cost", "expanded", "facts", "keys", "landmarks", "missing", "operators_of", "queue", "ready", "relaxed",
         "shared", "supporter", "value",
     )  # fmt: skip
 
@@ -129,41 +130,41 @@ class Evaluation:
         start.move_to(state)
         self.missing = start.missing[:]
         self.value = start.value[:]
-        self.looked = start.looked[:]
+        self.expanded = start.expanded[:]
         self.supporter = start.supporter[:]
         self.ready = start.ready
         self.queue: dict[int, list[int]] = {}
         self.keys: list[int] = []
 
-    def run(self, limit: int) -> int:
-        """Return the estimate, and add the landmarks found to `landmarks`."""
+    def find_landmarks(self, limit: int) -> int:
+        """Return the estimate, and add the landmarks found. Stop once the estimate reaches `limit`."""
         total = 0
         for landmark in self.landmarks:
             total += landmark.worth
-            self._charge(landmark)
+            self._subtract_cost(landmark)
         value, goal = self.value, self.relaxed.goal
-        self._requeue(self.ready)
-        self._reach()
+        self._requeue_effects(self.ready)
+        self._compute_values()
         while value[goal] and total < limit:
             if value[goal] == INFINITY:
                 return INFINITY
             self.check()
-            landmark = self._cut()
+            landmark = self._find_cut()
             self.landmarks.append(landmark)
             total += landmark.worth
-            self._charge(landmark)
-            self._requeue(landmark.operators)
-            self._reach_again(goal)
+            self._subtract_cost(landmark)
+            self._requeue_effects(landmark.operators)
+            self._update_values(goal)
         return total
 
     def bound_operators(self, most: int) -> list[int]:
-        """Return lower bounds of plans with each operator, beyond the cost of the landmarks that `run` has found.
+        """Return for each operator a lower bound, beyond the landmarks, on plans that use it.
 
-        The bound is the remaining cost of the operator and of reaching its preconditions. It is exact up to `most`, and
-        greater than `most` otherwise.
+        The bound is the remaining cost of the operator plus h_max of its preconditions. A bound above `most` may be
+        lower than this sum.
         """
         self.value.append(most + 1)
-        self._reach_again(len(self.value) - 1)
+        self._update_values(len(self.value) - 1)
         self.value.pop()
         value, cost, supporter, farther = self.value, self.cost, self.supporter, self.keys[0] if self.keys else INFINITY
         return [
@@ -171,15 +172,15 @@ class Evaluation:
             for operator, missing in enumerate(self.missing)
         ]
 
-    def _charge(self, landmark: Landmark) -> None:
+    def _subtract_cost(self, landmark: Landmark) -> None:
         cost, worth = self.cost, landmark.worth
         for operator in landmark.operators:
             cost[operator] -= worth
 
-    def _reach(self) -> None:
-        """Find the value of the goal, and of all facts below it."""
+    def _compute_values(self) -> None:
+        """Compute h_max of the goal, and of all facts of lower value."""
         needed_by, effects, goal = self.relaxed.needed_by, self.relaxed.effects, self.relaxed.goal
-        cost, value, missing, looked = self.cost, self.value, self.missing, self.looked
+        cost, value, missing, expanded = self.cost, self.value, self.missing, self.expanded
         supporter, queue, keys = self.supporter, self.queue, self.keys
         while keys:
             now = keys[0]
@@ -188,7 +189,7 @@ class Evaluation:
                     continue
                 if value[goal] == now:
                     return
-                looked[fact] = 1
+                expanded[fact] = 1
                 for operator in needed_by[fact]:
                     left = missing[operator] - 1
                     missing[operator] = left
@@ -207,11 +208,11 @@ class Evaluation:
                 return
             del queue[heappop(keys)]
 
-    def _reach_again(self, end: int) -> None:
-        """Find the value of the fact `end` after costs fell: facts that were looked into before may get cheaper."""
+    def _update_values(self, end: int) -> None:
+        """Update the value of the fact `end` after costs fell. Values of expanded facts may fall, too."""
         needed_by, effects = self.relaxed.needed_by, self.relaxed.effects
         preconditions = self.relaxed.preconditions
-        cost, value, missing, looked = self.cost, self.value, self.missing, self.looked
+        cost, value, missing, expanded = self.cost, self.value, self.missing, self.expanded
         supporter, queue, keys = self.supporter, self.queue, self.keys
         while keys:
             now = keys[0]
@@ -220,8 +221,8 @@ class Evaluation:
                     continue
                 if value[end] <= now:
                     return
-                new = not looked[fact]
-                looked[fact] = 1
+                new = not expanded[fact]
+                expanded[fact] = 1
                 for operator in needed_by[fact]:
                     if new:
                         missing[operator] -= 1
@@ -247,14 +248,14 @@ class Evaluation:
                 return
             del queue[heappop(keys)]
 
-    def _requeue(self, operators: Iterable[int]) -> None:
-        """Queue the facts that `operators` now achieve at less cost."""
+    def _requeue_effects(self, operators: Iterable[int]) -> None:
+        """Queue the effects of `operators` whose values fall."""
         preconditions, effects, cost, value = self.relaxed.preconditions, self.relaxed.effects, self.cost, self.value
         supporter, missing, queue, keys = self.supporter, self.missing, self.queue, self.keys
         for operator in operators:
             if not missing[operator]:
                 facts = preconditions[operator]
-                if len(facts) > 1:  # what was the dearest may have become cheaper just now
+                if len(facts) > 1:  # the value of the supporter may have fallen
                     supporter[operator] = max(facts, key=value.__getitem__)
                 then = value[supporter[operator]] + cost[operator]
                 for effect in effects[operator]:
@@ -266,10 +267,10 @@ class Evaluation:
                             queue[then] = [effect]
                             heappush(keys, then)
 
-    def _cut(self) -> Landmark:
+    def _find_cut(self) -> Landmark:
         """Return the landmark of the operators that enter the goal zone.
 
-        The zone is the goal, and a dearest precondition of each free operator that leads into the zone.
+        The zone is the goal, and the supporter of each zero-cost operator that enters the zone.
         """
         added_by, preconditions, cost, value = self.relaxed.added_by, self.relaxed.preconditions, self.cost, self.value
         zone, waiting, entering = {self.relaxed.goal}, [self.relaxed.goal], []
@@ -284,10 +285,10 @@ class Evaluation:
                             dearest, price = condition, value[condition]
                     zone.add(dearest)
                     waiting.append(dearest)
-        return self._landmark({operator for operator in entering if zone.isdisjoint(preconditions[operator])})
+        return self._make_landmark({operator for operator in entering if zone.isdisjoint(preconditions[operator])})
 
-    def _landmark(self, operators: set[int]) -> Landmark:
-        """Return the landmark that every plan has one of `operators`."""
+    def _make_landmark(self, operators: set[int]) -> Landmark:
+        """Return the landmark of which every plan uses one of `operators`."""
         action_of, cost = self.relaxed.actions, self.cost
         worth = min([cost[operator] for operator in operators])
         actions = frozenset([action_of[operator] for operator in operators])
@@ -297,7 +298,7 @@ class Evaluation:
 
 
 def build(task: Task, costs: list[int], check: Check) -> Heuristic:
-    """Return the heuristic for `task`."""
+    """Build the heuristic for `task`."""
     return LmCut(relax(task, costs), len(costs), check)
 
 

@@ -67,12 +67,12 @@ class RelaxedTask:
 
 
 class Start:
-    """What an exploration starts from: the facts of a state cost 0. It moves from state to state.
+    """The start of an exploration, in which the facts of a state have value 0.
 
-    `missing` counts the preconditions of each operator that do not hold, and `ready` are the operators where none is
-    missing; `value` is 0 for facts that hold and `looked` says which do; `supporter` is some precondition. Much of the
-    work on a state is to count the preconditions that hold from the start, and states that are estimated one after the
-    other are mostly alike: so only differences are counted.
+    `missing` counts the unmet preconditions of each operator, and `ready` holds the operators without one. `value` is 0
+    for facts that hold, and `expanded` marks them. `supporter` is some precondition. Counting the preconditions takes
+    much of the time of an evaluation. Successive states differ little. So `move_to` updates the counts by the changed
+    facts only.
     """
 
     def __init__(self, relaxed: RelaxedTask) -> None:
@@ -80,13 +80,13 @@ class Start:
         self._state = 0
         self.missing = [len(facts) for facts in relaxed.preconditions]
         self.value = [INFINITY] * relaxed.size
-        self.looked = bytearray(relaxed.size)
+        self.expanded = bytearray(relaxed.size)
         self.supporter = [facts[0] for facts in relaxed.preconditions]
         self.ready: set[int] = set()
         self._add(relaxed.start)
 
     def move_to(self, state: State) -> None:
-        """Take the facts of `state` instead of those of the last one."""
+        """Replace the facts of the last state by those of `state`."""
         changed = state ^ self._state
         self._state = state
         while changed:
@@ -110,7 +110,7 @@ class Start:
         return reached
 
     def _add(self, fact: int) -> None:
-        self.value[fact], self.looked[fact] = 0, 1
+        self.value[fact], self.expanded[fact] = 0, 1
         missing, ready = self.missing, self.ready
         for operator in self._needed_by[fact]:
             missing[operator] -= 1
@@ -118,7 +118,7 @@ class Start:
                 ready.add(operator)
 
     def _remove(self, fact: int) -> None:
-        self.value[fact], self.looked[fact] = INFINITY, 0
+        self.value[fact], self.expanded[fact] = INFINITY, 0
         missing, ready = self.missing, self.ready
         for operator in self._needed_by[fact]:
             if not missing[operator]:

@@ -338,12 +338,12 @@ def _replay(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | No
     reads: list[Literals | None] = []
     changes = []
     for step in steps:
-        _check_valid(replay.objection(step))
+        _check_valid(replay.find_objection(step))
         ready = simulation.rules.compile_step(step)
         is_plain = isinstance(ready, CompiledStep) and ready.fixed is not None and not ready.rest
         reads.append(_as_literals(ready.tests) if isinstance(ready, CompiledStep) and is_plain else None)
         changes.append(replay.apply(step))
-    _check_valid(replay.end(None))
+    _check_valid(replay.judge_end(None))
     rules = simulation.rules
     lookups, rest = split_condition(rules.compiler.compile(problem.goal.hard), rules.axioms.__contains__)
     goal = _as_literals([(each.predicate, each.args, each.positive) for each in lookups])

@@ -109,7 +109,7 @@ def _make_world(problem: Problem) -> World:
         return ConstrainedWorld(problem)
     if not problem.unknown:
         return World(problem)
-    from planner.compilations.contingent.belief_states import HiddenWorld
+    from planner.policies.belief_states import HiddenWorld
 
     return HiddenWorld(problem)
 
@@ -196,7 +196,7 @@ class World:
     def ask_for_step(self, strategy: Strategy, state: Any, spent: Spent) -> Step | None:
         """Return the step that `strategy` selects; raise `PlanError` where it is inapplicable."""
         step = self.next_step_of(strategy, state, spent)
-        if step is not None and (objection := state.objection(step)) is not None:
+        if step is not None and (objection := state.find_objection(step)) is not None:
             raise PlanError(f"{step} cannot be taken: {objection.misfit or f'it requires {objection.condition}'}")
         return step
 
@@ -278,9 +278,9 @@ class MonitoredView(View):
         super().__init__(simulation)
         self.watches, self.kept = watches, kept
 
-    def objection(self, step: Step) -> Objection | None:
+    def find_objection(self, step: Step) -> Objection | None:
         """Return why `step` is inapplicable; None where it is applicable."""
-        return self.simulation.objection(step)
+        return self.simulation.find_objection(step)
 
     def holds(self, formula: Formula) -> bool:
         """Return whether the ground `formula` holds."""

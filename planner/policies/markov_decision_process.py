@@ -33,7 +33,7 @@ from planner.plan import Step, exact
 from planner.resources.label_setting import Allowance, allowances, cost_allowance
 from planner.semantics.simulation import Simulation
 from planner.task.ground_task import ConditionalEffect, GroundAction, State, Task, bits
-from planner.task.state_space import Space, make_finder
+from planner.task.successor_generator import Space, make_finder
 
 if TYPE_CHECKING:
     from planner.policies.decision import Aim
@@ -299,7 +299,7 @@ def process_of(problem: Problem, limits: Limits) -> Process:
     applicability of actions.
     """
     if problem.unknown:
-        from planner.compilations.contingent.belief_states import sensing_process_of
+        from planner.policies.belief_states import sensing_process_of
 
         return sensing_process_of(problem, limits)
     compiled = determinize(keep_relevant_actions(problem))

@@ -158,11 +158,11 @@ class ReentryPoints:
 
     def _works(self, steps: Sequence[Step]) -> bool:
         """Return whether `steps` lead to the goal, by simulation."""
-        if steps and self.now.objection(steps[0]) is not None:
+        if steps and self.now.find_objection(steps[0]) is not None:
             return False
         trial = self.now.copy()
         for step in steps:
-            if trial.objection(step) is not None:
+            if trial.find_objection(step) is not None:
                 return False
             trial.apply(step)
         return trial.holds(trial.problem.goal.hard)

@@ -21,7 +21,7 @@ from planner.plan import exact
 from planner.search.astar import LifoOpenList
 from planner.search.search_run import DEAD_END, AdvisingHeuristic, Ending, Run, Steps
 from planner.task.ground_task import INFINITY, State, Task
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 PAUSE: Final = 8
 """Labels that are expanded between two pauses."""

@@ -39,7 +39,7 @@ from planner.scheduling.schedule import makespan
 from planner.search.astar import LifoOpenList
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import INFINITY, State, Task, bits, facts_of
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 from planner.validation.validate import check_steps
 
 SECONDS: Final = "seconds"

@@ -11,7 +11,7 @@ from planner.search.lazy_best_first import greedy, weighted
 from planner.search.mcts import mcts
 from planner.search.search_run import Ending, Run, Search
 from planner.search.symbolic import symbolic_search
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 
 class Counts(Enum):

@@ -1,9 +1,9 @@
-"""A* and its blind relatives: searches for a cheapest plan that expand states by the cost of reaching them.
+"""A*, uniform-cost search and breadth-first search. They expand states by f, g and depth.
 
-A* (Hart, Nilsson and Raphael, 1968) adds an admissible estimate, uniform-cost search (Dijkstra, 1959) none, and
-breadth-first search counts steps instead of costs. A* need not have a consistent estimate: it reopens a state that it
-reaches more cheaply. It evaluates states as late as possible (lazy A*: Tolpin et al., 2013): a new state first waits
-under the bound that it inherits from its parent, and many states are never evaluated.
+A* (Hart, Nilsson and Raphael, 1968) takes an admissible estimate, which need not be consistent: A* reopens a state when
+it finds a cheaper path to it. A* evaluates states lazily (lazy A*: Tolpin et al., 2013). The search queues a new state
+with its parent's bound. It evaluates the state when it pops it, and so it never evaluates many states. Uniform-cost
+search (Dijkstra, 1959) takes no estimate.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from heapq import heappop, heappush
 from planner.lightweight import Any, Final, Protocol
 from planner.search.search_run import Ending, Estimate, IncrementalHeuristic, Run, Steps, extract_plan
 from planner.task.ground_task import INFINITY, State
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 PAUSE: Final = 8
-"""Expansions of A* between two pauses."""
+"""Number of expansions of A* between two pauses."""
 BLIND_PAUSE: Final = 16
-"""Expansions between two pauses of the searches without an estimate."""
+"""Number of expansions of the blind searches between two pauses."""
 
 
 class LifoOpenList:
-    """An open list by (f, h): the smallest pair first, and the latest entry first among equals.
+    """An open list ordered by (f, h): it pops the smallest pair first, and the latest entry first among equals.
 
-    Entries wait in buckets by key, and a heap orders the keys.
+    A bucket holds the entries of one key, and a heap orders the keys.
     """
 
     __slots__ = ("_buckets", "_keys")
@@ -69,25 +69,25 @@ class ActionCosts(Protocol):
 
 
 class PathMax:
-    """Lets a successor inherit the estimate of its parent less the cost of the step (pathmax: Mero, 1984)."""
+    """A successor inherits its parent's estimate less the cost of the step (pathmax: Mero, 1984)."""
 
     def __init__(self, estimate: Estimate, costs: ActionCosts) -> None:
         self._estimate = estimate
         self._costs = costs
 
     def inherit(self, known: int, action: int) -> tuple[int, int]:
-        """Return a lower bound for the successor by `action`, twice: as the bound and as what it inherits."""
+        """Return the pathmax bound of the successor by `action` as both bound and inherited knowledge."""
         bound = max(0, known - self._costs[action])
         return bound, bound
 
     def evaluate(self, state: State, inherited: int | None, _limit: int) -> tuple[int, int]:
-        """Return the estimate of `state`, twice: as the value and as what its successors inherit from."""
+        """Return the estimate of `state`, at least the inherited bound, as both value and knowledge to inherit."""
         value = max(inherited or 0, self._estimate(state))
         return value, value
 
 
 def astar(space: Space, estimate: Estimate | IncrementalHeuristic, run: Run) -> Steps:
-    """Search for the cheapest plan; when the search ends, it has excluded all plans cheaper than `run.limit`."""
+    """Search for the cheapest plan; a search that ends has excluded all plans cheaper than `run.limit`."""
     source: Any = estimate if isinstance(estimate, IncrementalHeuristic) else PathMax(estimate, space.costs)
     costs, inherit, evaluate = space.costs, source.inherit, source.evaluate
     reached: dict[State, int] = {space.initial: 0}
@@ -99,12 +99,12 @@ def astar(space: Space, estimate: Estimate | IncrementalHeuristic, run: Run) -> 
         # A cheaper path was found after this entry was inserted: the entry for that path replaces it.
         if reached[state] < g:
             continue
-        # No entry has a smaller f, and f never overestimates: f is a lower bound of every plan not found yet.
+        # No entry has a smaller f, and f never overestimates: f is a lower bound on every plan not found yet.
         run.raise_bound(f)
         if f >= run.limit:
             break
-        # So far the state has only inherited a bound. Evaluate it now, and if its f rises, insert it again: another
-        # entry may come first, and where the new f reaches the limit, the state is pruned without being expanded.
+        # So far the state has only an inherited bound. Evaluate it now. If its f rises, insert the state again, since
+        # another entry may come first; if its f reaches the limit, prune the state.
         if not evaluated:
             run.evaluated += 1
             value, known = evaluate(state, known, run.limit - g)
@@ -145,7 +145,7 @@ def uniform_cost(space: Space, _estimate: Estimate, run: Run) -> Steps:
         run.raise_bound(g)
         if g >= run.limit:
             break
-        for state in buckets[g]:  # free actions add states to the bucket meanwhile
+        for state in buckets[g]:  # zero-cost actions add states to this bucket meanwhile
             if reached[state] < g:
                 continue
             # Without axioms the goal test is two operations on integers, cheaper than a call.
@@ -174,7 +174,8 @@ def uniform_cost(space: Space, _estimate: Estimate, run: Run) -> Steps:
 def breadth_first(space: Space, _estimate: Estimate, run: Run) -> Steps:
     """Search layer by layer for a plan with the fewest steps.
 
-    A search that has finished k layers has proved that k steps are too few, and so a lower bound of the cost.
+    Before depth d, the search has excluded plans of fewer than d steps. So d times the least action cost is a lower
+    bound.
     """
     cheapest = min(space.costs, default=0)
     parents: dict[State, tuple[State, int] | None] = {space.initial: None}

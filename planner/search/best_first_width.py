@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from planner.lightweight import dataclass
 from planner.search.search_run import DEAD_END, Advice, Ending, Estimate, Run, Steps, as_advice, extract_plan
 from planner.task.ground_task import State, bits, facts_of
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 Kind = tuple[int, int]
 """Open goals, and facts of the relaxed plan made true."""

@@ -19,7 +19,7 @@ from itertools import chain, repeat
 from planner.lightweight import Final
 from planner.search.search_run import DEAD_END, Advice, Ending, Estimate, Run, Steps, as_advice, extract_plan
 from planner.task.ground_task import INFINITY, State
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 BOOST: Final = 1000
 """Turns that the preferred edges gain when the best estimate improves."""

@@ -21,7 +21,7 @@ from planner.lightweight import Final, dataclass, field
 from planner.search.lazy_best_first import lower_weights
 from planner.search.search_run import DEAD_END, Advice, Ending, Estimate, Run, Steps, as_advice
 from planner.task.ground_task import INFINITY, State
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 ROOT: Final = 0
 NO_NODE: Final = -1

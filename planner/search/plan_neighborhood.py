@@ -15,7 +15,7 @@ from random import Random
 from planner.lightweight import Final
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import State, bits, facts_of
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 
 def states_of(space: Space, plan: Sequence[int]) -> list[State] | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from planner.lightweight import Final
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import INFINITY, State, bits
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 FEW_FAILED: Final = 5
 """The search gives up when so many relaxed plans have failed and none was executable."""

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from planner.lightweight import Any, Final, dataclass
 from planner.task.ground_task import INFINITY, State
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 DEAD_END: Final = INFINITY
 """The estimate of a state from which the goal cannot be reached."""

@@ -246,7 +246,7 @@ class Simulation:
         """Return whether the ground `formula` holds now, derived facts included."""
         return self.world.solver.holds(self.rules.compiler.compile(formula), {})
 
-    def objection(self, step: Step) -> Objection | None:
+    def find_objection(self, step: Step) -> Objection | None:
         """Return why `step` cannot be applied now; None where it can."""
         compiled = self.rules.compile_step(step)
         if isinstance(compiled, str):

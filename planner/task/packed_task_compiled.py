@@ -17,7 +17,7 @@ from planner.lightweight import dataclass, field
 from planner.limits import check_regularly, never
 from planner.task.ground_task import GroundAction, Task
 from planner.task.packed_states_kernel import Actions, Axioms, Changes, Coding, Conditions, Space, Tree, derive_facts
-from planner.task.state_space import build_decision_nodes
+from planner.task.successor_generator import build_decision_nodes
 
 WORD_BITS: Final = 63
 

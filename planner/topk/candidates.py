@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import threading
 
     from planner.task.ground_task import Task
-    from planner.topk.listing import Listing
     from planner.topk.partial_order_reduction import Commuting
+    from planner.topk.plan_enumeration import Listing
 
 
 class PlanMaker:
@@ -149,7 +149,7 @@ class Candidates(Iterator[Plan]):
         exploring takes too long. Do not ask for plans by cost afterwards.
         """
         if self._listing is not None and self._make is not None and self._most is not None:
-            from planner.topk.listing import draw_plans
+            from planner.topk.plan_enumeration import draw_plans
 
             plans = draw_plans(self._listing, self._make, self._most, avoided, limits=self._limits, seed=seed)
             yield from self._iterate_within_limits(plans)
@@ -272,7 +272,7 @@ class ClassicalCandidates(Candidates):
         from planner.portfolio.workplace import Workplace
         from planner.search import Run, Space
         from planner.topk.exploration import explore
-        from planner.topk.listing import Listing
+        from planner.topk.plan_enumeration import Listing
 
         check, space, wasteful = self._limits.check, Space(task), self._options.wasteful
         explored = explore(Workplace(task, space, Run(), check), past_goals=wasteful)

@@ -2,9 +2,8 @@
 
 The checker shares no code with normalisation, grounding or search, so that a mistake there cannot hide here. It uses
 `planner.semantics`: states are indexed tables, joins evaluate conditions, stratified fixed points derive facts, and
-monitors observe constraints. Only where actions create objects does it begin like search:
-`planner.compilations.object_creation` states such a problem as one with placeholders, which here may be
-taken in any order.
+monitors observe constraints. One exception: for object creation the validator uses search's compilation to placeholders
+(`planner.compilations.object_creation`). A plan may take them in any order.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from planner.validation.verdict import Verdict
 
 
 class Replay:
-    """Applies a plan step by step, and gives a verdict where it fails and at its end.
+    """Applies a plan step by step, and judges each step and the end of the plan.
 
-    `simulation` has the state after the steps so far; the costs, resources, changes and constraints are recorded too.
+    `simulation` has the state after the steps so far. A replay also records costs, resources, changes and constraints.
     """
 
     def __init__(self, problem: Problem, start: Simulation | None = None) -> None:
@@ -52,19 +51,19 @@ class Replay:
         names = dict.fromkeys(name for used in self._uses for name in used)
         return {name: exact_sum(used.get(name, 0) for used in self._uses) for name in names}
 
-    def objection(self, step: Step) -> Verdict | None:
-        """Return the verdict on a plan with `step` next, which cannot be applied; None where it can."""
-        found = self.simulation.objection(step)
+    def find_objection(self, step: Step) -> Verdict | None:
+        """Return a negative verdict if `step` is inapplicable, else None."""
+        found = self.simulation.find_objection(step)
         if found is None:
             try:
                 self.simulation.cost(step)
                 self.simulation.uses(step)
             except InputError as error:
                 found = Objection(str(error))
-        return None if found is None else self._reject(step, found)
+        return None if found is None else self._make_rejection(step, found)
 
     def apply(self, step: Step) -> Changes:
-        """Apply `step`, to which there is no objection, and return its changes."""
+        """Apply the applicable `step` and return its changes."""
         self._costs.append(self.simulation.cost(step))
         self._uses.append(self.simulation.uses(step))
         self._monitors.look(self.simulation, step)
@@ -75,8 +74,8 @@ class Replay:
         return changes
 
     @property
-    def broken(self) -> Verdict | None:
-        """The verdict where a hard constraint is broken, so that no plan goes on from here."""
+    def violation(self) -> Verdict | None:
+        """The negative verdict if the steps violate a hard constraint, else None."""
         constraint = self._monitors.broken
         if constraint is None:
             return None
@@ -85,7 +84,7 @@ class Replay:
         reason = f"{start} breaks the constraint '{constraint}'"
         return Verdict(valid=False, cost=self.cost, reason=reason, failing_step=number, constraint=constraint)
 
-    def _reject(self, step: Step, objection: Objection) -> Verdict:
+    def _make_rejection(self, step: Step, objection: Objection) -> Verdict:
         number = len(self._costs) + 1
         (written,) = name_as_written([step], self.simulation.problem)
         start = f"step {number} {written}: "
@@ -95,11 +94,11 @@ class Replay:
         reason = f"{start}requires {condition}, {self.chronicle.account(condition)}"
         return Verdict(valid=False, cost=self.cost, reason=reason, failing_step=number, condition=condition)
 
-    def end(self, claimed: Number | None) -> Verdict:
-        """Return the verdict on a plan that ends here; `claimed` is the cost that it claims."""
+    def judge_end(self, claimed: Number | None) -> Verdict:
+        """Return the verdict on a plan that ends here and claims the cost `claimed`."""
         cost = self.cost
-        if self.broken is not None:
-            return self.broken
+        if self.violation is not None:
+            return self.violation
         unmet = tuple(self._find_unmet_goals())
         if unmet:
             parts = "; ".join(f"{condition}, {self.chronicle.account(condition)}" for condition in unmet)
@@ -136,9 +135,9 @@ class Replay:
 
 
 def describe_lateness(problem: Problem, steps: Sequence[Step]) -> str:
-    """Return in words how `steps`, which are valid otherwise, miss the deadline of `problem`; "" where they meet it.
+    """Describe how otherwise valid `steps` exceed the deadline; return "" if they meet it.
 
-    The function does not trust the schedule: it replays the steps in the order of their starts, and of their ends.
+    The function does not trust the schedule: it replays the steps in the order of their starts and of their ends.
     """
     from planner.scheduling.schedule import schedule
 
@@ -153,32 +152,32 @@ def describe_lateness(problem: Problem, steps: Sequence[Step]) -> str:
 
 
 def _replay_in_order(problem: Problem, steps: Sequence[Step], times: Sequence[Number]) -> None:
-    """Raise `RuntimeError` where the steps do not work in the order of these times."""
+    """Raise `RuntimeError` if the steps are not a valid plan in the order of these times."""
     replay = Replay(problem)
     for place in sorted(range(len(steps)), key=times.__getitem__):
-        verdict = replay.objection(steps[place])
+        verdict = replay.find_objection(steps[place])
         if verdict is not None:
-            raise RuntimeError(f"internal error: a plan has a schedule in which it does not work: {verdict.reason}")
+            raise RuntimeError(f"internal error: the schedule of a valid plan is not executable: {verdict.reason}")
         replay.apply(steps[place])
-    if not (verdict := replay.end(None)).valid:
-        raise RuntimeError(f"internal error: a plan has a schedule in which it does not work: {verdict.reason}")
+    if not (verdict := replay.judge_end(None)).valid:
+        raise RuntimeError(f"internal error: the schedule of a valid plan is not executable: {verdict.reason}")
 
 
 def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
     """Look up the names of `problem`, and check that `steps` lead from its initial state to its goal.
 
-    A `Plan` claims its own cost, other steps only `claimed_cost`; a wrong claim makes the plan invalid. Where facts are
-    unknown, a plan is valid on suppositions about them, which the verdict lists; those of a `Plan` are tried first.
+    A `Plan` claims its own cost, other steps only `claimed_cost`; a wrong claim makes the plan invalid. With unknown
+    facts, the validator finds and lists suppositions that make the plan valid. It tries a `Plan`'s own first.
 
-    Never raises for a bad plan. Raises `InputError` where the problem itself is malformed, and `UnsupportedError` for
-    constraints on unknown facts.
+    Never raises for a bad plan. Raises `InputError` for a malformed problem, and `UnsupportedError` for constraints on
+    unknown facts.
     """
     _check_arguments(problem, steps)
     return check_steps(resolve_problem(problem), steps, claimed_cost=claimed_cost)
 
 
 def check_steps(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
-    """Validate `steps` as `validate` does, for a problem whose names are resolved already."""
+    """Validate `steps` as `validate` does, for a resolved problem."""
     expected = {each.fact: each.holds for each in steps.suppositions} if isinstance(steps, Plan) else {}
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
@@ -195,19 +194,19 @@ def _validate_expanded(
     problem: Problem, steps: Sequence[Step], claimed_cost: Number | None, expected: dict[Atom, bool]
 ) -> Verdict:
     if not problem.unknown:
-        return _replay(problem, steps, claimed_cost)
+        return _replay_plan(problem, steps, claimed_cost)
     unclear = find_constraint_on_unknown(problem)
     if unclear is not None:
         raise UnsupportedError(f"the constraint '{unclear}' on facts declared unknown", "state which facts hold")
     from planner.validation.suppositions import validate_with_suppositions
 
-    return validate_with_suppositions(problem, steps, expected, lambda known: _replay(known, steps, claimed_cost))
+    return validate_with_suppositions(problem, steps, expected, lambda known: _replay_plan(known, steps, claimed_cost))
 
 
 def apply_suppositions(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Supposition, ...]]:
-    """Decide the unknown facts of `problem` as `plan` supposes; return the problem and the suppositions.
+    """Fix the unknown facts of `problem` as `plan` supposes; return the problem and the suppositions.
 
-    Suppositions that the plan does not state are found by validation. Raises `PlanError` for an invalid plan.
+    If the plan states no suppositions, validation finds them. Raises `PlanError` for an invalid plan.
     """
     if not problem.unknown:
         return problem, ()
@@ -221,32 +220,32 @@ def apply_suppositions(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Sup
 
 
 def make_checker(problem: Problem) -> Callable[[Plan], Verdict]:
-    """Return `validate` for many plans of one `problem`, in which nothing is unknown and nothing is created."""
+    """Return a function that validates plans of `problem`, which has no unknown facts and creates no objects."""
     start = Simulation(problem)
-    return lambda plan: _replay(problem, plan.steps, plan.cost, start)
+    return lambda plan: _replay_plan(problem, plan.steps, plan.cost, start)
 
 
-def _replay(
+def _replay_plan(
     problem: Problem, steps: Sequence[Step], claimed_cost: Number | None, start: Simulation | None = None
 ) -> Verdict:
     replay = Replay(problem, start)
-    if replay.broken is not None:
-        return replay.broken
+    if replay.violation is not None:
+        return replay.violation
     for step in steps:
-        verdict = replay.objection(step)
+        verdict = replay.find_objection(step)
         if verdict is None:
             replay.apply(step)
-            verdict = replay.broken
+            verdict = replay.violation
         if verdict is not None:
             return verdict
-    verdict = replay.end(claimed_cost)
+    verdict = replay.judge_end(claimed_cost)
     late = describe_lateness(problem, steps) if verdict.valid else ""
     return replace(verdict, valid=False, reason=late) if late else verdict
 
 
 def _check_arguments(problem: Any, steps: Any) -> None:
     if not isinstance(problem, Problem):
-        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
+        raise InputError(f"expected a problem, got {kind_of(problem)}", hint="load(…) and domain.problem(…) give one")
     if isinstance(steps, Plan):
         return
     if not isinstance(steps, Sequence) or not all(isinstance(step, Step) for step in steps):
@@ -254,21 +253,21 @@ def _check_arguments(problem: Any, steps: Any) -> None:
 
 
 def _add_placeholders(problem: Problem, steps: Sequence[Step]) -> Problem:
-    """Return `problem` with placeholders for the objects that `steps` create, if its actions create any."""
+    """Add placeholders for the objects that `steps` create, if actions of `problem` create any."""
     return for_steps(problem, steps) if creates_objects(problem.domain) else problem
 
 
 def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozenset[Atom]]:
-    """Yield the initial state, then the state after each step, derived facts left out.
+    """Yield the initial state, then the state after each step, without derived facts.
 
-    Raises `PlanError` at the first step that cannot be applied.
+    Raises `PlanError` at the first inapplicable step.
     """
     _check_arguments(problem, steps)
     steps = steps.steps if isinstance(steps, Plan) else steps
     replay = Replay(_add_placeholders(problem, steps))
     yield replay.simulation.facts
     for step in steps:
-        verdict = replay.objection(step)
+        verdict = replay.find_objection(step)
         if verdict is not None:
             raise PlanError(verdict.reason)
         replay.apply(step)
@@ -276,11 +275,10 @@ def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozens
 
 
 def choose_versions(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...]:
-    """Replace the action of each step by its applicable version, with the cost of that.
+    """Replace each step's action by an applicable version, and set its cost.
 
-    Preferences in preconditions and conditions of outcomes give an action of a file several versions in the model;
-    plans call all of them by the action's name. Where no version is applicable, choose the one with the fewest unmet
-    conditions, and read the steps after it as if it was left out.
+    The model splits a PDDL action with precondition preferences or conditional outcomes into versions, which plans call
+    by the action's name. If no version applies, choose the one with the fewest unmet preconditions. Do not apply it.
     """
     if not problem.domain.versions:
         return tuple(steps)
@@ -291,7 +289,7 @@ def choose_versions(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...]
     found: list[Step] = []
     for step in steps:
         versions = [replace(step, action=name) for name in (step.action, *others.get(step.action, ()))]
-        objections = [replay.objection(each) for each in versions]
+        objections = [replay.find_objection(each) for each in versions]
         if None in objections:
             chosen = versions[objections.index(None)]
             replay.apply(chosen)
@@ -304,7 +302,7 @@ def choose_versions(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...]
 
 
 def _count_unmet(step: Step, replay: Replay) -> int:
-    """Return the number of preconditions of the well-formed `step` that do not hold."""
+    """Count the unmet preconditions of the well-formed `step`."""
     action = replay.simulation.problem.domain.actions[step.action]
     binding = dict(zip([each.name for each in action.parameters], step.arguments, strict=True))
     return sum(not replay.simulation.holds(substitute(part, binding)) for part in conjuncts(action.requires))

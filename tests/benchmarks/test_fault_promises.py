@@ -208,7 +208,7 @@ def test_strangers_are_told_and_noted(tmp_path: Path, fault: Fault, model: str) 
 
 def test_the_true_state_of_an_evidence_can_be_asked(siblings: Evidence) -> None:
     before = siblings.state_at(-1.0)
-    assert before.objection(Step("charge", ("o1",))) is not None
+    assert before.find_objection(Step("charge", ("o1",))) is not None
 
 
 @pytest.mark.parametrize(("seed", "number"), [(0, 341), (1, 365)])

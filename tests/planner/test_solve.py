@@ -288,7 +288,7 @@ def test_what_is_no_problem(given):
     with pytest.raises(InputError) as caught:
         solve(given)
     what = "None" if given is None else f"a {type(given).__name__}"
-    assert str(caught.value).startswith(f"{what} is no problem; load(…) and domain.problem(…)")
+    assert str(caught.value).startswith(f"expected a problem, got {what}; load(…) and domain.problem(…)")
 
 
 def test_no_time_at_all_is_a_limit():

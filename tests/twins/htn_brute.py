@@ -83,7 +83,7 @@ class World:
 
     def _applied(self, state: int, action: Atom) -> tuple[Step, int] | None:
         step = Step(action.predicate, action.args)
-        if self.watches[state].broken or self.states[state].objection(step) is not None:
+        if self.watches[state].broken or self.states[state].find_objection(step) is not None:
             return None
         step = Step(action.predicate, action.args, self.states[state].cost(step))
         uses = {**self.states[state].uses(step), "cost": step.cost}
@@ -111,7 +111,7 @@ class Replay(World):
         self.steps = steps
         for step in steps:
             state = self.states[-1]
-            if state.objection(step) is not None:
+            if state.find_objection(step) is not None:
                 break
             after = state.copy()
             after.apply(step)

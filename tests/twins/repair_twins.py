@@ -55,7 +55,7 @@ def follows(state, steps):
     """Return whether `steps` lead from `state` to the goal."""
     state = state.copy()
     for step in steps:
-        if state.objection(step) is not None:
+        if state.find_objection(step) is not None:
             return False
         state.apply(step)
     return state.holds(state.problem.goal.hard)
@@ -98,7 +98,7 @@ def best_mending(problem, steps, most=300):
             heapq.heappush(queue, (left, cost + step.cost, next(ticket), after, place))
         if place < len(steps):
             heapq.heappush(queue, (left + 1, cost, next(ticket), state, place + 1))
-            if state.objection(steps[place]) is None:
+            if state.find_objection(steps[place]) is None:
                 after = state.copy()
                 after.apply(steps[place])
                 heapq.heappush(queue, (left, cost, next(ticket), after, place + 1))

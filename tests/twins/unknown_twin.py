@@ -32,7 +32,7 @@ class Beliefs:
         states = [state for _, state in belief.values()]
         steps = {step for state in states for step in state.applicable()}
         for step in sorted(steps, key=str):
-            able = [state for state in states if state.objection(step) is None]
+            able = [state for state in states if state.find_objection(step) is None]
             if len(able) == len(states) or self.is_daring(step, states):
                 yield step.cost, [*self.after(belief, step)]
 
@@ -50,8 +50,8 @@ class Beliefs:
 
     def after(self, belief, step):
         action = self.problem.domain.actions[step.action]
-        able = [(share, state) for share, state in belief.values() if state.objection(step) is None]
-        unable = [(share, state) for share, state in belief.values() if state.objection(step) is not None]
+        able = [(share, state) for share, state in belief.values() if state.find_objection(step) is None]
+        unable = [(share, state) for share, state in belief.values() if state.find_objection(step) is not None]
         if unable:
             yield total(unable), normal(unable)
         by_way = defaultdict(list)

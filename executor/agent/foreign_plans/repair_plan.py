@@ -39,13 +39,13 @@ def complete_arguments(problem: Problem, given: Sequence[ForeignStep]) -> list[F
     for said in given:
         meant = _complete_step(simulation, said) if said.ways else said
         found.append(meant)
-        if not meant.wrong and simulation.objection(meant.step) is None:
+        if not meant.wrong and simulation.find_objection(meant.step) is None:
             simulation.apply(meant.step)
     return found
 
 
 def _complete_step(simulation: Simulation, said: ForeignStep) -> ForeignStep:
-    possible = [step for step in _possible_steps(simulation.problem, said) if simulation.objection(step) is None]
+    possible = [step for step in _possible_steps(simulation.problem, said) if simulation.find_objection(step) is None]
     if len(possible) == 1:
         return replace(said, step=possible[0], wrong="", is_completed=True)
     if not possible:

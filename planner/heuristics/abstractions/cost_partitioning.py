@@ -116,7 +116,7 @@ def _select_patterns(made: Moves) -> Iterator[Pattern]:
 
 def _sample_states(task: Task, check: Check) -> Iterator[State]:
     """Yield the initial state, and where random walks end."""
-    from planner.task.state_space import Space
+    from planner.task.successor_generator import Space
 
     draw, space = random.Random(0), Space(task)
     initial = bits(task.initial)

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from planner.errors import InputError
 from planner.lightweight import Final
 from planner.search.search_run import Estimate, Run, Steps
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 ROOM: Final = 1 << 26
 """Bytes for diagrams in this process; `planner.portfolio.symbolic_process` uses more, in a process of its own."""

@@ -19,7 +19,7 @@ from planner.search.search_run import Ending, Run, Steps, search_reduced_task
 from planner.search.symbolic.transition_relations import Coding, Relation, Set, arrange_variables, build_relations
 from planner.task.ground_task import State, Task, facts_of
 from planner.task.packed_task_compiled import variables_of
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 Meeting = tuple[int, Set]
 """A cost, and the states that are reached at this cost."""

@@ -20,7 +20,7 @@ from planner.lightweight import Any, Final
 from planner.limits import lift_address_limit
 from planner.search.search_run import Ending, Run
 from planner.search.symbolic.bidirectional import bidirectional
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 PR_SET_PDEATHSIG: Final = 1
 """From `sys/prctl.h`."""

@@ -177,7 +177,7 @@ def test_a_state_that_means_nothing_is_told() -> None:
         repair(OFFICE, [5], [], "at(R2, lab)")
     with pytest.raises(InputError, match=r"problem\.initial"):
         repair(OFFICE, load("assistant", "one-page"), [], "at(R2, lab)")
-    with pytest.raises(InputError, match="is no domain"):
+    with pytest.raises(InputError, match="expected a domain, got a str"):
         repair("office", STATE, [], "at(R2, lab)")
 
 

@@ -119,10 +119,10 @@ class Called:
         (lambda world: world.observer("on(_)", settle_within=-1), "settle_within is a number of seconds, not -1"),
         (lambda world: world.observer("on(_)", timeout=-1), "timeout is a number of seconds above 0, or None, not -1"),
         (lambda world: world.observer("on(_)", timeout=0), "timeout is a number of seconds above 0"),
-        (lambda world: World("courier"), "a str is no domain"),
+        (lambda world: World("courier"), "expected a domain, got a str"),
         (lambda world: Wait(choices="yes"), "choices are a tuple of texts, not 'yes'; write ('yes',)"),
         (lambda world: Wait(choices=(1, 2)), "choices are a tuple of texts"),
-        (lambda world: check_plan(None, "lamps"), "a str is no domain"),
+        (lambda world: check_plan(None, "lamps"), "expected a domain, got a str"),
     ],
 )
 def test_what_means_nothing_to_a_world_is_refused(declare, message):

@@ -43,7 +43,7 @@ def walks(problem, twins):
 
 
 def after(state, step):
-    if state is None or state.objection(step):
+    if state is None or state.find_objection(step):
         return None
     found = state.copy()
     found.apply(step)

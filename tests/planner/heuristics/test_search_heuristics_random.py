@@ -11,7 +11,7 @@ from planner.heuristics import REGISTRY
 from planner.limits import never
 from planner.search.search_run import IncrementalHeuristic
 from planner.task.ground_task import INFINITY, bits
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 
 seeds = st.integers(0, 10**9)
 

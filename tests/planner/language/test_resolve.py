@@ -185,7 +185,7 @@ def test_functions_for_classical_problems_say_what_takes_others(asked: str) -> N
     assert str(refused.value) == f"'couple' is a HtnProblem; {asked} takes classical problems; {hint}"
     with pytest.raises(InputError) as refused:
         TAKING_CLASSICAL[asked](None)
-    assert str(refused.value) == "None is no problem; load(…) and domain.problem(…) give one"
+    assert str(refused.value) == "expected a problem, got None; load(…) and domain.problem(…) give one"
 
 
 def test_explanations_are_of_plans() -> None:

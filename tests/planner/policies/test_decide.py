@@ -276,7 +276,7 @@ def test_wrong_options_are_refused(options, message):
 
 
 def test_what_is_no_problem_is_refused():
-    with pytest.raises(InputError, match="a str is no problem"):
+    with pytest.raises(InputError, match="expected a problem, got a str"):
         decide("bridge")
 
 

@@ -21,7 +21,7 @@ def by_trying(problem: Problem, steps: list[Step]) -> int | None:
     for start in range(len(steps), -1, -1):
         simulation = Simulation(problem)
         for step in steps[start:]:
-            if simulation.objection(step) is not None:
+            if simulation.find_objection(step) is not None:
                 break
             simulation.apply(step)
         else:

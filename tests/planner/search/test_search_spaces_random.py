@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from search_twins import closed, is_goal, random_task, reachable
 
 from planner.task.ground_task import Closure, bits, facts_of
-from planner.task.state_space import Space, make_decision_tree, make_tester
+from planner.task.successor_generator import Space, make_decision_tree, make_tester
 
 seeds = st.integers(0, 10**9)
 

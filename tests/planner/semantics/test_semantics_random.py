@@ -27,7 +27,7 @@ def check_successors(problem, limit):
             expected = interpreter.apply(problem, facts, ran, step)
             found = applicable.pop((step.action, step.arguments), None)
             assert (found is None) is (expected is None), step
-            assert (state.objection(step) is None) is (expected is not None), step
+            assert (state.find_objection(step) is None) is (expected is not None), step
             if found is not None:
                 after = state.copy()
                 after.apply(found)

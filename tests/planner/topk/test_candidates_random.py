@@ -20,8 +20,8 @@ from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY
 from planner.topk.exploration import Explored, Race, Tiered
 from planner.topk.exploration_compiled import CompiledExplored
-from planner.topk.listing import Listing
 from planner.topk.partial_order_reduction import Commuting
+from planner.topk.plan_enumeration import Listing
 
 seeds = st.integers(0, 10**9)
 SEQUENCES = 1_000

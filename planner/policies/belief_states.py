@@ -442,7 +442,7 @@ class _Outcomes:
         action = self._world.problem.domain.actions[step.action]
         senses = [pattern.substitute(dict(bind_parameters(action, step))) for pattern in action.senses]
         for chance, tried in self._world.draw_before(state, step):
-            if tried.simulation.objection(step) is not None:
+            if tried.simulation.find_objection(step) is not None:
                 yield chance, tried
                 continue
             for share, after, changes in self._declared.ways(tried.simulation, step):

@@ -15,7 +15,7 @@ from planner.lightweight import Final
 from planner.limits import Limits
 from planner.plan import Plan, Step
 from planner.task.ground_task import INFINITY, State, bits
-from planner.task.state_space import Space
+from planner.task.successor_generator import Space
 from planner.topk.completions import Completions
 from planner.topk.exploration import Exploration, Part, PartWrapper
 from planner.topk.partial_order_reduction import Commuting, OfSteps, Sleep, Variants
