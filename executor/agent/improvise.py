@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from executor.agent.describe_problem import describe_domain, describe_goal, describe_state
-from executor.agent.plan_search import Missing, missing_for, solve_in_thread
+from executor.agent.plan_search import Missing, list_missing, solve_in_thread
 from executor.background_searches import search_in_turn
 from executor.errors import ModelError
 from executor.language_model.checked_answers import ROUNDS, TIMEOUT, ask_checked
@@ -338,7 +338,7 @@ class _ProposalChecker:
         for each in found:
             goal = replace(self.problem, goal=Goal(condition_before(self.problem, each)), constraints=(), budgets={})
             parts = find_unreachable_parts(replace(goal, deadline=None), Limits(SECONDS))
-            lacks = tuple(missing_for(parts, self.problem.domain, (str(each), each.part)))
+            lacks = tuple(list_missing(parts, self.problem.domain, (str(each), each.part)))
             self.missing += lacks
             said += [f"{each} can never be done: {'; '.join(map(str, lacks))}"] if parts else []
         return said or [f"no plan goes through these steps: {result.reason or result.status.value}"]

@@ -57,7 +57,7 @@ class Missing:
         }
 
 
-def missing_for(
+def list_missing(
     parts: Iterable[Unreachable], domain: DomainModel, needed_by: tuple[str, ...] = ()
 ) -> Iterator[Missing]:
     """Yield the missing capabilities for `parts` of a goal, each once; `needed_by` names what needs that goal."""
@@ -112,9 +112,9 @@ class Planner:
 
     async def plan(self, problem: Problem) -> Recalled:
         """Find a plan; cancelling the caller ends the search, too."""
-        return await search_until_cancelled(lambda called_off: self._found(problem, called_off))
+        return await search_until_cancelled(lambda called_off: self._find_plan(problem, called_off))
 
-    def _found(self, problem: Problem, called_off: threading.Event) -> Recalled:
+    def _find_plan(self, problem: Problem, called_off: threading.Event) -> Recalled:
         options: dict[str, Any] = {"mode": self.mode, "time_limit": self.time_limit, "cancel": called_off}
         for template in self.templates:
             plan = template.plan_for(problem)
@@ -171,7 +171,7 @@ def restrict_to_handlers(problem: Problem, world: World) -> Problem:
     return seal(replace(problem, domain=replace(domain, actions=actions)))
 
 
-def with_problem(result: Result, problem: Problem) -> Result:
+def replace_problem(result: Result, problem: Problem) -> Result:
     """Replace the problem of the plan of `result`, which was found for a part of it."""
     return result if result.plan is None else replace(result, plan=replace(result.plan, problem=problem))
 
@@ -179,4 +179,4 @@ def with_problem(result: Result, problem: Problem) -> Result:
 async def find_missing(problem: Problem, world: World) -> tuple[Missing, ...]:
     """Find the missing capabilities for the goal of `problem`, within the time limit."""
     parts = await search_in_turn(lambda: find_unreachable_parts(restrict_to_handlers(problem, world), Limits(SECONDS)))
-    return tuple(missing_for(parts, problem.domain))
+    return tuple(list_missing(parts, problem.domain))

@@ -270,7 +270,7 @@ class Proposer:
         result = found.result
         if result.has_plan:
             saved = replace(proposal.saved, seconds=found.seconds)
-            made = plan_search.with_problem(result, proposal.problem)
+            made = plan_search.replace_problem(result, proposal.problem)
             return replace(proposal, standing=Standing.PLANNED, result=made, saved=saved, values=found.values)
         lacks = await plan_search.find_missing(proposal.problem, self.world)
         standing = Standing.UNREACHABLE if lacks else Standing.UNPLANNED
@@ -294,7 +294,7 @@ class Proposer:
             improviser = Improviser(self.model, limit)
             found = await improviser.improvise(able_to, reading.unmodelled, base.request, meter=meter, context=context)
         problem = replace(found.problem, domain=reading.problem.domain)
-        found = replace(found, problem=problem, result=plan_search.with_problem(found.result, problem))
+        found = replace(found, problem=problem, result=plan_search.replace_problem(found.result, problem))
         base = replace(base, problem=problem, result=found.result, improvised=found, missing=found.missing)
         if found.left:
             reason = "; ".join(filter(None, [f"nothing serves {', '.join(map(repr, found.left))}", found.reason]))
@@ -339,7 +339,7 @@ def _find_obstacle(proposal: Proposal, reading: Reading) -> Proposal | None:
         question = f"Who or what is meant by {named}?"
         return replace(proposal, standing=Standing.UNKNOWN, question=question)
     if reading.unreachable:
-        lacks = tuple(plan_search.missing_for(reading.unreachable, reading.problem.domain))
+        lacks = tuple(plan_search.list_missing(reading.unreachable, reading.problem.domain))
         return replace(proposal, standing=Standing.UNREACHABLE, missing=lacks, reason=_join_missing(lacks))
     return None
 

@@ -15,7 +15,7 @@ from executor.agent.confirmation import ApproveShown
 from executor.agent.fill_parameters import usage_of
 from executor.agent.proposals import Proposal
 from executor.agent.run_goals import plan_to_run
-from executor.cli.sentence import Listening, SentenceOptions, propose_sentence
+from executor.cli.sentence import SentenceContext, SentenceOptions, propose_sentence
 from executor.events.events import Event
 from executor.events.run_state import RunState
 from executor.events.tasks import Hierarchy
@@ -41,52 +41,52 @@ from planner.language.loading.python_files import PythonSource
 from planner.limits import LimitReached
 from planner.model import Problem
 from planner.plan import Plan
-from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, is_other_problem, service_of
+from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, is_other_domain, is_other_problem, service_of
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be carried out: a problem, or a `plan` for it; `entities` are the Python values of objects."""
+    """A problem to carry out, or a `plan` for it; `entities` are the Python values of objects."""
 
     problem: AnyProblem
     plan: ActionPlan | Planned | None = None
     entities: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    """What is not taken over from the plan of another framework."""
+    """The parts of another framework's plan that are not imported."""
 
     def executor_arguments(self, seconds: float | None) -> tuple[Any, dict[str, Any]]:
-        """Return what an executor is given, with options; None: a search takes as long as it likes."""
+        """Return the problem or plan for an executor, and options; `seconds` limits the search, None is no limit."""
         if self.plan is None:
             return self.problem, {"time_limit": seconds}
         return self.plan, {"entities": self.entities} if isinstance(self.plan, ActionPlan) else {}
 
 
 def read_task(source: Source, problem: str | None, plan: Path | None) -> Task:
-    """Return what the command line asks for; raises `InputError`, with all that is wrong with a plan."""
+    """Read the problem and the plan that the command names; raises `InputError` with all mistakes in a plan."""
     if plan is None:
         found = load_from(source, problem)
-        return Task(found, None, classical(found).entities)
+        return Task(found, None, classical_of(found).entities)
     if not is_action_plan(plan):
         found = load_from(source, problem)
-        return Task(found, ActionPlan.of(_read_planner_plan(plan, found)), classical(found).entities)
+        return Task(found, ActionPlan.of(_read_planner_plan(plan, found)), classical_of(found).entities)
     domain = source.domain()
     named = load_from(source, problem) if problem is not None else next(iter(source.problems().values()), None)
     read, warnings = _read_action_plan(
-        plan, domain, classical(named) if problem is not None and named is not None else None
+        plan, domain, classical_of(named) if problem is not None and named is not None else None
     )
-    entities = {} if named is None else classical(named).entities
+    entities = {} if named is None else classical_of(named).entities
     return Task(_problem_of(read, domain, entities), read, entities, tuple(warnings))
 
 
 def _read_planner_plan(path: Path, problem: AnyProblem) -> Plan:
-    """Return the plan for `problem` that a planner has written."""
+    """Read a plan for `problem` in a planner's format."""
     if is_other_problem(problem):
         return service_of(problem).read_plan(problem, read_plan_text(path), str(path))
     return read_plan_file(path, problem)[0]  # type: ignore[arg-type]  # the kind that is left
 
 
 def _read_action_plan(path: Path, domain: AnyDomain, problem: Problem | None) -> tuple[ActionPlan, list[str]]:
-    """Return the plan of a file, for `problem` where that is given, and what is not imported; raises `PlanError`."""
+    """Read an action plan; return it and the parts that are not imported. Raises `PlanError`."""
     plan, findings = read_plan(path, domain, problem=problem)
     errors = errors_in(findings)
     if plan is None or errors:
@@ -95,7 +95,7 @@ def _read_action_plan(path: Path, domain: AnyDomain, problem: Problem | None) ->
 
 
 def _problem_of(plan: ActionPlan, domain: AnyDomain, entities: Mapping[str, object]) -> AnyProblem:
-    """Return the problem that `plan` states, with its tasks where it came of some."""
+    """Build the problem that `plan` states, with its tasks if the plan is hierarchical."""
     if not is_other_domain(domain):
         return plan.problem(domain, entities)  # type: ignore[arg-type]  # the kind that is left
     problem = plan.problem(domain_model_of(domain), entities)
@@ -103,13 +103,8 @@ def _problem_of(plan: ActionPlan, domain: AnyDomain, entities: Mapping[str, obje
     return problem if found is None else found.problem
 
 
-def classical(problem: AnyProblem) -> Problem:
-    """Return `problem` without its tasks."""
-    return problem.classical if is_other_problem(problem) else problem  # type: ignore[return-value]  # one of two kinds
-
-
 Seconds = Callable[[], float | None]
-"""Gives the seconds that are left; None: no limit."""
+"""Gives the seconds that are left; None is no limit."""
 WITHOUT_METHODS: Final = (
     "a sentence asks for facts, no tasks: plans for it come of the actions alone, not of the methods"
 )
@@ -127,14 +122,14 @@ KINDS: Final = (
     FaultKind.CHANGE_BEFORE,
     FaultKind.CHANGE_DURING,
 )
-"""What goes wrong with handlers at random."""
+"""Random faults of handlers."""
 BLIND: Final = (FaultKind.OBSERVER_FAILS, FaultKind.OBSERVER_CANNOT_SAY)
-"""What goes wrong with observers at random; none of them lies."""
+"""Random faults of observers; none of them gives a wrong answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the command line asks for."""
+class RunOptions:
+    """The arguments and options of `forethought run`."""
 
     domain: str
     problem: str | None = None
@@ -153,15 +148,15 @@ class Wanted:
     quiet: bool = False
     said: SentenceOptions | None = None
     memory: float | None = None
-    """In GiB, infinity for no limit; None for a share of what is available, which does not bind handlers."""
+    """Memory limit in GiB, infinity for none; None is a share of the available memory, which does not bind handlers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """How a run ended, or how far it came before it was broken off by `error`.
+    """The outcome of a run, or its state when `error` ended the command.
 
-    `holds` says whether the goal holds in the simulated world, None in the real one. `again` is the command that takes
-    it up, empty where nothing can. `proposal` is what a sentence was taken to be, where there was one.
+    `holds` says whether the goal holds in the simulated world; it is None in the real one. `again` is the command that
+    resumes the run, "" where that is impossible. `proposal` is the one for a sentence, if there was one.
     """
 
     outcome: RunOutcome
@@ -171,11 +166,12 @@ class RunReport:
     proposal: Proposal | None = None
 
 
-def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -> RunReport:
-    """Carry out what is wanted; reading and planning take what `planning` leaves, and all after that `running` seconds.
+def carry_out(wanted: RunOptions, planning: Seconds, running: float | None = None) -> RunReport:
+    """Carry out a problem, a plan or a sentence.
 
-    Raises `InputError` for mistakes in what was given, `NoPlan` where there is no plan, `NotCarriedOut` where a
-    sentence leads to nothing, and `KeyboardInterrupt` and `LimitReached` where nothing was begun before these.
+    `planning` limits reading and planning, `running` limits the seconds after that. Raises `InputError` for invalid
+    input, `NoPlan` where there is no plan, `NotCarriedOut` where a sentence leads to no run, and `KeyboardInterrupt`
+    and `LimitReached` where these come before a run has begun.
     """
     _check_options(wanted)
     is_for_handlers = wanted.memory is not None or not wanted.is_real
@@ -194,11 +190,11 @@ def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -
             state = _load_state(wanted, wanted.resume, found)
             begun = Task(state.source, None, found.entities)
             return _run(wanted, source, begun, (planning, running), wanted.said.make_filler(model, usage_of(state)))
-        problem = classical(found.problem)
+        problem = classical_of(found.problem)
         if is_other_problem(found.problem) and not wanted.quiet:
             tell(WITHOUT_METHODS)
         world = _find_world(wanted, source, problem) if wanted.is_real else World(problem.domain)
-        proposal = propose_sentence(wanted, wanted.said, Listening(world, problem, model, seconds))
+        proposal = propose_sentence(wanted, wanted.said, SentenceContext(world, problem, model, seconds))
         made = plan_to_run(proposal)
         what = Task(made.problem, made)
         filler = wanted.said.make_filler(model, proposal.usage)
@@ -206,8 +202,8 @@ def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -
         return replace(ended, proposal=proposal)
 
 
-def _load_state(wanted: Wanted, run: str, found: Task) -> RunState:
-    """Return the state of a run that a sentence has led to, and that is to be taken up."""
+def _load_state(wanted: RunOptions, run: str, found: Task) -> RunState:
+    """Return the state of the run of a sentence that is to be resumed."""
     executor = Executor(World(found.problem.domain), journal=wanted.journal)
     try:
         return executor.state_of(run, found.entities)
@@ -216,7 +212,7 @@ def _load_state(wanted: Wanted, run: str, found: Task) -> RunState:
 
 
 def _run(
-    wanted: Wanted, source: Source, found: Task, limits: tuple[Seconds, float | None], fill: Fill | None = None
+    wanted: RunOptions, source: Source, found: Task, limits: tuple[Seconds, float | None], fill: Fill | None = None
 ) -> RunReport:
     planning, running = limits
     with interruptible(planning() if fill is None else None), name_source(wanted.domain, wanted.problem):
@@ -224,13 +220,13 @@ def _run(
         simulated = None if wanted.is_real else _make_simulation(wanted, found.problem, run)
         world = _find_world(wanted, source, found.problem) if simulated is None else simulated.world
     watcher = Watcher()
-    executor = _executor(wanted, world, watcher, fill)
+    executor = _make_executor(wanted, world, watcher, fill)
     main: Coroutine[Any, Any, RunOutcome]
     if wanted.resume is None:
         what, options = found.executor_arguments(planning())
         if isinstance(what, Planned) and what.plan.basis.unverified:
             options["approve"] = ApproveShown(world.model.actions, executor.approve, list(what.plan.steps))
-        main = executor.run(what, run=run, memory={} if fill is not None else _memory(simulated), **options)
+        main = executor.run(what, run=run, memory={} if fill is not None else _sample_memory(simulated), **options)
     else:
         main = executor.resume(run, answers=wanted.answers, results=wanted.results, entities=found.entities)
     error: BaseException | None = None
@@ -250,18 +246,18 @@ def _run(
 
 @dataclass(slots=True)
 class Watcher:
-    """Keeps hold of the state of the run that it follows."""
+    """Keeps the state of the run that it follows."""
 
     state: RunState | None = None
 
     @contextmanager
     def follow(self, state: RunState, _: str) -> Iterator[Callable[[Event], None]]:
-        """Look at `state` as it changes."""
+        """Keep `state`."""
         self.state = state
         yield lambda _: None
 
 
-def _executor(wanted: Wanted, world: World, watcher: Watcher, fill: Fill | None) -> Executor:
+def _make_executor(wanted: RunOptions, world: World, watcher: Watcher, fill: Fill | None) -> Executor:
     return Executor(
         world,
         fill=fill,
@@ -275,8 +271,8 @@ def _executor(wanted: Wanted, world: World, watcher: Watcher, fill: Fill | None)
     )
 
 
-def _check_options(wanted: Wanted) -> None:
-    """Raise `InputError` where options do not go together."""
+def _check_options(wanted: RunOptions) -> None:
+    """Raise `InputError` for options that do not go together."""
     if wanted.is_real and (wanted.faults or wanted.chances):
         option = "--faults" if wanted.faults else "--chances"
         raise InputError(f"{option} belongs to the simulated world, and --real calls handlers")
@@ -296,29 +292,29 @@ def _check_options(wanted: Wanted) -> None:
         raise InputError("--complete belongs to --resume RUN", hint="in a run that begins no step waits yet")
 
 
-def _check_resumed(wanted: Wanted, run: str) -> None:
-    """Raise `InputError` where there is no such run to take up."""
+def _check_resumed(wanted: RunOptions, run: str) -> None:
+    """Raise `InputError` where the run cannot be resumed."""
     if wanted.journal is None:
         raise InputError("--resume takes up a run from a journal", hint="name its file with --journal FILE")
     if not wanted.journal.exists():
         raise InputError("there is no such journal", Location(str(wanted.journal)))
-    is_simulated = _ledger(wanted.journal, run).exists()
+    is_simulated = _ledger_path(wanted.journal, run).exists()
     if is_simulated is wanted.is_real:
         hint = "leave --real out" if is_simulated else "say --real, or name a run of this journal"
         where = "a simulated world" if is_simulated else "no simulated world"
         raise InputError(f"the run {run!r} has {where}", Location(str(wanted.journal)), hint)
 
 
-def _ledger(journal: Path, run: str) -> Path:
-    """Return the file beside the journal in which the simulated world of a run is kept."""
+def _ledger_path(journal: Path, run: str) -> Path:
+    """Return the file beside the journal that keeps the simulated world of a run."""
     return journal.with_name(f"{journal.name}.{run}.world")
 
 
-def _make_simulation(wanted: Wanted, problem: AnyProblem, run: str) -> SimulatedWorld:
+def _make_simulation(wanted: RunOptions, problem: AnyProblem, run: str) -> SimulatedWorld:
     """Return a world in which faults strike with the wanted probability."""
     kinds = {each: wanted.faults / len(KINDS) for each in KINDS} | {each: wanted.faults / len(BLIND) for each in BLIND}
     faults = [Fault(kind, times=None, rate=rate) for kind, rate in kinds.items() if rate]
-    ledger = None if wanted.journal is None else _ledger(wanted.journal, run)
+    ledger = None if wanted.journal is None else _ledger_path(wanted.journal, run)
     if ledger is not None:
         ledger.touch()
     simulated = SimulatedWorld(problem, seed=wanted.seed, faults=faults, ledger=ledger, chances=wanted.chances)
@@ -327,16 +323,16 @@ def _make_simulation(wanted: Wanted, problem: AnyProblem, run: str) -> Simulated
     return simulated
 
 
-def _memory(simulated: SimulatedWorld | None) -> dict[str, Any]:
-    """Return plausible values for what nothing else gives, in a simulated world; people give them in the real one."""
+def _sample_memory(simulated: SimulatedWorld | None) -> dict[str, Any]:
+    """Return sample values for data parameters without a source; in the real world, people give them."""
     if simulated is None:
         return {}
     actions = simulated.problem.domain.actions
     return {name: value for action in actions for name, value in simulated.parameters(action).items()}
 
 
-def _find_world(wanted: Wanted, source: Source, problem: AnyProblem) -> World:
-    """Return the world that a Python file declares, or one of the handlers that are bound to its domain."""
+def _find_world(wanted: RunOptions, source: Source, problem: AnyProblem) -> World:
+    """Return the world that a Python file declares, or one with the handlers bound to its domain."""
     worlds = source.values(World) if isinstance(source, PythonSource) else []
     if len(worlds) > 1:
         raise InputError(f"the file declares {len(worlds)} worlds", Location(wanted.domain), "leave one of them")
@@ -348,8 +344,8 @@ def _find_world(wanted: Wanted, source: Source, problem: AnyProblem) -> World:
     return world
 
 
-def _resume_command(wanted: Wanted, run: str) -> str:
-    """Return the command that takes the run up."""
+def _resume_command(wanted: RunOptions, run: str) -> str:
+    """Return the command that resumes the run."""
     words = ["forethought", "run", wanted.domain, *([wanted.problem] if wanted.problem else [])]
     words += ["--plan", str(wanted.plan)] if wanted.plan else []
     flags = {"--real": wanted.is_real, "--chances": wanted.chances, "--learn": wanted.learns}

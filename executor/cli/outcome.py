@@ -15,11 +15,11 @@ from planner.cli.output import Exit, give, judge, tell
 from planner.cli.output import exit_of as exit_of_result
 
 WHOLE: Final = 5000
-"""Characters of a text that is to be read as a whole."""
+"""Most characters of a text that is shown in full."""
 
 
 def exit_of(ended: RunReport) -> Exit:
-    """Return the exit code that says how a run ended."""
+    """Return the exit code for the outcome of a run."""
     if ended.error is not None:
         return judge(ended.error)[0]
     match ended.outcome.status:
@@ -39,7 +39,7 @@ def print_not_begun(error: BaseException) -> None:
 
 
 def show_proposal(proposal: Proposal, *, json: bool, quiet: bool) -> Exit:
-    """Say why nothing is carried out for a sentence, and return the exit code for it."""
+    """Report why a sentence leads to no run, and return the exit code."""
     said = proposal.standing.value
     if json:
         nothing: dict[str, Any] = {"run": None, "status": None, "reason": said, "steps": []}
@@ -66,12 +66,12 @@ def show(ended: RunReport, *, json: bool, quiet: bool) -> None:
     if quiet:
         return
     tell(f"run {outcome.run}: {describe_end(ended)}")
-    for line in _open_lines(ended):
+    for line in _list_open_points(ended):
         tell(line)
 
 
-def _open_lines(ended: RunReport) -> Iterator[str]:
-    """Yield what the run waits for, and how it goes on."""
+def _list_open_points(ended: RunReport) -> Iterator[str]:
+    """Yield what the run waits for, and how to continue it."""
     state = ended.outcome.state
     for question in state.questions.values():
         choices = f" ({' or '.join(question.choices)})" if question.choices else ""
@@ -94,7 +94,7 @@ def _open_lines(ended: RunReport) -> Iterator[str]:
 
 
 def describe_end(ended: RunReport) -> str:
-    """Return how a run ended, in words."""
+    """Describe the outcome of a run in words."""
     outcome = ended.outcome
     said = f"{outcome.status.name}, {outcome.status.value}"
     reason = outcome.reason if ended.error is None else judge(ended.error)[1]
@@ -105,7 +105,7 @@ def describe_end(ended: RunReport) -> str:
 
 
 def to_dict(ended: RunReport) -> dict[str, Any]:
-    """Return how a run ended as JSON-ready data."""
+    """Return the outcome of a run as JSON-ready data."""
     outcome, state = ended.outcome, ended.outcome.state
     found: dict[str, Any] = {
         "run": outcome.run,

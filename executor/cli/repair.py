@@ -19,6 +19,7 @@ from planner.language.loading.load import load
 from planner.lightweight import replace
 from planner.model import Problem
 from planner.plan import Status, name_as_written
+from planner.problem_kinds import classical_of
 
 if TYPE_CHECKING:
     from executor.agent.foreign_plans.repair_plan import Repaired
@@ -50,23 +51,22 @@ def repair(
     with interruptible(remaining_seconds(time_limit, started)) as watchman:
         from executor.agent.foreign_plans.repair_plan import repair_plan
 
-        asked = _problem(domain, problem, goal)
-        steps = _text(plan)
+        asked = _load_problem(domain, problem, goal)
+        steps = _read_text(plan)
         with watchman.searching() as cancel:
             found = repair_plan(
                 asked, steps, time_limit=remaining_seconds(time_limit, started), memory_limit=memory, cancel=cancel
             )
     _show(found, as_json=as_json, quiet=quiet)
     if plan_file is not None and found.plan is not None:
-        write_atomically(plan_file, _written(found))
+        write_atomically(plan_file, _write_plan(found))
     raise typer.Exit(_exit_of(found))
 
 
-def _problem(domain: str, problem: str, goal: list[str] | None) -> Problem:
-    from executor.cli.execute import classical
+def _load_problem(domain: str, problem: str, goal: list[str] | None) -> Problem:
     from planner.language.declare import Domain
 
-    found = classical(load(domain, problem))
+    found = classical_of(load(domain, problem))
     if goal is None:
         return found
     try:
@@ -76,7 +76,7 @@ def _problem(domain: str, problem: str, goal: list[str] | None) -> Problem:
     return replace(found, goal=stated.goal)
 
 
-def _text(plan: str) -> str:
+def _read_text(plan: str) -> str:
     if plan != "-":
         return read_plan_text(Path(plan))
     try:
@@ -90,7 +90,7 @@ def _show(found: Repaired, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         give(dumps(found.to_dict()))
     elif found.plan is not None:
-        give(_written(found))
+        give(_write_plan(found))
     if quiet:
         return
     tell(f"{found.status.name}: {found.status.value}{f' ({found.reason})' if found.reason else ''}")
@@ -105,7 +105,7 @@ def _show(found: Repaired, *, as_json: bool, quiet: bool) -> None:
             tell(f"  new       {place + 1}. {steps[place]}")
 
 
-def _written(found: Repaired) -> str:
+def _write_plan(found: Repaired) -> str:
     from planner.language.pddl.plan_files import write_plan
 
     if found.plan is None:

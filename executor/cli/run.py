@@ -1,4 +1,4 @@
-"""`forethought run`: plans are carried out, in a simulated world or, with `--real`, by the bound handlers."""
+"""`forethought run`: carry out plans, in a simulated world or, with `--real`, by the bound handlers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MODELS = get_args(ExecutionModel)
 
 
 def seconds_of(text: str | float) -> float:
-    """Return a number of seconds above 0, `none` for infinity; raises Typer's error for anything else."""
+    """Read a number of seconds above 0, `none` for infinity; raises Typer's error for anything else."""
     return _read(read_seconds, text)
 
 
 def gibibytes_of(text: str | float) -> float:
-    """Return a number of GiB above 0, `none` for infinity; raises Typer's error for anything else."""
+    """Read a number of GiB above 0, `none` for infinity; raises Typer's error for anything else."""
     return _read(read_gibibytes, text)
 
 
@@ -120,11 +120,11 @@ def run(
     """Carry out a plan in a simulated world, or with bound handlers."""
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     with interruptible(remaining_seconds(time_limit, started)):
-        from executor.cli.execute import Wanted, carry_out
+        from executor.cli.execute import RunOptions, carry_out
         from executor.cli.outcome import exit_of, print_not_begun, show, show_proposal
         from executor.cli.sentence import NotCarriedOut, read_options
     try:
-        wanted = Wanted(
+        wanted = RunOptions(
             domain,
             problem,
             plan,
@@ -136,8 +136,8 @@ def run(
             seed=seed,
             journal=journal,
             resume=resume,
-            answers=_pairs("--answer", answer or [], "QUESTION=ANSWER", "doubt:s3=yes"),
-            results=_results(complete or []),
+            answers=_split_pairs("--answer", answer or [], "QUESTION=ANSWER", "doubt:s3=yes"),
+            results=_read_results(complete or []),
             approves=yes,
             quiet=quiet,
             memory=memory_limit,
@@ -162,20 +162,21 @@ def run(
     raise typer.Exit(exit_of(ended))
 
 
-def _results(texts: list[str]) -> dict[str, Any]:
-    """Return the results of waiting steps: JSON, or else text as it is."""
-    return {step: _value(text) for step, text in _pairs("--complete", texts, "STEP=RESULT", "s3=true").items()}
+def _read_results(texts: list[str]) -> dict[str, Any]:
+    """Read the results of waiting steps, as JSON or else as text."""
+    pairs = _split_pairs("--complete", texts, "STEP=RESULT", "s3=true")
+    return {step: _parse_value(text) for step, text in pairs.items()}
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         return text
 
 
-def _pairs(option: str, texts: list[str], form: str, example: str) -> dict[str, str]:
-    """Return what stands before and behind "=" in each of `texts`; raises `InputError` for what has none."""
+def _split_pairs(option: str, texts: list[str], form: str, example: str) -> dict[str, str]:
+    """Split each of `texts` at its "="; raises `InputError` for a text without one."""
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")

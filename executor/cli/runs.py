@@ -1,4 +1,4 @@
-"""`forethought runs`: the runs in a journal are listed and deleted, one by one or as they expire."""
+"""`forethought runs`: list and delete the runs in a journal, one by one or by age."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def prune(journal: File, *, over: Age = None, unfinished: Age = None) -> None:
 
 
 def _open_journal(path: Path) -> Journal:
-    """Return the journal in the file `path`; raises `InputError` where there is none."""
+    """Open the journal in the file `path`; raises `InputError` where there is none."""
     from executor.journal import Journal
 
     if not path.is_file():
@@ -83,7 +83,7 @@ def _open_journal(path: Path) -> Journal:
 
 
 def _read_age(option: str, age: str | None) -> float | None:
-    """Return the seconds of an `age` such as 30d; raises `InputError` for what is none."""
+    """Read an age such as 30d in seconds; raises `InputError` for any other text."""
     if age is None:
         return None
     number, unit = age[:-1], UNITS.get(age[-1:])

@@ -25,18 +25,18 @@ from planner.reuse.plan_cache import PlanCache
 from planner.reuse.templates import read_templates
 
 if TYPE_CHECKING:
-    from executor.cli.execute import Wanted
+    from executor.cli.execute import RunOptions
 
 _YES: Final = frozenset({"y", "yes"})
 
 
 def is_dialogue() -> bool:
-    """Return whether somebody can be asked: stdin and stderr are terminals."""
+    """Return whether a person can be asked: stdin and stderr are terminals."""
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def ask_person(question: str) -> str:
-    """Ask a person on the terminal; return the answer, empty where there is none."""
+    """Ask a person on the terminal; return the answer, "" where there is none."""
     tell(question)
     sys.stderr.write("> ")
     sys.stderr.flush()
@@ -44,7 +44,7 @@ def ask_person(question: str) -> str:
 
 
 def ask_yes_or_no(question: str) -> bool:
-    """Ask a person for yes or no, and return whether it is yes."""
+    """Ask a person for yes or no, and return whether the answer is yes."""
     return ask_person(f"{question} [yes/no]").casefold() in _YES
 
 
@@ -62,9 +62,9 @@ OPTIONS: Final = {
     "cache": "--cache",
     "templates": "--templates",
 }
-"""What says the fields of `SentenceOptions` on the command line."""
+"""The command-line options of the fields of `SentenceOptions`."""
 ROUNDS: Final = 3
-"""The most questions about the meaning of a sentence."""
+"""Most questions about the meaning of a sentence."""
 HOW: Final = """\
 name one by --language-model, or in the environment:
   hosted             FORETHOUGHT_MODEL=openai:gpt-5, and the key that its provider asks for: OPENAI_API_KEY=…
@@ -78,7 +78,7 @@ DOUBTFUL: Final = "say it on a terminal to be asked, or in other words: --yes do
 
 @dataclass(frozen=True, slots=True)
 class SentenceOptions:
-    """What the command line says in words, and how that is understood: settings of a language model, and its limits."""
+    """The sentence of the command, the settings of a language model that reads it, and the model's limits."""
 
     sentence: str
     model: str | None = None
@@ -90,13 +90,13 @@ class SentenceOptions:
 
     @property
     def words(self) -> list[str]:
-        """The options that say the same again."""
+        """The options that repeat the sentence in another command."""
         given = {"--say": self.sentence, "--language-model": self.model, "--endpoint": self.endpoint}
         given["--tokens"] = None if self.tokens is None else str(self.tokens)
         return [word for option, each in given.items() if each is not None for word in (option, each)]
 
     def make_model(self) -> ThreadedModel:
-        """Return the language model that listens; raises `InputError` where none is configured."""
+        """Make the language model; raises `InputError` where none is configured."""
         given = {name: each for name, each in (("model", self.model), ("url", self.endpoint)) if each is not None}
         model = model_of(given or None)
         if model is None:
@@ -104,7 +104,7 @@ class SentenceOptions:
         return ThreadedModel(model)
 
     def make_filler(self, model: ThreadedModel, spent: Usage) -> Filler:
-        """Return what fills the open parameters of steps, with the tokens that are left after those `spent`."""
+        """Make the filler of open parameters, with the tokens that are left after those `spent`."""
         return Filler(model, self.sentence, {}, Meter(Allowance(tokens=self.tokens), spent))
 
 
@@ -119,7 +119,7 @@ def read_options(sentence: str | None, **options: Any) -> SentenceOptions | None
 
 
 class NotCarriedOut(Exception):
-    """A sentence led to nothing that is carried out, for the reason that `proposal` gives."""
+    """A sentence leads to no run, for the reason that `proposal` gives."""
 
     def __init__(self, proposal: Proposal) -> None:
         super().__init__(proposal.standing.value)
@@ -127,8 +127,8 @@ class NotCarriedOut(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
-    """Where a sentence is heard: what can be done, how things stand, who listens, and how long planning may take."""
+class SentenceContext:
+    """What a sentence is read with: the world, the present state, the model, and the seconds for planning."""
 
     world: World
     problem: Problem
@@ -136,7 +136,7 @@ class Listening:
     seconds: float | None
 
 
-def propose_sentence(wanted: Wanted, said: SentenceOptions, where: Listening) -> Proposal:
+def propose_sentence(wanted: RunOptions, said: SentenceOptions, where: SentenceContext) -> Proposal:
     """Read, plan and confirm the sentence; raises `NotCarriedOut` where that leads to no plan."""
     with interruptible(where.seconds):
         templates = () if said.templates is None else read_templates(said.templates, where.problem.domain)
@@ -157,7 +157,7 @@ def propose_sentence(wanted: Wanted, said: SentenceOptions, where: Listening) ->
         return _propose(wanted, said, agent)
 
 
-def _propose(wanted: Wanted, said: SentenceOptions, agent: Agent) -> Proposal:
+def _propose(wanted: RunOptions, said: SentenceOptions, agent: Agent) -> Proposal:
     proposal = asyncio.run(_clarify(agent, said.sentence))
     if proposal.plan is None:
         raise NotCarriedOut(proposal)
@@ -169,7 +169,7 @@ def _propose(wanted: Wanted, said: SentenceOptions, agent: Agent) -> Proposal:
 
 
 async def _clarify(agent: Agent, sentence: str) -> Proposal:
-    """Plan for `sentence`; on a terminal, ask what is meant where that is unclear."""
+    """Plan for `sentence`; on a terminal, ask about its meaning where that is unclear."""
     proposal = await agent.plan(sentence)
     context: list[Part] = []
     for _ in range(ROUNDS if is_dialogue() else 0):
@@ -183,8 +183,8 @@ async def _clarify(agent: Agent, sentence: str) -> Proposal:
     return proposal
 
 
-def _confirm(wanted: Wanted, proposal: Proposal, agent: Agent) -> None:
-    """Raise `NotCarriedOut` unless somebody says yes: on a terminal, or by --yes where all of it is clear."""
+def _confirm(wanted: RunOptions, proposal: Proposal, agent: Agent) -> None:
+    """Raise `NotCarriedOut` unless the goal is confirmed: on a terminal, or by --yes where nothing is doubtful."""
     is_clear = proposal.standing is Standing.UNCONFIRMED and not proposal.doubts
     if wanted.approves and is_clear:
         if not wanted.quiet:
@@ -203,7 +203,7 @@ def _confirm(wanted: Wanted, proposal: Proposal, agent: Agent) -> None:
 
 
 def _describe_proposal(proposal: Proposal) -> str:
-    """Return the goal and the plan of `proposal`, and what is doubtful, for people."""
+    """Describe the goal, the plan and the doubts of `proposal`."""
     doubts = "".join(f"\nDoubtful: {each}" for each in proposal.doubts)
     if proposal.improvised is not None:
         parts = proposal.improvised.unverified.items()

@@ -16,8 +16,13 @@ from executor.events.failures import Failures, Irreversible, Key, Spent, find_re
 from executor.events.steps import Results, StepRecord, Steps
 from executor.events.tasks import TASKS, Hierarchy
 from executor.observe.beliefs import Beliefs, is_in_place
-from executor.plans.action_plan import ActionPlan, PlanStep, with_aim
-from executor.plans.created_objects import Bindings, internal_predicates, similar_steps, with_spare_placeholders
+from executor.plans.action_plan import ActionPlan, PlanStep, replace_aim
+from executor.plans.created_objects import (
+    Bindings,
+    add_spare_placeholders,
+    find_internal_predicates,
+    find_similar_steps,
+)
 from executor.plans.stated_steps import Reader
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.context import Memory
@@ -70,14 +75,14 @@ class RunState:
         self.plan, self.is_by_agent = plan, plan.basis.is_by_agent
         self.source = problem
         """The problem as it was stated."""
-        self.problem = with_spare_placeholders(problem, [each.step(domain) for each in plan.steps])
+        self.problem = add_spare_placeholders(problem, [each.step(domain) for each in plan.steps])
         """The same with placeholders for what steps create."""
         self.hierarchy = Hierarchy.of(plan, problem, methods, self.problem)
         """The tasks that the plan came of, if it did and is to do them."""
         self.objects = Bindings(problem, self.problem)
         self.reader = Reader(self.problem)
         """Reads what steps state beyond their actions."""
-        self.beliefs = Beliefs(self.problem, internal_predicates(domain, self.problem))
+        self.beliefs = Beliefs(self.problem, find_internal_predicates(domain, self.problem))
         self.watches = ConstraintMonitors(self.beliefs.simulation) if problem.constraints else None
         """What has happened of the constraints on the way, if there are any."""
         self._follow(plan.policy, self.problem)
@@ -258,7 +263,7 @@ class RunState:
 
     def _adopt_aim(self, aim: Mapping[str, Any]) -> None:
         """Take over another goal, with what goes with it: the objects stay those of the problem."""
-        self.plan, self.source = with_aim(self.plan, aim, self.source)
+        self.plan, self.source = replace_aim(self.plan, aim, self.source)
         wanted = self.source
         limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
         self.problem = replace(self.problem, goal=wanted.goal, constraints=wanted.constraints, **limits)
@@ -303,7 +308,7 @@ class RunState:
         changed = {note.fact for note in event.facts if note.holds is not None} - items
         self.steps.end(event.step, changed if event.status in _RAN else ())
         if event.status in _FAILED:
-            alike = similar_steps(self.source, self.problem, record.step)
+            alike = find_similar_steps(self.source, self.problem, record.step)
             facts, begun = self.beliefs.simulation.facts, record.attempts > 0
             self.tried.note_failure(alike, facts, repeatable=event.repeatable, begun=begun)
 
@@ -382,7 +387,7 @@ class RunState:
             changes = simulation.changes(record.step)
             effects = dict.fromkeys(changes.removed, False) | dict.fromkeys(changes.provided, True)
         effects = {fact: holds for fact, holds in effects.items() if not self.beliefs.is_internal(fact)}
-        self.irreversible.begin(record.id, similar_steps(self.source, self.problem, record.step), effects)
+        self.irreversible.begin(record.id, find_similar_steps(self.source, self.problem, record.step), effects)
 
     def find_bar(self, record: StepRecord) -> str:
         """Return why a step that is irreversible would do again what may have happened; nothing where it would not.

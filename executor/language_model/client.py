@@ -324,22 +324,23 @@ class Client:
             raise Failed(f"real language models are not called here: {BLOCKED} is set", Usage())
         if request.attempt > 1:
             await asyncio.sleep(random.uniform(0, min(PAUSE, FIRST_PAUSE * 2 ** (request.attempt - 2))))
-        asked = self._asked(request)
+        asked = self._make_call(request)
         try:
             async with asyncio.timeout(self.settings.timeout):  # the client's own is for each piece that is read
                 said = await asked()
         except Exception as error:  # whatever a client raises, it has not answered
-            raise failure_of(error, self._priced(request.tokens, 0)) from error
+            raise failure_of(error, self._price_usage(request.tokens, 0)) from error
         value = _extract_value(said)
         return Reply(value, self._usage(said, request.tokens, len(str(value))))
 
-    def _asked(self, request: Request) -> Callable[[], Awaitable[ModelResponse]]:
+    def _make_call(self, request: Request) -> Callable[[], Awaitable[ModelResponse]]:
         """Return a function that sends the request to pydantic-ai's model."""
         from pydantic_ai.direct import model_request
         from pydantic_ai.messages import ModelRequest, UserPromptPart
 
         words = UserPromptPart(_replace_surrogates(request.prompt))
-        asked = ModelRequest(parts=[words], instructions=_replace_surrogates(_instructions(request, self.settings)))
+        instructions = _replace_surrogates(_write_instructions(request, self.settings))
+        asked = ModelRequest(parts=[words], instructions=instructions)
         most = self.settings.most_tokens if request.room is None else min(self.settings.most_tokens, request.room)
         limits: dict[str, Any] = {"timeout": self.settings.timeout, "max_tokens": most}
         if self.settings.temperature is not None:
@@ -352,9 +353,9 @@ class Client:
         read, written = said.usage.input_tokens, said.usage.output_tokens
         if not (is_count(read) and is_count(written) and read > 0):
             read, written = asked, answered // CHARACTERS
-        return self._priced(read, written)
+        return self._price_usage(read, written)
 
-    def _priced(self, read: int, written: int) -> Usage:
+    def _price_usage(self, read: int, written: int) -> Usage:
         reading, writing = self.prices or (0.0, 0.0)
         return Usage(1, read, written, (read * reading + written * writing) / MILLION)
 
@@ -372,7 +373,7 @@ def _replace_surrogates(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _instructions(request: Request, settings: Settings) -> str:
+def _write_instructions(request: Request, settings: Settings) -> str:
     if settings.output != "prompted":
         return request.instructions
     schema = json.dumps(request.answer.model_json_schema())

@@ -164,12 +164,12 @@ class LearnedAction:
         if not (self._whole.count or (self.declared.risk and self.learning.explore)):
             return self.declared
         known = (Tally(), self._whole) if self.apart else (self._whole, Tally())  # the others are those never seen
-        risk, odds = self._odds(*known)
+        risk, odds = self._estimate_odds(*known)
         outcomes = [replace(each, probability=share) for each, share in zip(self.declared.outcomes, odds, strict=True)]
-        cases = tuple(self._cases(by_type)) if self.apart else self.declared.cases
-        return replace(self.declared, risk=risk, outcomes=tuple(outcomes), cases=cases, **self._taken())
+        cases = tuple(self._make_cases(by_type)) if self.apart else self.declared.cases
+        return replace(self.declared, risk=risk, outcomes=tuple(outcomes), cases=cases, **self._learned_fields())
 
-    def _odds(self, tally: Tally, others: Tally, about: str = "") -> tuple[Decimal, tuple[Decimal, ...]]:
+    def _estimate_odds(self, tally: Tally, others: Tally, about: str = "") -> tuple[Decimal, tuple[Decimal, ...]]:
         """Return the risk and the probabilities of outcomes after `tally`.
 
         The prior is the declaration, and the observations of `others`.
@@ -190,23 +190,23 @@ class LearnedAction:
             normalise_shares(counts if sum(counts) else declared, learning.explore, dice)
         ) if labels else ()
 
-    def _cases(self, by_type: Mapping[str, Sequence[str]]) -> Iterator[Case]:
+    def _make_cases(self, by_type: Mapping[str, Sequence[str]]) -> Iterator[Case]:
         """Yield the cases of objects that are told apart; when sampling, also of objects never tried."""
         groups = dict(self._groups)
         if self.learning.explore == "sample":
-            groups = {**dict.fromkeys(self._combinations(by_type), Tally()), **groups}
+            groups = {**dict.fromkeys(self._list_combinations(by_type), Tally()), **groups}
         for objects, tally in groups.items():
             if OPEN not in objects:
                 others = merge_tallies(each for key, each in self._groups.items() if key != objects)
                 named = dict(zip(self.apart, objects, strict=True))
                 pattern = tuple([named.get(name, OPEN) for name in self._names])
-                yield Case(pattern, *self._odds(tally, others, " ".join(objects)))
+                yield Case(pattern, *self._estimate_odds(tally, others, " ".join(objects)))
 
     @property
     def _names(self) -> list[str]:
         return [each.name.removeprefix("?") for each in self.declared.parameters]
 
-    def _combinations(self, by_type: Mapping[str, Sequence[str]]) -> Iterable[Objects]:
+    def _list_combinations(self, by_type: Mapping[str, Sequence[str]]) -> Iterable[Objects]:
         """Return the combinations of objects that are told apart; none where they are too many."""
         types = {each.name.removeprefix("?"): each.types for each in self.declared.parameters}
         values = [
@@ -214,19 +214,19 @@ class LearnedAction:
         ]
         return product(*values) if prod(map(len, values)) <= MOST else ()
 
-    def _taken(self) -> dict[str, Any]:
+    def _learned_fields(self) -> dict[str, Any]:
         """Return the learned cost, use of tokens and duration, by the names of the action's fields."""
         whole, found = self._whole, dict[str, Any]()
         if whole.cost.value and all(isinstance(term, int | Decimal) for term in self.declared.cost):
-            found["cost"] = self._term({key: each.cost for key, each in self._groups.items()}, whole.cost)
+            found["cost"] = self._make_cost_term({key: each.cost for key, each in self._groups.items()}, whole.cost)
         if whole.tokens.value:
-            used = self._term({key: each.tokens for key, each in self._groups.items()}, whole.tokens)
+            used = self._make_cost_term({key: each.tokens for key, each in self._groups.items()}, whole.tokens)
             found["uses"] = {**self.declared.uses, TOKENS: used}
         if whole.seconds.value:
             found["duration"] = Decimal(round_exactly(whole.seconds.value))
         return found
 
-    def _term(self, means: Mapping[Objects, Mean], whole: Mean) -> tuple[CostTerm, ...]:
+    def _make_cost_term(self, means: Mapping[Objects, Mean], whole: Mean) -> tuple[CostTerm, ...]:
         """Return the mean as a cost term: one for each combination of objects that is told apart, if any."""
         if not self.apart:
             return (round_exactly(whole.value),)

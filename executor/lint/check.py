@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from executor.observe.beliefs import is_in_place
-from executor.plan_check.check_means import missing_fields
+from executor.plan_check.check_means import find_missing_fields
 from executor.tools.observers import Observer
 from executor.tools.world import World
 from planner.language.loading.load import FolderSource, Source
@@ -184,7 +184,7 @@ def _check_handlers(action: Action, place: str, world: World) -> Iterator[Findin
 def _check_data_sources(action: Action, place: str, world: World) -> Iterator[Finding]:
     """Report data parameters that come from fields which no handler is declared to return."""
     for parameter in action.data:
-        messages = missing_fields(parameter, world.model.actions.values(), world)
+        messages = find_missing_fields(parameter, world.model.actions.values(), world)
         if messages and all(messages):
             yield Finding(Level.ERROR, "no-field", place, messages[0], "mend the path, or the annotation")
 

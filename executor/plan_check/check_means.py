@@ -8,7 +8,7 @@ from typing import Final
 
 from executor.plan_check.plan_findings import PLAN, PlanFinding, Where
 from executor.plans.action_plan import ActionPlan, PlanStep
-from executor.plans.partial_order import order_of, predecessors_of, wanted_facts
+from executor.plans.partial_order import find_wanted_facts, order_of, predecessors_of
 from executor.tools.returned_values import describe_return_type, may_have, may_leave
 from executor.tools.world import Skill, World
 from planner.compilations.object_creation import for_steps
@@ -33,26 +33,26 @@ def check_means(
     open parameters that are not fixed.
     """
     if plan.policy is not None:
-        return list(_of_policy(plan.policy, world, memory, fills=fills))
+        return list(_check_policy_means(plan.policy, world, memory, fills=fills))
     steps = [(number, each, resolve_action(world.model, each.action)) for number, each in enumerate(plan.steps)]
     flows = any(parameter.source for _, _, action in steps for parameter in action.data)
     problem = for_steps(problem, [each.step(problem.domain) for each in plan.steps]) if flows else problem
     sources = order_of(problem, plan.steps).sources if flows else {}
-    found = list(without_handler([(number, each, action.name) for number, each, action in steps], world))
+    found = list(check_handlers([(number, each, action.name) for number, each, action in steps], world))
     for number, each, action in steps:
-        facts = dict(wanted_facts(action, each, each.step(problem.domain)))
+        facts = dict(find_wanted_facts(action, each, each.step(problem.domain)))
         for parameter in action.data:
             given = parameter.name in each.parameters or parameter.name in memory
             before = [action.name for _, _, action in steps[:number]]
             is_open = not (given or may_be_filled(parameter, fills=fills) or _may_be_left(parameter, before, world))
             fact = facts.get(parameter.name)
+            where = Where.of(number, each)
             if is_open and fact is None:
-                found.append(_lacking(Where.of(number, each), action, parameter))
+                found.append(_report_missing_value(where, action, parameter))
             elif is_open and (each.id, parameter.name) not in sources and str(fact) not in plan.results:
-                found.append(
-                    _lacking(Where.of(number, each), action, parameter, f": no step provides {fact} before it")
-                )
-    return [*found, *unpromised(plan, world, sources)]
+                why = f": no step provides {fact} before it"
+                found.append(_report_missing_value(where, action, parameter, why))
+    return [*found, *check_promised_fields(plan, world, sources)]
 
 
 def may_be_filled(parameter: DataParameter, *, fills: bool) -> bool:
@@ -66,7 +66,7 @@ def _may_be_left(parameter: DataParameter, actions: Iterable[str], world: World)
     return any(may_leave(each, parameter.name) for each in skills)
 
 
-def without_handler(steps: Iterable[tuple[int, PlanStep, str]], world: World) -> Iterator[PlanFinding]:
+def check_handlers(steps: Iterable[tuple[int, PlanStep, str]], world: World) -> Iterator[PlanFinding]:
     """Yield an error for each action without a handler, at its first step; `steps` are (number, step, action name)."""
     missing: dict[str, list[tuple[int, PlanStep]]] = {}
     for number, step, name in steps:
@@ -79,7 +79,7 @@ def without_handler(steps: Iterable[tuple[int, PlanStep, str]], world: World) ->
         yield Where.of(*places[0]).error("no-handler", message, "action", hint=hint)
 
 
-def unpromised(plan: ActionPlan, world: World, sources: Sources) -> Iterator[PlanFinding]:
+def check_promised_fields(plan: ActionPlan, world: World, sources: Sources) -> Iterator[PlanFinding]:
     """Yield parameters that take a result field which no handler is declared to return."""
     steps = {
         each.id: (number, each, resolve_action(world.model, each.action)) for number, each in enumerate(plan.steps)
@@ -90,14 +90,14 @@ def unpromised(plan: ActionPlan, world: World, sources: Sources) -> Iterator[Pla
             continue
         parameter = next(each for each in action.data if each.name == name)
         giver = steps[provider][2].name
-        message = _broken(parameter, giver, world.skills.get(giver, ()))
+        message = _describe_missing_field(parameter, giver, world.skills.get(giver, ()))
         if message:
             yield Where.of(number, step).error(
                 "no-field", message, "parameters", hint="mend the path, or the annotation"
             )
 
 
-def _broken(parameter: DataParameter, action: str, skills: Collection[Skill]) -> str:
+def _describe_missing_field(parameter: DataParameter, action: str, skills: Collection[Skill]) -> str:
     """Describe the field that `parameter` takes from `action` and that no handler returns; "" if one may return it."""
     path = "" if parameter.source is None else parameter.source.path
     if not skills or any(may_have(each.function, path) for each in skills):
@@ -106,13 +106,13 @@ def _broken(parameter: DataParameter, action: str, skills: Collection[Skill]) ->
     return f"{parameter.name!r} comes from {path!r} of the result of {action}, which is declared to return {promised}"
 
 
-def _lacking(where: Where, action: Action, parameter: DataParameter, why: str = "") -> PlanFinding:
+def _report_missing_value(where: Where, action: Action, parameter: DataParameter, why: str = "") -> PlanFinding:
     hint = "give its value under 'parameters' or in working memory, a default, or somebody who fills it"
     message = f"{action.name} lacks a value for {parameter.name!r}{why}"
     return where.error("missing-parameter", message, "parameters", hint=hint)
 
 
-def _of_policy(
+def _check_policy_means(
     policy: Mapping[str, object], world: World, memory: Collection[str], *, fills: bool
 ) -> Iterator[PlanFinding]:
     """Yield what `world` lacks for a policy, once for each of its actions."""
@@ -124,7 +124,7 @@ def _of_policy(
             hint = f"@world.handler({action.name!r}) says which function does it"
             yield PLAN.error("no-handler", f"{action.name} has no handler", "policy", hint=hint)
         for parameter in action.data:
-            broken = missing_fields(parameter, taken, world)
+            broken = find_missing_fields(parameter, taken, world)
             is_given = parameter.name in memory or _may_be_left(parameter, names, world)
             if not (broken or is_given or may_be_filled(parameter, fills=fills)):
                 yield PLAN.error("missing-parameter", f"{action.name} lacks a value for {parameter.name!r}", "policy")
@@ -132,18 +132,18 @@ def _of_policy(
                 yield PLAN.error("no-field", broken[0], "policy", hint="mend the path, or the annotation")
 
 
-def missing_fields(parameter: DataParameter, actions: Iterable[Action], world: World) -> list[str]:
+def find_missing_fields(parameter: DataParameter, actions: Iterable[Action], world: World) -> list[str]:
     """Describe, for each of `actions` that may fill `parameter`, the field that no handler of it returns."""
-    givers = [] if parameter.source is None else _givers(parameter.source.fact.predicate, actions)
-    return [_broken(parameter, each.name, world.skills.get(each.name, ())) for each in givers]
+    givers = [] if parameter.source is None else _find_providers(parameter.source.fact.predicate, actions)
+    return [_describe_missing_field(parameter, each.name, world.skills.get(each.name, ())) for each in givers]
 
 
-def _givers(predicate: str, actions: Iterable[Action]) -> list[Action]:
+def _find_providers(predicate: str, actions: Iterable[Action]) -> list[Action]:
     """Return the actions that may provide facts of `predicate`."""
-    return [each for each in actions if any(fact.predicate == predicate for fact in _provided(each))]
+    return [each for each in actions if any(fact.predicate == predicate for fact in _provided_facts(each))]
 
 
-def _provided(action: Action) -> Iterator[Atom]:
+def _provided_facts(action: Action) -> Iterator[Atom]:
     """Yield the facts that an action may provide."""
     parts: list[When | Outcome] = [*action.effects, *action.outcomes]
     return (fact for part in parts for fact in positive_atoms(part.provides))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any, Final
 
-from executor.plan_check.check_means import check_limits, check_means, without_handler
+from executor.plan_check.check_means import check_handlers, check_limits, check_means
 from executor.plan_check.check_steps import Vocabulary, check_conditions, check_data_sources, check_stated
 from executor.plan_check.plan_findings import PLAN, Hints, Path, PlanFinding, Where
 from executor.plans.action_plan import REFERENCE, ActionPlan, Goals, PlanStep, texts_in
@@ -290,7 +290,7 @@ def check_plan(
     if isinstance(world, World):
         known = [(number, each, vocabulary.action(each)) for number, each in enumerate(plan.steps)]
         named = [(number, each, action.name) for number, each, action in known if isinstance(action, Action)]
-        found += without_handler(named, world)
+        found += check_handlers(named, world)
         if not any(each.is_error and each.rule not in MEANS for each in found) and told.has_start:
             means = check_means(plan, told.problem, world, memory, fills=model)
             found = [*[each for each in found if each.rule not in MEANS], *means]

@@ -9,7 +9,7 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from executor.plan_check.plan_findings import PLAN, Hints, PlanFinding, Where
 from executor.plans.action_plan import ActionPlan, PlanStep, StepRate, references
-from executor.plans.partial_order import wanted_facts
+from executor.plans.partial_order import find_wanted_facts
 from executor.plans.stated_steps import EXPECTS, LEAVES, REQUIRES, Reader, spell_out
 from planner.errors import InputError, did_you_mean
 from planner.language.declare import resolve_action
@@ -178,7 +178,7 @@ def check_data_sources(
         if step.id not in fit:
             continue
         action = resolve_action(domain, step.action)
-        facts = dict(wanted_facts(action, step, step.step(domain)))
+        facts = dict(find_wanted_facts(action, step, step.step(domain)))
         for parameter in action.data:
             is_open = parameter.name in facts and (step.id, parameter.name) not in sources
             if is_open and not parameter.has_default and facts[parameter.name].predicate not in fit[step.id]:
@@ -235,21 +235,21 @@ def check_conditions(
         each = steps[owner]
         where = Where.of(places[each.id], each)
         own = part in main
-        for message in run.complaints(step, left_out[owner]):
+        for message in run.find_failures(step, left_out[owner]):
             said = message.replace("it requires", "it is to leave", 1) if step.action.endswith(LEAVES) else message
-            yield where.error("condition", said, *() if own else _path(step))
-        yield from _contradictions(run, step, where, own=own)
+            yield where.error("condition", said, *() if own else _path_of(step))
+        yield from _find_contradictions(run, step, where, own=own)
         run.apply(each.id, step, spelled.steps[spelled.main[owner]])
     goals = list(conjuncts(spelled.problem.goal.hard))
-    for message in run.unmet(goals, left_out[-1]):
+    for message in run.find_unmet(goals, left_out[-1]):
         yield PLAN.error("goal", f"at the end, the goal requires {message}", "goal", "hard")
 
 
-def _path(step: Step) -> tuple[str, ...]:
+def _path_of(step: Step) -> tuple[str, ...]:
     return ("requires",) if step.action.endswith(REQUIRES) else ("expects",)
 
 
-def _contradictions(run: _Run, step: Step, where: Where, *, own: bool) -> Iterator[PlanFinding]:
+def _find_contradictions(run: _Run, step: Step, where: Where, *, own: bool) -> Iterator[PlanFinding]:
     """Yield the expected literals of a step that its action makes false."""
     if own or not step.action.endswith(EXPECTS):
         return
@@ -270,7 +270,7 @@ class _Run:
         self._chronicle = ChangeHistory(problem.domain.derived)
         self._unknown = unknown
 
-    def complaints(self, step: Step, left_out: set[str]) -> Iterator[str]:
+    def find_failures(self, step: Step, left_out: set[str]) -> Iterator[str]:
         """Yield the requirements of `step` that fail, with the reason."""
         found = self.simulation.find_objection(step)
         if found is None:
@@ -286,7 +286,7 @@ class _Run:
                 if self._is_judged(failing, left_out):
                     yield f"it requires {failing}, {self._chronicle.account(failing)}"
 
-    def unmet(self, goals: Sequence[Formula], left_out: set[str]) -> Iterator[str]:
+    def find_unmet(self, goals: Sequence[Formula], left_out: set[str]) -> Iterator[str]:
         """Yield the goals that do not hold, with the reason."""
         for part in goals:
             if not self.simulation.holds(part):

@@ -128,7 +128,7 @@ def _import_field(value: Any, here: Here, found: Imported, domain: DomainModel, 
     here.check_status(value)
     if word in ("executionmodel", "model"):
         if value is not None:
-            found.put(here, here.word(MODELS, value, "execution model") or "dag", "model")
+            found.put(here, here.translate(MODELS, value, "execution model") or "dag", "model")
     elif word == "goal":
         _import_goal(value, here, found, domain, has_problem=has_problem)
     elif word in ("id", "planid") and isinstance(value, str):

@@ -69,7 +69,7 @@ class Here:
         self.refuse("form", f"{self.key} are milliseconds, not {kind_of(value)}")
         return 0.0
 
-    def word(self, known: Mapping[str, str], value: Any, what: str) -> str | None:
+    def translate(self, known: Mapping[str, str], value: Any, what: str) -> str | None:
         """Translate the word `value` by `known`; note an error and return None if it is unknown."""
         word = fold_name(value) if isinstance(value, str) else ""
         if word not in known:
@@ -262,10 +262,10 @@ def _import_parameters(value: Any, here: Here, part: Part, names: Names) -> None
         known = objects.get(word) or data.get(word) or str(key)
         if known in part.data[kind]:
             there.refuse("form", f"the parameter {known!r} is given twice")
-        part.put(there, _object(each, there, names) if word in objects else each, kind, known)
+        part.put(there, _find_object(each, there, names) if word in objects else each, kind, known)
 
 
-def _object(value: Any, here: Here, names: Names) -> str:
+def _find_object(value: Any, here: Here, names: Names) -> str:
     """Return the object name in `value`: a name, a mapping that has one, or `{{step.created.name}}`."""
     if isinstance(value, Mapping):
         value = next((value[key] for key in ("name", "id") if isinstance(value.get(key), str)), value)
@@ -273,10 +273,10 @@ def _object(value: Any, here: Here, names: Names) -> str:
         here.refuse("form", f"the parameter {here.key!r} takes the name of an object, not {kind_of(value)}")
         return str(value)
     reference = REFERENCE.fullmatch(str(value).strip())
-    return names.find_name(str(value)) if reference is None else _created(reference, here, names)
+    return names.find_name(str(value)) if reference is None else _find_created(reference, here, names)
 
 
-def _created(reference: re.Match[str], here: Here, names: Names) -> str:
+def _find_created(reference: re.Match[str], here: Here, names: Names) -> str:
     """Return the placeholder of the object that a `reference` names."""
     found = names.created.get(reference[1], {})
     first, _, name = (reference[2] or "").partition(".")
@@ -313,7 +313,7 @@ def _import_policy(value: Any, here: Here, part: Part) -> None:
             else:
                 _import_policy(each, here.at(key), part)
     elif word == "onerror":
-        part.put(here, here.word(ON_ERROR, value, "way to go on after an error") or "abort", "policy", "on_error")
+        part.put(here, here.translate(ON_ERROR, value, "way to go on after an error") or "abort", "policy", "on_error")
     elif word in MILLISECONDS:
         part.put(here, here.seconds(value), "policy", MILLISECONDS[word])
     elif word in ("maxretries", "retries"):

@@ -180,13 +180,13 @@ class StepPolicy(_Part):
         """Return `policy` with the fields that this one states."""
         stated = {name: getattr(self, name) for name in self.model_fields_set}
         if "retry_on" in stated:
-            stated["retry_on"] = _named_errors(self.retry_on) if self.retry_on else None
+            stated["retry_on"] = _match_named_errors(self.retry_on) if self.retry_on else None
         if isinstance(self.rate, StepRate):
             stated["rate"] = Rate(**dict(self.rate))
         return replace(policy, **stated)
 
 
-def _named_errors(names: tuple[str, ...]) -> Callable[[Any], bool]:
+def _match_named_errors(names: tuple[str, ...]) -> Callable[[Any], bool]:
     return lambda failure: any(each.__name__ in names for each in type(failure).__mro__)
 
 
@@ -347,12 +347,12 @@ class ActionPlan(_Part):
             "steps": tuple(steps_of(plan.steps, problem.domain, supposing=supposing)),
             "supposes": goal,
             "model": "sequential" if plan.tree is None else "hierarchical",
-            **({} if plan.tree is None else _decomposed(plan)),
+            **({} if plan.tree is None else _decomposition_fields(plan)),
         }
         made = cls(**{**found, **fields})
         if "metadata" in fields:
             return made
-        metadata = Metadata(created=datetime.now(UTC), estimated_duration=_seconds(made, problem))
+        metadata = Metadata(created=datetime.now(UTC), estimated_duration=_estimate_seconds(made, problem))
         return made.model_copy(update={"metadata": metadata})
 
     def problem(self, domain: DomainModel, entities: Mapping[str, object] | None = None) -> Problem:
@@ -370,7 +370,7 @@ class ActionPlan(_Part):
         return found
 
 
-def _seconds(plan: ActionPlan, problem: Problem) -> float | None:
+def _estimate_seconds(plan: ActionPlan, problem: Problem) -> float | None:
     """Estimate the duration of `plan` in its execution model; None where a step has no declared duration."""
     if not any(problem.domain.actions[each.action].duration for each in plan.steps):
         return None
@@ -380,7 +380,7 @@ def _seconds(plan: ActionPlan, problem: Problem) -> float | None:
     return None if found.untimed else found.duration
 
 
-def _decomposed(plan: Plan) -> dict[str, Any]:
+def _decomposition_fields(plan: Plan) -> dict[str, Any]:
     from htn.language.documents import tasks_document
 
     return {"tasks": tasks_document(plan.problem), "decomposition": plan.tree.to_dict()}
@@ -520,7 +520,7 @@ def aim_of(problem: Problem, basis: Basis | None = None) -> dict[str, Any]:
     return made.model_dump(mode="json", include=set(FIELDS))
 
 
-def with_aim(plan: ActionPlan, aim: Mapping[str, Any], source: Problem) -> tuple[ActionPlan, Problem]:
+def replace_aim(plan: ActionPlan, aim: Mapping[str, Any], source: Problem) -> tuple[ActionPlan, Problem]:
     """Replace the aim of `plan` and of its problem `source` by `aim`."""
     changed = ActionPlan.model_validate({**plan.model_dump(mode="json", exclude=set(FIELDS)), **aim})
     found = changed.problem(source.domain)

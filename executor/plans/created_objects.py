@@ -18,7 +18,7 @@ SPARE: Final = 2
 """Placeholders of each type beyond those of the plan, for objects that patches create."""
 
 
-def with_spare_placeholders(problem: Problem, steps: Sequence[Step]) -> Problem:
+def add_spare_placeholders(problem: Problem, steps: Sequence[Step]) -> Problem:
     """Add placeholders for the objects that `steps` create and, where these have usual names, some to spare."""
     if not creates_objects(problem.domain):
         return problem
@@ -35,7 +35,7 @@ def with_spare_placeholders(problem: Problem, steps: Sequence[Step]) -> Problem:
     return found if all(name in names for name, _ in created) else for_steps(problem, steps)
 
 
-def similar_steps(source: Problem, problem: Problem, step: Step) -> list[Step]:
+def find_similar_steps(source: Problem, problem: Problem, step: Step) -> list[Step]:
     """Return the steps of `problem` (made of `source`) that equal `step` except in placeholders."""
     action = source.domain.actions[step.action]
     if not action.creates:
@@ -47,7 +47,7 @@ def similar_steps(source: Problem, problem: Problem, step: Step) -> list[Step]:
     return [Step(step.action, (*declared, *chosen), step.cost) for chosen in product(*choices)]
 
 
-def internal_predicates(source: DomainModel, problem: Problem) -> frozenset[str]:
+def find_internal_predicates(source: DomainModel, problem: Problem) -> frozenset[str]:
     """Return the predicates of `problem` that only describe placeholders, so that no observer is needed for them."""
     return frozenset(problem.domain.predicates.keys() - source.predicates.keys())
 

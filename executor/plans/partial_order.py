@@ -29,7 +29,7 @@ from planner.semantics.simulation import bind_parameters
 from planner.semantics.step_effects import Changes, staleness_of
 
 
-def possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:
+def find_possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:
     """Return what each of `steps` could read and write in any state; the goal reads nothing.
 
     All writes count as writes of an item. Raises `PlanError` where a step is no instance of an action.
@@ -144,7 +144,7 @@ def find_flows(
     """Return the facts that data parameters of `steps` come with; `provided` has the facts that each step provides."""
     actions = problem.domain.actions
     pairs = zip(steps, ground, strict=True)
-    wanted = [dict(wanted_facts(actions[step.action], each, step)) for each, step in pairs]
+    wanted = [dict(find_wanted_facts(actions[step.action], each, step)) for each, step in pairs]
     found = {fact: Flow(fact) for facts in wanted for fact in facts.values()}
     last: dict[Atom, int] = {}
     for place, facts in enumerate(wanted):
@@ -157,7 +157,7 @@ def find_flows(
     return found
 
 
-def wanted_facts(action: Action, each: PlanStep, step: Step) -> Iterator[tuple[str, Atom]]:
+def find_wanted_facts(action: Action, each: PlanStep, step: Step) -> Iterator[tuple[str, Atom]]:
     """Yield the data parameters that the plan leaves to earlier results, with the facts that they come with."""
     for parameter in action.data:
         if parameter.source is not None and parameter.name not in each.parameters:
@@ -245,7 +245,7 @@ def _causal_pairs(spelled: Spelled) -> tuple[list[Access], list[Pair]]:
         found = find_accesses(problem, Plan(spelled.steps, problem))
         pairs = [*find_orderings(found, find_links(found, problem.ran)), *_find_undone(found[:-1])]
     except PlanError:
-        found = possible_accesses(problem, spelled.steps)
+        found = find_possible_accesses(problem, spelled.steps)
         pairs = [replace(each, reason="given") for each in find_item_orderings(found[:-1])]
     places = (
         (owners[each.earlier - 1], owners[each.later - 1], each.reason, str(each.about))

@@ -51,7 +51,7 @@ def event_line(event: events.Event, state: RunState) -> str | None:
             return f"taken up again: {progress_of(state)}"
         case events.StepStarted() | events.StepProgress() | events.StepWaiting() | events.StepEnded():
             record = state.steps[event.step]
-            return f"{record.id} {record.step}: {status_text(record.status)}{_with_colon(note_of(event, record))}"
+            return f"{record.id} {record.step}: {status_text(record.status)}{_prefix_colon(note_of(event, record))}"
         case events.RungTaken():
             return rung_line(event)
         case events.PlanChanged(_, kept, new, dropped, reason):
@@ -59,15 +59,15 @@ def event_line(event: events.Event, state: RunState) -> str | None:
         case events.GoalDropped(condition, utility):
             return f"given up: {condition} (utility {utility:g})"
         case events.GoalChanged(_, reason):
-            return f"something else is wanted{_with_colon(line_of(reason))}"
+            return f"something else is wanted{_prefix_colon(line_of(reason))}"
         case events.Asked(question, _, text, choices):
-            return f"question {question}: {line_of(text)}{_in_brackets(choices, ' / ')}"
+            return f"question {question}: {line_of(text)}{_enclose(choices, ' / ')}"
         case events.Answered(question, answer):
             return f"answer to {question}: {line_of(answer)}"
         case events.Disagreement(_, reason):
             return f"unknown: {line_of(reason)}"
         case events.RunEnded(status, reason):
-            return f"{status_text(status)}, {status.value}{_with_colon(line_of(reason, REASON))}"
+            return f"{status_text(status)}, {status.value}{_prefix_colon(line_of(reason, REASON))}"
     return None
 
 
@@ -101,7 +101,7 @@ def count_text(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _with_colon(text: str) -> str:
+def _prefix_colon(text: str) -> str:
     return f": {text}" if text else ""
 
 
@@ -112,10 +112,10 @@ def rung_line(event: events.RungTaken) -> str:
     took = [f"cost {event.cost:g}"] if event.cost else []
     took += [f"{event.seconds:.2g} s"] if event.seconds else []
     reason = line_of(event.reason.removeprefix(f"{event.rung.name.lower()}: "))
-    return f"{what}: {reason}{_in_brackets(took, ', ')}"
+    return f"{what}: {reason}{_enclose(took, ', ')}"
 
 
-def _in_brackets(items: Sequence[str], between: str) -> str:
+def _enclose(items: Sequence[str], between: str) -> str:
     return f" ({between.join(items)})" if items else ""
 
 
@@ -224,8 +224,8 @@ def summary(state: RunState, limit: int = LIMIT) -> str:
     """
     if limit < LEAST:
         raise InputError(f"a summary in {limit} characters says nothing", hint=f"give it {LEAST} at least")
-    head = _head(state)
-    parts = [part for part in _parts(state) if part.total]
+    head = _write_head(state)
+    parts = [part for part in _make_parts(state) if part.total]
     _fill(parts, limit - len(head))
     body = ("".join((part.heading, *part.shown, part.rest)) for part in parts)
     return "".join((head, *body)).rstrip("\n")
@@ -248,28 +248,28 @@ def _fill(parts: Sequence[Part], room: int) -> None:
                     going.remove(part)
 
 
-def _head(state: RunState) -> str:
-    name = f"Run {line_of(state.run or 'not begun', NAME)} of plan {_quoted(state.plan.name, NAME)}"
+def _write_head(state: RunState) -> str:
+    name = f"Run {line_of(state.run or 'not begun', NAME)} of plan {_quote(state.plan.name, NAME)}"
     changes = f"; changed {count_text(state.changes, 'time')}" if state.changes else ""
     lines = [
-        f"{name}: {status_text(state.status)} ({state.status.value}){_why(state.reason)}",
+        f"{name}: {status_text(state.status)} ({state.status.value}){_format_reason(state.reason)}",
         f"Plan: {state.model}, {progress_of(state)}{changes}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _parts(state: RunState) -> Iterator[Part]:
+def _make_parts(state: RunState) -> Iterator[Part]:
     """Yield the parts, the most relevant first."""
-    groups = _by_status(state)
+    groups = _group_by_status(state)
     questions = list(state.questions.values())
-    yield Part("Open questions", len(questions), map(_question, questions))
+    yield Part("Open questions", len(questions), map(_describe_question, questions))
     goals = list(conjuncts(state.problem.goal.hard))
-    yield Part("Goal", len(goals), (_goal(each, state) for each in goals))
+    yield Part("Goal", len(goals), (_describe_goal(each, state) for each in goals))
     for status, title in _TITLES.items():
         found = groups[status]
-        yield Part(title, len(found), map(_step, found))
+        yield Part(title, len(found), map(_describe_step, found))
         if status is events.StepStatus.PENDING:
-            yield from _around(state)
+            yield from _make_other_parts(state)
 
 
 _TITLES: Final = {
@@ -287,17 +287,17 @@ _TITLES: Final = {
 """The titles of the groups of steps, in the order of the summary."""
 
 
-def _around(state: RunState) -> Iterator[Part]:
+def _make_other_parts(state: RunState) -> Iterator[Part]:
     """Yield the parts that are not about steps."""
     soft = state.problem.goal.soft
-    yield Part("Soft goals", len(soft), (_wish(str(each.condition), each.utility, state) for each in soft))
+    yield Part("Soft goals", len(soft), (_describe_wish(str(each.condition), each.utility, state) for each in soft))
     yield Part("Tried to recover, latest first", len(state.rungs), map(rung_line, reversed(state.rungs)))
-    yield Part("Memory", len(state.memory), (_entry(*each) for each in state.memory.by_relevance()))
+    yield Part("Memory", len(state.memory), (_describe_entry(*each) for each in state.memory.by_relevance()))
     doubts = state.disagreements
-    yield Part("Observers that failed or differ, latest first", len(doubts), (_quoted(e.reason) for e in doubts[::-1]))
+    yield Part("Observers that failed or differ, latest first", len(doubts), (_quote(e.reason) for e in doubts[::-1]))
 
 
-def _by_status(state: RunState) -> dict[events.StepStatus, list[StepRecord]]:
+def _group_by_status(state: RunState) -> dict[events.StepStatus, list[StepRecord]]:
     """Group all steps that were ever in the plan by status, finished ones latest first, others in plan order."""
     ended = {id_: -place for place, id_ in enumerate(state.finished)}
     places = {id_: place for place, id_ in enumerate(state.order)}
@@ -310,26 +310,27 @@ def _by_status(state: RunState) -> dict[events.StepStatus, list[StepRecord]]:
     return groups
 
 
-def _step(record: StepRecord) -> str:
+def _describe_step(record: StepRecord) -> str:
     """Describe a step with its attempts, its reason and its result."""
     text = f"{record.id} {record.step}"
     if record.attempts > 1:
         text += f", {record.attempts} attempts"
     if record.status is events.StepStatus.WAITING:
         wait = record.wait or {}
-        return text + _why(next((str(wait[key]) for key in ("text", "event", "question") if wait.get(key)), ""))
-    text += _why(record.reason)
+        known = (str(wait[key]) for key in ("text", "event", "question") if wait.get(key))
+        return text + _format_reason(next(known, ""))
+    text += _format_reason(record.reason)
     returned = (record.result or {}).get("data") if record.status.is_done else None
-    return text if returned is None else f"{text}; returned {_quoted(returned)}"
+    return text if returned is None else f"{text}; returned {_quote(returned)}"
 
 
-def _question(asked: events.Asked) -> str:
+def _describe_question(asked: events.Asked) -> str:
     choices = f"; answers: {', '.join(asked.choices)}" if asked.choices else ""
-    known = f"; known: {', '.join(map(_quoted, asked.known))}" if asked.known else ""
-    return line_of(f"{asked.question}: {_quoted(asked.text)}{choices}{known}", 3 * QUOTE)
+    known = f"; known: {', '.join(map(_quote, asked.known))}" if asked.known else ""
+    return line_of(f"{asked.question}: {_quote(asked.text)}{choices}{known}", 3 * QUOTE)
 
 
-def _goal(condition: Formula, state: RunState) -> str:
+def _describe_goal(condition: Formula, state: RunState) -> str:
     """Describe one conjunct of the goal: whether it holds, and where that is known from."""
     text = line_of(Notation((), ()).single(condition))
     if not isinstance(condition, Atom) or condition.predicate in state.problem.domain.derived:
@@ -339,20 +340,20 @@ def _goal(condition: Formula, state: RunState) -> str:
     return f"{text}: {holds} ({note.provenance.value})"
 
 
-def _wish(condition: str, utility: Any, state: RunState) -> str:
+def _describe_wish(condition: str, utility: Any, state: RunState) -> str:
     given_up = ", given up" if condition in state.dropped else ""
     return f"{line_of(condition)}: utility {utility}{given_up}"
 
 
-def _entry(key: str, value: Any) -> str:
-    return f"{line_of(key, NAME)} = {_quoted(value)}"
+def _describe_entry(key: str, value: Any) -> str:
+    return f"{line_of(key, NAME)} = {_quote(value)}"
 
 
-def _why(reason: str) -> str:
-    return f": {_quoted(reason)}" if reason else ""
+def _format_reason(reason: str) -> str:
+    return f": {_quote(reason)}" if reason else ""
 
 
-def _quoted(value: Any, most: int = QUOTE) -> str:
+def _quote(value: Any, most: int = QUOTE) -> str:
     """Format `value` as JSON, and a long value as a shortened JSON string, so that it cannot imitate our own lines."""
     if not issubclass(type(value), str):
         text = line_of(value, most)

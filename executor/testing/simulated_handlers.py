@@ -82,12 +82,12 @@ def sample(annotation: Any, label: str, depth: int = 0) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return next(iter(annotation))
     if isinstance(annotation, type) and issubclass(annotation, BaseModel) and depth < DEEPEST:
-        fields = _required(annotation)
+        fields = _required_fields(annotation)
         return annotation(**{name: sample(each.annotation, f"{name} of {label}", depth + 1) for name, each in fields})
     return label
 
 
-def _required(model: type[BaseModel]) -> list[tuple[str, Any]]:
+def _required_fields(model: type[BaseModel]) -> list[tuple[str, Any]]:
     return [(each.alias or name, each) for name, each in model.model_fields.items() if each.is_required()]
 
 
@@ -160,15 +160,15 @@ class Deed:
         kind = None if struck is None else struck[1].kind
         yield from self._before(kind, struck)
         if kind in (FaultKind.FAILS, FaultKind.LIES):
-            return self._failed("it did not work") if kind is FaultKind.FAILS else self._answer()
+            return self._fail("it did not work") if kind is FaultKind.FAILS else self._answer()
         works, outcome = self._draw_outcome()
         objection = self._act(struck, outcome) if works else "it did not work"
         if objection:
-            return self._failed(objection)
+            return self._fail(objection)
         yield from self._after(kind, struck)
         if kind is FaultKind.RESULT_STRANGER:
             return replace(self._answer(), observed=(self._told_of_stranger(),))
-        return self._failed("it says that it did not work") if kind is FaultKind.FAILS_DONE else self._answer()
+        return self._fail("it says that it did not work") if kind is FaultKind.FAILS_DONE else self._answer()
 
     def _told_of_stranger(self) -> str:
         """Return a fact about objects that the problem lacks, of the predicate with the most arguments."""
@@ -225,7 +225,7 @@ class Deed:
         truth = self.simulated.truth
         if self.action.creates:
             self.created = truth.create(self.action)
-        step = self._done_by(self.created)
+        step = self._step_with(self.created)
         objection = truth.find_objection(step)
         if not objection:
             partly = struck is not None and struck[1].kind is FaultKind.PARTLY
@@ -236,13 +236,13 @@ class Deed:
     def _act_again(self) -> None:
         truth = self.simulated.truth
         created = truth.create(self.action)
-        step = self._done_by(created)
+        step = self._step_with(created)
         if truth.find_objection(step):
             truth.touch(step, self.by)
         else:
             truth.apply(step, self.by, created)
 
-    def _done_by(self, created: tuple[tuple[str, str], ...]) -> Step:
+    def _step_with(self, created: tuple[tuple[str, str], ...]) -> Step:
         """Return the step with the created objects as arguments."""
         return Step(self.step.action, (*self.step.arguments, *[name for name, _ in created]), self.step.cost)
 
@@ -254,7 +254,7 @@ class Deed:
             found["observed"] = self.simulated.truth.about(sensed_by(self.simulated.problem.domain, self.step))
         return ActionResult(**{"text": f"{self.step} is done", **found}, created=dict(zip(names, made, strict=True)))
 
-    def _failed(self, reason: str) -> ActionResult:
+    def _fail(self, reason: str) -> ActionResult:
         return ActionResult.failed(f"{self.step}: {reason}")
 
 

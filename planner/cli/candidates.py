@@ -104,7 +104,7 @@ def run_candidates(started: float, given: Namespace) -> Exit:
         if given.json:
             give(_as_json(found, ranking))
         elif plans:
-            give("\n".join(_head(plan, found) + options.plan_text(plan) for plan in plans))
+            give("\n".join(_head_lines(plan, found) + options.plan_text(plan) for plan in plans))
     if found.stopped_by is StoppedBy.CANCELLED:
         return Exit.INTERRUPTED
     if plans:
@@ -170,7 +170,7 @@ def _default_criteria(plans: Sequence[Plan], *, pareto: bool) -> list[str]:
     return ["cost", *[name for name, applies in applicable.items() if applies], *resources_of(problem.domain)]
 
 
-def _head(plan: Plan, found: CandidateSet) -> str:
+def _head_lines(plan: Plan, found: CandidateSet) -> str:
     """Return comment lines for the text of `plan`: its number, and the wishes that it forgoes."""
     number = found.plans.index(plan) + 1
     doubt = ", of which nothing is proved" if number > len(found.plans) - found.unproved else ""

@@ -114,7 +114,7 @@ async def choose_fact(
 
     `limits` are those of `executor.language_model.checked_answers.ask_checked`, whose errors are raised.
     """
-    facts = attainable_facts(problem)
+    facts = find_attainable_facts(problem)
     if len(facts) > MOST:
         predicates = {fact.predicate: _describe_predicate(fact.predicate, problem) for fact in facts}
         found = await _ask_choice(model, said, predicates, limits)
@@ -138,7 +138,7 @@ async def _ask_choice(
     return CheckedAnswer(goal, found.rounds, found.from_tools)
 
 
-def attainable_facts(problem: Problem) -> list[Atom]:
+def find_attainable_facts(problem: Problem) -> list[Atom]:
     """Return the false facts of `problem` that its actions may make true, by predicate."""
     from planner.explain.unsolvability import find_unreachable_parts
 

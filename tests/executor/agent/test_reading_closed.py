@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.adversary.adversary_models import AdversarialModel
 from executor import Agent, Standing
-from executor.agent.goal_reading.read_sentence import MOST, NONE, attainable_facts
+from executor.agent.goal_reading.read_sentence import MOST, NONE, find_attainable_facts
 from executor.language_model.event_loop import ThreadedModel
 from executor.language_model.settings import Settings, settings_of
 from executor.testing import ScriptedModel, SimulatedWorld
@@ -28,7 +28,7 @@ def plan(model, sentence: str, problem):
 @pytest.mark.parametrize("name", ["assistant", "secretary", "runbook", "helpdesk", "tools", "outing"])
 def test_what_is_offered_can_be_brought_about_or_nobody_knows_that_it_cannot(name: str) -> None:
     problem = load(name)
-    facts = attainable_facts(problem)
+    facts = find_attainable_facts(problem)
     assert facts
     assert not set(facts) & set(problem.initial)
     free = replace(problem, constraints=(), budgets={}, deadline=None)
@@ -43,7 +43,7 @@ def test_a_small_model_chooses_and_somebody_confirms() -> None:
     assert proposal.words == "At the end:\n- summarised(survey)"
     (request,) = model.requests
     schema = request.answer.model_json_schema()["properties"]["goal"]["enum"]
-    assert schema == [*map(str, attainable_facts(problem)), NONE]
+    assert schema == [*map(str, find_attainable_facts(problem)), NONE]
     assert "- found(heating): Search the web for sources about a topic." in request.prompt
 
 
@@ -63,7 +63,7 @@ def test_what_it_cannot_say_is_doubted() -> None:
 
 def test_of_many_facts_a_predicate_is_chosen_first() -> None:
     problem = load("assistant", "archive")
-    assert len(attainable_facts(problem)) > MOST
+    assert len(find_attainable_facts(problem)) > MOST
     model = Small([{"goal": "address_known"}, {"goal": "address_known(person3)"}])
     assert plan(model, "Where does person3 live?", problem).plan is not None
     assert len(model.requests) == 2
@@ -73,7 +73,7 @@ def test_of_many_facts_a_predicate_is_chosen_first() -> None:
 
 def test_a_model_that_says_anything_chooses_nothing_else() -> None:
     problem = load("assistant", "one-page")
-    facts = {f"- {fact}" for fact in attainable_facts(problem)}
+    facts = {f"- {fact}" for fact in find_attainable_facts(problem)}
     planned = 0
     for seed in range(60):
         model = AdversarialModel(seed, slow=0.0)

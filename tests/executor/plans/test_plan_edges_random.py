@@ -11,7 +11,7 @@ from random_plans import random_plan, spoiled
 
 from benchmarks.random_problems import Features
 from executor.plans.action_plan import ActionPlan
-from executor.plans.partial_order import order_of, possible_accesses
+from executor.plans.partial_order import find_possible_accesses, order_of
 from planner.lightweight import replace
 from planner.model import DataParameter, From
 from planner.model.actions import positive_atoms
@@ -58,7 +58,7 @@ def test_what_conflicts_stays_in_order_and_the_end_is_the_same(rng):
     """Plans that do not work keep the order of what conflicts: all orders end in the same state."""
     plan = spoiled(random_plan(rng, longest=12), rng)
     data = ActionPlan.of(plan)
-    accesses = possible_accesses(plan.problem, plan.steps)
+    accesses = find_possible_accesses(plan.problem, plan.steps)
     before = {each.id: set() for each in data.steps}
     for each in find_item_orderings(accesses[:-1]):
         before[f"s{each.later}"].add(f"s{each.earlier}")
